@@ -1,0 +1,111 @@
+"""Rates: each rule raises a false alarm in at most one log in 10,000, so that 200 clean logs raise none."""
+
+import numpy as np
+import pytest
+
+from understudy.logs import Log
+from understudy.logs.calibration import propensity_frequency, propensity_trend
+
+
+def logged(columns, **changes):
+    return Log.from_columns(**{**columns, **changes})
+
+
+def chosen(columns):
+    return columns["propensity"][np.arange(len(columns["action"])), columns["action"]]
+
+
+def flagged(rule, log):
+    return [finding.sentence for finding in rule(log)]
+
+
+@pytest.mark.parametrize("episodes", [3, 60])
+def test_clean_logs_are_not_flagged(walk, episodes):
+    for seed in range(100):
+        columns = walk(seed=seed, episodes=episodes)
+        for log in (logged(columns), logged(columns, propensity=chosen(columns))):
+            assert flagged(propensity_frequency, log) == []
+            assert flagged(propensity_trend, log) == []
+
+
+def test_rare_actions_are_not_flagged():
+    for seed in range(200):  # a z-score would be 6 where an action of probability 1e-3 comes up twice in 100 rows
+        rng = np.random.default_rng(seed)
+        p = np.tile([0.998, 0.001, 0.001], (100, 1))
+        action = rng.choice(3, size=100, p=p[0])
+        log = Log.from_columns(observation=np.zeros(100), action=action, reward=np.zeros(100), propensity=p)
+        assert flagged(propensity_frequency, log) == []
+
+
+def test_a_state_that_lingers_is_no_trend():
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        noise, state = rng.normal(size=3000), np.zeros(3000)
+        for t in range(1, 3000):  # forgets in some 30 rows; a block has 100
+            state[t] = 0.97 * state[t - 1] + noise[t]
+        p = 1 / (1 + np.exp(-state / 4))
+        assert flagged(propensity_trend, one_long_episode(np.stack([p, 1 - p], axis=1), rng)) == []
+
+
+def one_long_episode(p, rng):
+    action = (p.cumsum(1) > rng.random((len(p), 1))).argmax(1)
+    zeros = np.zeros(len(p))
+    return Log.from_columns(observation=zeros, next_observation=zeros, action=action, reward=zeros, propensity=p)
+
+
+def test_propensities_of_another_policy_are_flagged(walk):
+    columns = walk(episodes=200)
+    uniform = np.full_like(columns["propensity"], 1 / 3)
+    assert (
+        "not drawn from the logged propensities"
+        in flagged(propensity_frequency, logged(columns, propensity=uniform))[0]
+    )
+
+
+def test_actions_in_another_order_are_flagged(walk):
+    columns = walk(episodes=200)
+    assert flagged(propensity_frequency, logged(columns, propensity=columns["propensity"][:, [1, 0, 2]]))
+
+
+def test_propensities_of_the_wrong_rows_are_flagged_though_the_totals_agree(walk):
+    policy = np.tile([[0.7, 0.15, 0.15], [0.15, 0.15, 0.7]], (6, 1))
+    columns = walk(episodes=400, policy=policy)
+    assert flagged(propensity_frequency, logged(columns)) == []
+    assert flagged(propensity_frequency, logged(columns, propensity=np.roll(columns["propensity"], 1, axis=0)))
+
+
+def test_chosen_propensities_that_are_too_small_are_flagged(walk):
+    columns = walk(episodes=400)
+    assert flagged(propensity_frequency, logged(columns, propensity=chosen(columns) / 2))
+
+
+@pytest.mark.parametrize("episodes", [1, 30, 500])
+def test_a_logger_that_adapts_is_flagged(episodes):
+    rng = np.random.default_rng(0)
+    n = 6000
+    greedy = np.linspace(0.4, 0.8, n)
+    p = np.stack([greedy, 1 - greedy], axis=1)
+    log = one_long_episode(p, rng)
+    log = Log.from_columns(
+        observation=log.observation,
+        next_observation=log.observation,
+        action=log.action,
+        reward=log.reward,
+        propensity=p,
+        episode=np.arange(n) * episodes // n,
+        terminated=np.zeros(n, bool),
+    )
+    assert 'order="log"' in flagged(propensity_trend, log)[0]
+    assert flagged(propensity_frequency, log) == []
+
+
+def test_labels_are_named(walk):
+    columns = walk(episodes=200)
+    log = logged(columns, actions=["left", "stay", "right"], propensity=columns["propensity"][:, [2, 1, 0]])
+    assert flagged(propensity_frequency, log)[0].startswith(("action left", "action right"))
+
+
+def test_short_logs_tell_nothing_of_time():
+    rng = np.random.default_rng(0)
+    p = np.stack([np.linspace(0.1, 0.9, 100), np.linspace(0.9, 0.1, 100)], axis=1)
+    assert flagged(propensity_trend, one_long_episode(p, rng)) == []

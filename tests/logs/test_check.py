@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+
+from understudy.logs import Log, check, write
+
+
+def test_check_takes_a_log_a_file_a_frame_or_columns(clean, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    log = Log.from_columns(**clean)
+    write(log, tmp_path / "log.parquet")
+    narrow = {name: column for name, column in clean.items() if column.ndim == 1}
+    renamed = pandas.DataFrame(narrow).rename(columns={"action": "arm"})
+    assert str(check(log)) == str(check(tmp_path / "log.parquet")) == str(check(clean))
+    assert check(renamed, action="arm").n_rows == len(log)
+
+
+def test_the_counts_are_the_log_s(clean):
+    audit = check(clean)
+    assert (audit.n_rows, audit.n_episodes, audit.n_actions) == (len(clean["action"]), 60, 3)
+    assert audit.ok
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [
+        ({"reward": [0.0]}, "lengths"),
+        ({"reward": None}, "columns"),
+        ({"rewards": [0.0]}, "columns"),
+        ({"action": np.full(3, np.nan)}, "columns"),
+        ({"observation": ["a", "b", "c"]}, "columns"),
+    ],
+)
+def test_columns_that_make_no_log_are_a_finding(changes, rule):
+    columns = {"observation": [0, 1, 2], "action": [0, 1, 0], "reward": [0.0, 1.0, 0.0], **changes}
+    audit = check(columns)
+    assert not audit.ok
+    assert audit.findings[0].rule == rule
+    assert str(audit).startswith("no log could be made\n  error: ")
+
+
+def test_a_file_that_cannot_be_read_is_a_finding(tmp_path):
+    audit = check(tmp_path / "none.parquet")
+    assert audit.findings[0].rule == "file"
+    assert audit.to_json()["n_rows"] is None
+
+
+def test_a_log_takes_no_mapping(clean):
+    with pytest.raises(TypeError, match="action cannot be mapped"):
+        check(Log.from_columns(**clean), action="arm")
+
+
+def test_wrong_propensities_are_not_calibrated(clean):
+    clean["propensity"][:, 0] += 0.5
+    assert [finding.rule for finding in check(clean).findings if finding.severity == "warning"] == []
+
+
+def test_errors_are_listed_first(clean):
+    clean["truncated"] |= clean["terminated"]
+    clean["reward"][0] = np.nan
+    assert [finding.severity for finding in check(clean).findings] == ["error", "warning"]
+
+
+def test_one_row_can_be_checked():
+    audit = check({"observation": [0], "action": [0], "reward": [1.0], "terminated": [True]})
+    assert audit.ok

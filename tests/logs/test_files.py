@@ -1,0 +1,191 @@
+import errno
+import os
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from understudy.logs import Log, LogError, read, write
+
+BASIC = {"observation": [0, 1, 2, 5], "action": [0, 1, 0, 1], "reward": [0.0, 0.5, 1.0, 0.0]}
+ENDED = {**BASIC, "terminated": [False, False, True, True]}
+
+
+def reshaped(columns, shape, dtype):
+    spread = {
+        name: np.multiply.outer(columns[name] + 0.25, np.ones(shape)).astype(dtype)
+        for name in ("observation", "next_observation")
+    }
+    return {**columns, **spread}
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(), (3,), (2, 1, 4)])
+def test_parquet_brings_back_the_same_log(clean, tmp_path, shape, dtype):
+    log = Log.from_columns(**reshaped(clean, shape, dtype))
+    write(log, tmp_path / "log.parquet")
+    back = read(tmp_path / "log.parquet")
+    assert back.fingerprint == log.fingerprint
+    assert (back.spec, back.max_episode_steps, back.notes) == (log.spec, log.max_episode_steps, log.notes)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz"])
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+@pytest.mark.parametrize("shape", [(), (12,), (2, 3)])
+def test_csv_brings_back_the_same_log(clean, tmp_path, shape, dtype, ending):
+    log = Log.from_columns(**reshaped(clean, shape, dtype))
+    write(log, tmp_path / f"log{ending}")
+    assert read(tmp_path / f"log{ending}").fingerprint == log.fingerprint
+
+
+def test_floats_that_are_whole_stay_floats_in_csv(tmp_path):
+    log = Log.from_columns(**{**ENDED, "observation": [0.0, 1.0, 2.0, 5.0]})
+    write(log, tmp_path / "log.csv")
+    assert read(tmp_path / "log.csv").observation.dtype == np.float64
+
+
+@pytest.mark.parametrize("propensity", [None, np.full(4, 0.5), np.full((4, 3), 1 / 3)])
+def test_files_keep_every_kind_of_propensity(tmp_path, propensity):
+    log = Log.from_columns(**ENDED, propensity=propensity)
+    for name in ("log.pq", "log.csv"):
+        write(log, tmp_path / name)
+        assert read(tmp_path / name).fingerprint == log.fingerprint
+
+
+def test_parquet_keeps_what_columns_cannot_tell(tmp_path):
+    labels = ["up", "down", "never"]
+    log = Log.from_columns(**{**BASIC, "truncated": [False, True, False, False]}, actions=labels)
+    write(log, tmp_path / "log.parquet")
+    back = read(tmp_path / "log.parquet")
+    assert back.spec.actions == ("up", "down", "never")
+    assert back.max_episode_steps == 2
+    assert back.notes == log.notes
+    assert pq.read_table(tmp_path / "log.parquet")["action"].to_pylist() == ["up", "up"]
+
+
+def test_labels_of_a_csv_are_told_again(tmp_path):
+    log = Log.from_columns(**{**ENDED, "action": ["20", "10", "20", "10"]}, actions=["20", "10", "never"])
+    write(log, tmp_path / "log.csv")
+    assert read(tmp_path / "log.csv", actions=["20", "10", "never"]).fingerprint == log.fingerprint
+
+
+def test_missing_values_survive_a_round_trip(tmp_path):
+    log = Log.from_columns(**{**ENDED, "reward": [0.5, np.nan, np.inf, 1e-300]})
+    for name in ("log.parquet", "log.csv"):
+        write(log, tmp_path / name)
+        np.testing.assert_array_equal(read(tmp_path / name).reward, log.reward)
+
+
+def test_columns_are_mapped(tmp_path):
+    table = pa.table(
+        {"x": [0.0, 1.0], "y": [2.0, 3.0], "arm": ["b", "a"], "gain": [1, 0], "p_a": [0.5, 0.5], "p_b": [0.5, 0.5]}
+    )
+    pq.write_table(table, tmp_path / "events")  # no ending: known by its first bytes
+    mapping = {"observation": ["x", "y"], "action": "arm", "reward": "gain", "propensity": ["p_a", "p_b"]}
+    log = read(str(tmp_path / "events"), **mapping)
+    assert log.observation.tolist() == [[0.0, 2.0]]
+    assert log.spec.actions == ("a", "b")
+    assert log.propensity.shape == (1, 2)
+
+
+def test_rows_are_ordered_and_episodes_gathered():
+    times = np.array([3, 1, 4, 2], "M8[s]")
+    table = pa.table({**ENDED, "episode": ["a", "b", "b", "a"], "ts": times, "next_observation": [0, 1, 2, 5]})
+    log = read(table, order_by="ts")
+    assert log.observation.tolist() == [1, 2, 5, 0]
+    assert log.episode.tolist() == [0, 0, 1, 1]
+    assert any(note.startswith("interleaved: ") for note in log.notes)
+
+
+def test_order_is_stable_and_takes_several_columns():
+    table = pa.table({**ENDED, "day": [2, 1, 2, 1], "hour": [0.5, 0.5, 0.5, 0.5], "next_observation": [0, 1, 2, 5]})
+    assert read(table, order_by=["day", "hour"]).observation.tolist() == [1, 5, 0, 2]
+
+
+def test_order_needs_a_value_in_every_row():
+    with pytest.raises(LogError, match="order_by column ts has no value in row 2"):
+        read(pa.table({**ENDED, "ts": [1.0, 2.0, None, 3.0]}), order_by="ts")
+
+
+def test_scattered_entries_fill_an_array_whatever_their_order():
+    names = ["observation_1_0", "observation_0_1", "observation_0_0", "observation_1_1"]
+    table = pa.table({**{name: [at] * 4 for at, name in enumerate(names)}, **ENDED}).drop_columns("observation")
+    assert read(table).observation[0].tolist() == [[2, 1], [0, 3]]
+
+
+def test_an_array_with_holes_is_refused():
+    table = pa.table({**ENDED, "observation_0": [0] * 4, "observation_2": [0] * 4}).drop_columns("observation")
+    with pytest.raises(LogError, match=r"do not fill an array of shape \(3,\)"):
+        read(table)
+
+
+def test_an_absent_column_is_named_with_those_there_are():
+    with pytest.raises(LogError, match=r"no column rewards: the columns are observation, .*did you mean reward\?"):
+        read(pa.table(ENDED), reward="rewards")
+    with pytest.raises(LogError, match=r"there is no column action: .* say action= which it is"):
+        read(pa.table({"observation": [0], "reward": [0.0], "arm": [0]}))
+
+
+def test_a_column_there_twice_is_refused():
+    table = pa.table([[0], [0], [0.0], [1.0]], names=["observation", "action", "reward", "reward"])
+    with pytest.raises(LogError, match="there are 2 columns named reward"):
+        read(table)
+
+
+def test_one_column_is_not_made_of_several():
+    with pytest.raises(LogError, match="reward is one column, not 2"):
+        read(pa.table(ENDED), reward=["reward", "action"])
+
+
+def test_damaged_metadata_is_refused():
+    for text in (b"{", b"[1]", b'{"n_actions": "two"}', b"\xff"):
+        with pytest.raises(LogError, match="metadata stored beside the columns is damaged"):
+            read(pa.table(ENDED).replace_schema_metadata({b"understudy": text}))
+
+
+def test_writing_replaces_a_file_at_once(tmp_path):
+    path = tmp_path / "log.parquet"
+    for reward in (0.0, 1.0):
+        write(Log.from_columns(**{**ENDED, "reward": [reward] * 4}), path)
+    assert read(path).reward[0] == 1.0
+    assert os.listdir(tmp_path) == ["log.parquet"]
+
+
+@pytest.mark.parametrize("name", ["log.parquet", "log.csv", "log.csv.gz"])
+def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch, name):
+    path = tmp_path / name
+    write(Log.from_columns(**ENDED), path)
+    before = path.read_bytes()
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("understudy.logs.files._write_csv", full)
+    monkeypatch.setattr("understudy.logs.files._write_parquet", full)
+    with pytest.raises(LogError, match=r"cannot be written \(No space left on device\)"):
+        write(Log.from_columns(**{**ENDED, "reward": [9.0] * 4}), path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_paths_that_cannot_be_written_are_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder.csv").mkdir()
+    for path in (tmp_path / "none" / "log.parquet", tmp_path / "file" / "log.csv", tmp_path / "folder.csv"):
+        with pytest.raises(LogError, match="cannot be written"):
+            write(Log.from_columns(**ENDED), path)
+    assert sorted(os.listdir(tmp_path)) == ["file", "folder.csv"]
+
+
+def test_an_unknown_ending_is_refused(tmp_path):
+    with pytest.raises(LogError, match=r"written as .parquet, .pq, .csv, .csv.gz"):
+        write(Log.from_columns(**ENDED), tmp_path / "log.xlsx")
+
+
+def test_an_action_without_label_is_not_written(tmp_path):
+    log = Log.from_columns(**{**ENDED, "action": [0, 1, 2, 0]}, actions=["a", "b"])
+    for name in ("log.parquet", "log.csv"):
+        with pytest.raises(LogError, match="action 2 in row 2 has no label"):
+            write(log, tmp_path / name)
+    assert os.listdir(tmp_path) == []

@@ -1,0 +1,211 @@
+import numpy as np
+import pytest
+
+from understudy.logs import Log, LogError, check
+
+
+def rules_found(columns, **changes):
+    audit = check(Log.from_columns(**{**columns, **changes}))
+    return {(finding.severity, finding.rule) for finding in audit.findings if finding.severity != "note"}
+
+
+def changed(column, rows, value):
+    column = np.array(column)
+    column[rows] = value
+    return column
+
+
+def last_rows(columns):
+    return Log.from_columns(**columns).starts[1:] - 1
+
+
+def test_a_clean_log_has_notes_at_most(walk):
+    for seed in range(200):
+        assert rules_found(walk(seed=seed)) == set()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", ["reward", "observation", "next_observation", "propensity"])
+def test_missing(clean, name, value):
+    column = changed(clean[name].astype(float), 5, value)
+    audit = check({**clean, name: column})
+    finding = audit.findings[0]
+    assert (finding.rule, finding.rows, finding.count) == ("missing", (5,), 1)
+    assert name in finding.sentence
+
+
+@pytest.mark.parametrize("value", [-1, 3])
+def test_action_range(clean, value):
+    assert ("error", "action-range") in rules_found(clean, action=changed(clean["action"], 3, value))
+
+
+@pytest.mark.parametrize("row", [[-0.2, 0.6, 0.6], [1.4, -0.2, -0.2]])
+def test_propensity_range(clean, row):
+    found = rules_found(clean, propensity=changed(clean["propensity"], 3, row))
+    assert ("error", "propensity-range") in found
+    assert ("error", "propensity-sum") not in found
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.1])
+def test_propensity_range_of_the_chosen_action(clean, value):
+    chosen = clean["propensity"][np.arange(len(clean["action"])), clean["action"]]
+    assert ("error", "propensity-range") in rules_found(clean, propensity=changed(chosen, 3, value))
+
+
+@pytest.mark.parametrize(("off", "wrong"), [(9e-6, False), (2e-5, True)])
+def test_propensity_sum(clean, off, wrong):
+    p = clean["propensity"].copy()
+    p[4] *= 1 + off
+    assert (("error", "propensity-sum") in rules_found(clean, propensity=p)) == wrong
+
+
+def test_float32_propensities_sum_well_enough(clean):
+    assert rules_found(clean, propensity=clean["propensity"].astype(np.float32)) == set()
+
+
+def test_propensity_zero(clean):
+    row = np.full(3, 0.5)
+    row[clean["action"][4]] = 0
+    assert rules_found(clean, propensity=changed(clean["propensity"], 4, row)) == {("error", "propensity-zero")}
+
+
+def test_propensity_zero_of_the_chosen_action(clean):
+    p = changed(np.full(len(clean["action"]), 0.5), 4, 0)
+    assert ("error", "propensity-zero") in rules_found(clean, propensity=p)
+
+
+def test_episode_contiguity(clean):
+    apart = changed(clean["episode"], slice(-5, None), 0)
+    assert ("error", "episode-contiguity") in rules_found(clean, episode=apart)
+
+
+def test_ids_need_not_rise(clean):
+    assert rules_found(clean, episode=1000 - clean["episode"]) == set()
+
+
+def test_step_order_backwards(clean):
+    assert rules_found(clean, step=changed(clean["step"], 2, 1)) == {("error", "step-order"), ("warning", "step-order")}
+
+
+def test_step_order_with_gaps_and_late_starts(clean):
+    assert rules_found(clean, step=2 * clean["step"]) == {("warning", "step-order")}
+    late = clean["step"] + 3 * (clean["episode"] == 2)
+    assert rules_found(clean, step=late) == {("warning", "step-order")}
+
+
+def test_steps_may_count_from_one(clean):
+    assert rules_found(clean, step=clean["step"] + 1) == set()
+
+
+@pytest.mark.parametrize("name", ["terminated", "truncated"])
+def test_end_inside(clean, name):
+    assert rules_found(clean, **{name: changed(clean[name], 0, True)}) == {("error", "end-inside")}
+
+
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_next_observation_is_reset_where_truncated(walk, shape):
+    columns = walk(episodes=120)
+    spread = {name: np.multiply.outer(columns[name], np.ones(shape)) for name in ("observation", "next_observation")}
+    last = last_rows(columns)[:-1]
+    assert rules_found({**columns, **spread}) == set()
+    spread["next_observation"][last] = spread["observation"][last + 1]
+    found = rules_found({**columns, **spread})
+    assert found == {("error", "next-observation-is-reset"), ("warning", "next-observation-is-reset")}
+
+
+def test_next_observation_is_reset_where_only_terminated(walk):
+    columns = walk(episodes=120)
+    last = last_rows(columns)[:-1]
+    last = last[columns["terminated"][last]]
+    columns["next_observation"][last] = columns["observation"][last + 1]
+    assert rules_found(columns) == {("warning", "next-observation-is-reset")}
+
+
+def test_shifted_observations_are_found_in_episodes_that_just_stop(walk):
+    columns = walk(episodes=120)
+    shifted = np.roll(columns["observation"], -1)
+    never = np.zeros(len(shifted), bool)
+    found = rules_found(columns, next_observation=shifted, terminated=never, truncated=never)
+    assert ("error", "next-observation-is-reset") in found
+
+
+def test_openings_that_are_common_are_no_resets():
+    n, ends = 400, np.arange(1, 401) % 4 == 0
+    bandit = {"observation": np.zeros(n, int), "next_observation": np.zeros(n, int), "truncated": ends}
+    assert rules_found({"action": np.arange(n) % 2, "reward": np.zeros(n), **bandit}) == {("warning", "no-propensity")}
+
+
+def test_one_step_episodes_tell_nothing_of_resets():
+    n = 400
+    columns = {"observation": np.arange(n), "next_observation": np.arange(n) + 1, "truncated": np.ones(n, bool)}
+    assert rules_found({"action": np.arange(n) % 2, "reward": np.zeros(n), **columns}) == {("warning", "no-propensity")}
+
+
+def test_next_observation_continuity(clean):
+    following = changed(clean["next_observation"], 0, 99)
+    assert rules_found(clean, next_observation=following) == {("warning", "next-observation-continuity")}
+
+
+def test_images_are_compared_in_blocks(clean, monkeypatch):
+    monkeypatch.setattr("understudy.logs.rules.BLOCK", 64)
+    images = {name: np.multiply.outer(clean[name], np.ones((2, 3), np.uint8)) for name in ("observation",)}
+    images["next_observation"] = np.multiply.outer(clean["next_observation"], np.ones((2, 3), np.uint8))
+    assert rules_found({**clean, **images}) == set()
+    images["next_observation"][[0, 40], 1, 2] = 99
+    finding = check({**clean, **images}).findings[0]
+    assert (finding.rule, finding.rows) == ("next-observation-continuity", (0, 40))
+
+
+def test_both_ends(clean):
+    both = clean["truncated"] | clean["terminated"]
+    assert rules_found(clean, truncated=both) == {("warning", "both-ends")}
+
+
+def test_no_propensity_names_qbe(clean):
+    del clean["propensity"]
+    assert "use qbe" in check(clean).findings[0].sentence
+    assert rules_found(clean) == {("warning", "no-propensity")}
+
+
+def test_chosen_propensity_names_qbe(clean):
+    chosen = clean["propensity"][np.arange(len(clean["action"])), clean["action"]]
+    assert rules_found(clean, propensity=chosen) == {("warning", "chosen-propensity")}
+
+
+def test_action_never_logged(clean):
+    del clean["propensity"]
+    audit = check({**clean, "n_actions": 9})
+    finding = next(finding for finding in audit.findings if finding.rule == "action-never-logged")
+    assert finding.count == 6
+    assert "(3, 4, 5, 6, 7, ...)" in finding.sentence
+
+
+def notes_of(columns):
+    return [finding.rule for finding in check(columns).findings if finding.severity == "note"]
+
+
+def test_unfinished_episodes_are_noted(clean):
+    never = np.zeros(len(clean["action"]), bool)
+    assert notes_of(clean) == []
+    assert notes_of({**clean, "truncated": never}) == ["unfinished"]
+
+
+def test_what_was_derived_or_dropped_is_noted():
+    bare = {"observation": [0, 1, 2, 3], "action": [0, 1, 0, 1], "reward": [0, 0, 0, 0]}
+    assert notes_of(bare) == ["unfinished", "one-episode", "no-episode", "no-next-observation", "dropped"]
+
+
+def test_simulators_are_refused_what_check_calls_an_error(clean):
+    clean["truncated"][0] = True
+    log = Log.from_columns(**clean)
+    with pytest.raises(LogError) as refused:
+        log.sound()
+    assert str(refused.value) == check(log).findings[0].sentence
+    assert refused.value.rule == "end-inside"
+
+
+def test_warnings_do_not_make_a_log_unsound(clean):
+    del clean["propensity"]
+    log = Log.from_columns(**{**clean, "truncated": clean["truncated"] | clean["terminated"]})
+    assert check(log).ok
+    log.sound()

@@ -1,0 +1,115 @@
+"""What simulators, learners, encoders and environments promise each other."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from understudy.logs import Log, LogError
+
+
+class Step(NamedTuple):
+    """What a learner is told of one step."""
+
+    observation: Any
+    action: int
+    reward: float
+    next_observation: Any
+    terminated: bool  # nothing follows: learners do not bootstrap
+    truncated: bool  # the episode was cut off here: learners bootstrap, then a new episode begins
+    row: int = -1  # the logged row whose action and outcome this is; -1 in a real environment
+    emission: int = -1  # the row that lent the next observation or its exogenous part, where that is another one
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why a run ended, as a record that prints as a sentence.
+
+    >>> print(Stop("queue empty", state=3, counts={"steps": 120}))
+    state 3 has no row left after 120 steps
+    """
+
+    cause: str  # one of CAUSES
+    state: int | None = None
+    action: int | None = None
+    mass: float | None = None  # policy mass on actions that the log does not support
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        sentence = CAUSES[self.cause].format(
+            state=self.state, action=self.action, mass=self.mass if self.mass is None else f"{self.mass:.3g}"
+        )
+        return f"{sentence} after {self.counts.get('steps', 0):,} steps"
+
+
+CAUSES = {
+    "max steps": "max_steps was reached",
+    "queue empty": "state {state} has no row left",
+    "queue empty for action": "state {state} has no row left with action {action}",
+    "unsupported": "state {state} has no row left whose logger could take action {action} "
+    "(policy mass {mass} on actions the log does not support there)",
+    "never logged": "state {state} was never logged as a state to act from",
+    "no state": "the encoder has no state for the current observation",
+    "no opening": "every logged opening observation has been used",
+    "exogenous queue empty": "exogenous part {state} has no row left",
+}
+"""Every way a run can end."""
+
+
+class Exhausted(Exception):
+    """The log has no further answer. `stop` tells why."""
+
+    def __init__(self, stop: Stop) -> None:
+        super().__init__(str(stop))
+        self.stop = stop
+
+
+class PolicyError(LogError):
+    """A policy that is no distribution over the log's actions."""
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """Maps what it has seen so far to a policy."""
+
+    def policy(self, observation: Any) -> np.ndarray:
+        """The probability of each action here, now.
+
+        Asking changes nothing: two calls between two `learn`s give the same answer.
+        """
+
+    def learn(self, step: Step) -> None:
+        """Take in one step. Steps of an episode come in order; a terminated or truncated one ends it."""
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """Maps observations to states, so that rows of a state can stand in for each other."""
+
+    def fit(self, log: Log) -> "Encoder":
+        """Learn from a log whatever is to be learned; returns itself."""
+
+    def encode(self, observations: np.ndarray) -> np.ndarray:
+        """The state of each observation of a batch, as integers from 0 up; -1 where there is none."""
+
+
+class Rehearsal(Protocol):
+    """One pass of a simulator over its log."""
+
+    def begin(self) -> Any:
+        """Start an episode and return its first observation. Raises `Exhausted` when there is none."""
+
+    def step(self, policy: np.ndarray) -> Step:
+        """Let this policy act at the current observation. Raises `Exhausted` when the log has no answer.
+
+        The policy may sum to 1 within 1e-5, and is normalized. After a terminated or truncated step, `begin` comes
+        next.
+        """
+
+
+class Simulator(Protocol):
+    """Decides which logged row comes next. Immutable: all that changes is in its rehearsals."""
+
+    def start(self, seed: int) -> Rehearsal:
+        """A new rehearsal. The same seed gives the same rows for the same policies."""

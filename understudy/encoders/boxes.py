@@ -1,0 +1,164 @@
+"""Boxes: each dimension of an observation is cut at edges."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from understudy.contracts import Log, LogError
+from understudy.encoders.form import Form, batch, form_of
+
+MOST_BOXES = 2**31
+
+
+class Boxes:
+    """A state is a box of a grid over the observation's dimensions, the first dimension counting fastest.
+
+    `edges` are the inner ones, one list for each dimension (a single list where observations are scalars); an edge
+    belongs to the box above it. With `bins` instead, `fit` places them: so many bins in each dimension, holding
+    equally many logged observations (`spacing="quantile"`; fewer where values repeat) or equally wide from the least
+    to the largest (`spacing="uniform"`). The outer boxes reach to infinity; NaN has no state (-1).
+
+    Replay is exact where observations of one box have the same law of reward, next observation and termination under
+    every action (A1). Boxes know only where observations lie, not what follows from them: one that a wall, a goal or
+    a change of dynamics runs through merges wrongly, and smaller boxes only make the merge smaller, and runs shorter.
+
+    >>> boxes = Boxes(edges=[[0.5], [0.2, 0.4]])
+    >>> boxes.encode(np.array([[0.1, 0.0], [0.5, 0.3], [0.9, 0.9]])).tolist(), boxes.describe(3)
+    ([0, 3, 5], '0.5 <= x0, 0.2 <= x1 < 0.4')
+    """
+
+    def __init__(
+        self,
+        edges: Sequence[Any] | None = None,
+        bins: int | Sequence[int] | None = None,
+        spacing: str = "quantile",
+    ) -> None:
+        if (edges is None) == (bins is None):
+            raise LogError("Boxes takes either edges or bins")
+        if spacing not in SPACINGS:
+            raise LogError(f'spacing is {spacing!r}; it is one of "quantile" and "uniform"')
+        self.bins = None if bins is None else _checked_bins(bins)
+        self.spacing = spacing
+        self.edges = None if edges is None else _checked_edges(edges)
+        self._form: Form | None = None
+
+    @property
+    def fitted(self) -> bool:
+        """Whether there are edges."""
+        return self.edges is not None
+
+    @property
+    def n_states(self) -> int | None:
+        """The number of boxes, once there are edges."""
+        return None if self.edges is None else math.prod(len(cuts) + 1 for cuts in self.edges)
+
+    def fit(self, log: Log) -> "Boxes":
+        """Place the edges by the log's observations; given ones stay as they are."""
+        observations = batch(log.observation)
+        if self.bins is not None:
+            columns = _columns(observations)
+            bins = [self.bins] * len(columns) if isinstance(self.bins, int) else self.bins
+            if len(bins) != len(columns):
+                raise LogError(f"{len(bins)} bins were given for observations of {len(columns)} dimensions")
+            _check_number(bins)
+            self.edges = tuple(_placed_edges(*pair, self.spacing) for pair in zip(columns, bins, strict=True))
+        self._check_dimensions(observations)
+        self._form = form_of(observations)
+        return self
+
+    def encode(self, observations: np.ndarray) -> np.ndarray:
+        if self.edges is None:
+            raise LogError("these Boxes have no edges yet: call fit(log) first, or give edges")
+        observations = batch(observations, self._form)
+        self._check_dimensions(observations)
+        states, radix = np.zeros(len(observations), dtype=np.int64), 1
+        missing = np.zeros(len(observations), dtype=bool)
+        for column, cuts in zip(_columns(observations), self.edges, strict=True):
+            states += radix * np.searchsorted(cuts, column, side="right")
+            missing |= np.isnan(column)
+            radix *= len(cuts) + 1
+        return np.where(missing, -1, states)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What it is, as plain values."""
+        edges = None if self.edges is None else [cuts.tolist() for cuts in self.edges]
+        learned = {} if self.bins is None else {"bins": self.bins, "spacing": self.spacing}
+        return {"encoder": "Boxes", "edges": edges, **learned}
+
+    def describe(self, state: int) -> str:
+        """The intervals of a box."""
+        if self.edges is None or not 0 <= state < (self.n_states or 0):
+            raise LogError(f"there is no box {state}")
+        intervals = []
+        for dimension, cuts in enumerate(self.edges):
+            state, place = divmod(state, len(cuts) + 1)
+            name = f"x{dimension}" if len(self.edges) > 1 else "x"
+            below = f"{cuts[place - 1]:.4g} <= " if place else ""
+            above = f" < {cuts[place]:.4g}" if place < len(cuts) else ""
+            intervals.append(below + name + above)
+        return ", ".join(intervals)
+
+    def __repr__(self) -> str:
+        if self.bins is None:
+            return f"Boxes({self.n_states} boxes)"
+        boxes = "" if self.edges is None else f", {self.n_states} boxes"
+        return f"Boxes(bins={self.bins}, spacing={self.spacing!r}{boxes})"
+
+    def _check_dimensions(self, observations: np.ndarray) -> None:
+        given, known = len(_columns(observations)), len(self.edges or ())
+        if given != known:
+            raise LogError(f"these Boxes have edges for {known} dimensions, and observations have {given}")
+
+
+def _columns(observations: np.ndarray) -> np.ndarray:
+    """Observations dimension by dimension, (dimensions, n)."""
+    return observations.reshape(len(observations), math.prod(observations.shape[1:])).T
+
+
+def _equal_counts(column: np.ndarray, bins: int) -> np.ndarray:
+    return np.quantile(column, np.arange(1, bins) / bins)
+
+
+def _equal_widths(column: np.ndarray, bins: int) -> np.ndarray:
+    return np.linspace(column.min(), column.max(), bins + 1)[1:-1]
+
+
+SPACINGS = {"quantile": _equal_counts, "uniform": _equal_widths}
+
+
+def _placed_edges(column: np.ndarray, bins: int, spacing: str) -> np.ndarray:
+    """Edges that increase, above the least value: no box is empty because values repeat."""
+    finite = column[np.isfinite(column)].astype(np.float64)
+    if not len(finite):
+        raise LogError("a dimension of the observations has no finite value: no edge can be placed in it")
+    cuts = np.unique(SPACINGS[spacing](finite, bins))
+    return cuts[cuts > finite.min()]
+
+
+def _checked_bins(bins: int | Sequence[int]) -> int | list[int]:
+    whole = np.asarray(bins)
+    if whole.dtype.kind not in "iu" or whole.ndim > 1 or not whole.size or (whole < 1).any():
+        raise LogError(f"bins is {bins}; it is a number from 1 up, or one for each dimension")
+    return whole.tolist()
+
+
+def _checked_edges(edges: Sequence[Any]) -> tuple[np.ndarray, ...]:
+    lists = edges if any(np.ndim(cuts) for cuts in edges) else [edges]
+    arrays = tuple(np.asarray(cuts, dtype=np.float64) for cuts in lists)
+    for dimension, cuts in enumerate(arrays):
+        if cuts.ndim != 1 or not np.isfinite(cuts).all() or (np.diff(cuts) <= 0).any():
+            raise LogError(
+                f"the edges of dimension {dimension} are {cuts.tolist()}; they are finite numbers that increase"
+            )
+    _check_number([len(cuts) + 1 for cuts in arrays])
+    return arrays
+
+
+def _check_number(bins: Sequence[int]) -> None:
+    if math.prod(bins) > MOST_BOXES:
+        raise LogError(
+            f"{len(bins)} dimensions cut so finely give {math.prod(bins):,} boxes, over 2**31; use fewer bins"
+        )

@@ -1,0 +1,96 @@
+"""A grid written out as tables: stepped by hand, rolled out compiled, and solved exactly."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from understudy.contracts.tables import Tables, pick
+from understudy.envs import solve
+from understudy.envs.rollout import check_limits, rollout, shorter
+
+
+class FiniteGrid(gymnasium.Env[Any, Any]):
+    """Any grid with finitely many observations. `Grid`, `NoisyGrid` and so on only say which tables.
+
+    An observation's code is its cell plus a multiple of the number of cells; the goal is the last cell. There is no
+    cap on an episode by default; `max_episode_steps` truncates it, with the reward the step has anyway.
+    """
+
+    metadata = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012 (gymnasium's own declaration)
+
+    def __init__(
+        self, size: int, tables: Tables, *, max_episode_steps: int | None = None, render_mode: str | None = None
+    ) -> None:
+        check_limits(max_episode_steps=max_episode_steps)
+        self.size, self.max_episode_steps, self.render_mode = size, max_episode_steps, render_mode
+        self.n_cells, self.n_observations, self.n_actions = size * size, tables.observation.size, tables.reward.shape[1]
+        self.observation_space = gymnasium.spaces.Discrete(self.n_observations)
+        self.action_space = gymnasium.spaces.Discrete(self.n_actions)
+        self._tables, self._state, self._steps, self._over = tables, 0, 0, True
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
+        """Begin an episode in the bottom left cell."""
+        super().reset(seed=seed)
+        self._state = pick(self._tables.start, self.np_random.random())
+        self._steps, self._over = 0, False
+        return self._emit(), {}
+
+    def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        """Take one of the actions stay, up, right, down, left (0 to 4)."""
+        if self._over:
+            raise gymnasium.error.ResetNeeded("the episode is over; call reset before step")
+        if not self.action_space.contains(action):
+            raise ValueError(f"action is {action!r}; this environment has actions 0 to {self.n_actions - 1}")
+        place = (self._state, action, pick(self._tables.outcome[self._state, action], self.np_random.random()))
+        self._state, self._steps = int(self._tables.next_state[place]), self._steps + 1
+        terminated = bool(self._tables.terminated[place])
+        truncated = not terminated and self._steps == self.max_episode_steps
+        self._over = terminated or truncated
+        return self._emit(), float(self._tables.reward[place]), terminated, truncated, {}
+
+    def render(self) -> str | None:
+        """The grid as text, the agent an A and the goal a G."""
+        if self.render_mode is None:
+            return None
+        marks = np.full(self.n_cells, ".")
+        marks[-1] = "G"
+        marks[self._state % self.n_cells] = "A"
+        return "\n".join("".join(row) for row in marks.reshape(self.size, self.size)[::-1])
+
+    def tables(self) -> Tables:
+        """The whole problem as tables, from which real runs are compiled."""
+        return self._tables
+
+    def latent(self, observations: np.ndarray) -> np.ndarray:
+        """The true cell of each observation: the oracle, for `encoders.Function(env.latent)`."""
+        return np.asarray(observations, dtype=np.int64) % self.n_cells
+
+    def values(self, policy: np.ndarray, gamma: float) -> np.ndarray:
+        """The exact value of each observation under a policy, (observations, actions)."""
+        return solve.values(self._tables, policy, gamma)
+
+    def optimal(self, gamma: float) -> np.ndarray:
+        """The exact optimal value of each action at each observation, (observations, actions)."""
+        return solve.optimal(self._tables, gamma)
+
+    def start_observations(self) -> tuple[np.ndarray, np.ndarray]:
+        """The observations an episode can begin with, and their probabilities."""
+        return solve.start_observations(self._tables)
+
+    def rollout(
+        self,
+        policy: np.ndarray,
+        episodes: int | None = None,
+        seed: int = 0,
+        max_episode_steps: int | None = None,
+        *,
+        steps: int | None = None,
+    ) -> dict[str, np.ndarray]:
+        """Columns of a log of this many episodes (or steps) under a policy, (observations, actions)."""
+        cap = shorter(self.max_episode_steps, max_episode_steps)
+        return rollout(self._tables, policy, episodes=episodes, steps=steps, seed=seed, max_episode_steps=cap)
+
+    def _emit(self) -> int:
+        shown = pick(self._tables.emission[self._state], self.np_random.random())
+        return int(self._tables.observation[self._state, shown])

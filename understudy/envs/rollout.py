@@ -1,0 +1,119 @@
+"""Episodes of a finite problem under a policy, compiled."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from understudy.contracts.streams import ACCEPTANCE, spawn, streams_of, uniform
+from understudy.contracts.tables import Tables, emit, enter, pick, turn
+from understudy.envs.layout import cumulated
+from understudy.envs.solve import checked_policy, surely_ends
+
+FIRST_PIECE, LARGEST_PIECE = 1 << 15, 1 << 22
+NEVER = 1 << 62
+RECORDING = 1000  # sets a log apart from a run of the same seed: they share no random number
+EPISODE = 3  # its place in a cursor
+
+
+class Rows(NamedTuple):
+    """Recorded steps, one array a column."""
+
+    observation: np.ndarray
+    action: np.ndarray
+    reward: np.ndarray
+    next_observation: np.ndarray
+    terminated: np.ndarray
+    truncated: np.ndarray
+    episode: np.ndarray
+    step: np.ndarray
+
+
+DTYPES = (np.int64, np.int64, np.float64, np.int64, np.bool_, np.bool_, np.int64, np.int64)
+
+
+def rollout(
+    tables: Tables,
+    policy: np.ndarray,
+    *,
+    episodes: int | None = None,
+    steps: int | None = None,
+    seed: int = 0,
+    max_episode_steps: int | None = None,
+) -> dict[str, np.ndarray]:
+    """Walk so many episodes, or steps (the last episode is then cut off), whichever is reached first.
+
+    Returns the columns of a log by name; `propensity`, (rows, actions), is the policy at each row's observation.
+    """
+    policy = checked_policy(tables, policy)
+    check_limits(episodes=episodes, steps=steps, max_episode_steps=max_episode_steps)
+    if episodes is None and steps is None:
+        raise ValueError("a rollout needs a number of episodes or of steps")
+    if steps is None and max_episode_steps is None and not surely_ends(tables, policy):
+        raise ValueError("an episode may never end under this policy; give max_episode_steps, or steps")
+    streams = streams_of(spawn(seed, RECORDING))
+    pieces = _pieces(tables, cumulated(policy), streams, episodes or NEVER, steps or NEVER, max_episode_steps or NEVER)
+    columns = dict(zip(Rows._fields, map(np.concatenate, zip(*pieces, strict=True)), strict=True))
+    return {**columns, "propensity": policy[columns["observation"]]}
+
+
+def check_limits(**limits: int | None) -> None:
+    """Raise `ValueError` where a limit is given and not at least 1."""
+    for name, limit in limits.items():
+        if limit is not None and limit < 1:
+            raise ValueError(f"{name} is {limit}; it is at least 1")
+
+
+def shorter(one: int | None, other: int | None) -> int | None:
+    """The cap of two that is reached first.
+
+    >>> shorter(None, 30), shorter(10, 30)
+    (30, 10)
+    """
+    return min((cap for cap in (one, other) if cap is not None), default=None)
+
+
+def _pieces(
+    tables: Tables, policy: np.ndarray, streams: np.ndarray, episodes: int, steps: int, cap: int
+) -> Iterator[Rows]:
+    """Rows in pieces that grow, since nobody knows beforehand how long episodes are."""
+    cursor, size = np.zeros(4, dtype=np.int64), FIRST_PIECE
+    while steps > 0 and cursor[EPISODE] < episodes:
+        rows = Rows(*(np.empty(min(size, steps), dtype) for dtype in DTYPES))
+        walked = walk(tables, policy, streams, cursor, episodes, cap, rows)
+        yield Rows(*(column[:walked] for column in rows))
+        steps, size = steps - walked, min(2 * size, LARGEST_PIECE)
+
+
+@njit(cache=True)
+def walk(tables, policy, streams, cursor, episodes, cap, rows):
+    """Fill rows until they are full or the episodes are over, and tell how many were filled; policy is cumulated.
+
+    The cursor, (state, observation, step, episode), is where the last walk stopped and the next one goes on.
+    """
+    state, observation, step, episode = cursor
+    row = 0
+    while row < len(rows.action) and episode < episodes:
+        if step == 0:
+            state = enter(tables, streams)
+            observation = emit(tables, state, streams)
+        action = pick(policy[observation], uniform(streams, ACCEPTANCE))
+        outcome = turn(tables, state, action, streams)
+        reached = tables.next_state[state, action, outcome]
+        terminated = tables.terminated[state, action, outcome]
+        truncated = not terminated and step + 1 == cap
+        rows.observation[row] = observation
+        rows.action[row] = action
+        rows.reward[row] = tables.reward[state, action, outcome]
+        rows.terminated[row] = terminated
+        rows.truncated[row] = truncated
+        rows.episode[row] = episode
+        rows.step[row] = step
+        state, observation = reached, emit(tables, reached, streams)
+        rows.next_observation[row] = observation
+        row, step = row + 1, step + 1
+        if terminated or truncated:
+            step, episode = 0, episode + 1
+    cursor[0], cursor[1], cursor[2], cursor[3] = state, observation, step, episode
+    return row

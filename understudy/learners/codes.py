@@ -1,0 +1,56 @@
+"""How a tabular learner finds its row of the table: an observation's code."""
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from understudy.contracts import Encoder
+from understudy.logs import LogError
+
+
+class Codes:
+    """Observation -> row of a table: the observation itself where it is an integer, or an encoder's state.
+
+    >>> Codes(25)(3)
+    3
+    """
+
+    def __init__(self, n: int, encoder: Encoder | None = None) -> None:
+        if n < 1:
+            raise ValueError(f"a table needs at least one observation, not {n}")
+        self.n, self.encoder = int(n), encoder
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What decides the codes."""
+        return {"n_observations": self.n, "encoder": self.encoder}
+
+    def __call__(self, observation: Any) -> int:
+        if self.encoder is not None:
+            code = int(self.encoder.encode(np.asarray(observation)[None])[0])
+        else:
+            try:
+                code = operator.index(observation)
+            except TypeError:
+                raise LogError(_NOT_INTEGER.format(what=np.asarray(observation))) from None
+        if not 0 <= code < self.n:
+            raise LogError(_OUT_OF_RANGE.format(code=code, n=self.n))
+        return code
+
+    def batch(self, observations: np.ndarray, needed: np.ndarray | bool = True) -> np.ndarray:
+        """The codes of many observations, as kernels take them; 0 where none is needed (after a terminal)."""
+        if self.encoder is not None:
+            codes = np.asarray(self.encoder.encode(observations))
+        elif observations.ndim == 1 and np.issubdtype(observations.dtype, np.integer):
+            codes = observations
+        else:
+            raise LogError(_NOT_INTEGER.format(what=observations[0]))
+        codes = np.where(needed, codes, 0)
+        if len(codes) and not (codes.min() >= 0 and codes.max() < self.n):
+            raise LogError(_OUT_OF_RANGE.format(code=codes.min() if codes.min() < 0 else codes.max(), n=self.n))
+        return codes.astype(np.int32)
+
+
+_NOT_INTEGER = "observation {what} is no row of a table; give the learner encoder=, for example Boxes"
+_OUT_OF_RANGE = "observation code {code} is outside the learner's table of {n}; give it a larger n_observations"

@@ -1,0 +1,92 @@
+"""Numbers that change with the number of steps learned: epsilon, alpha.
+
+A schedule is a number or any callable `step -> number`. The ones here have a compiled form too, so learners that use
+them run in the compiled loop.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from understudy.contracts.compiling import kernel
+
+CONSTANT, LINEAR, EXPONENTIAL, HARMONIC = range(4)
+
+
+@kernel
+def scheduled(cells, step):
+    """The value of a schedule, given as (kind, start, end, pace), after some steps."""
+    kind, start, end, pace = cells[0], cells[1], cells[2], cells[3]
+    if kind == CONSTANT:
+        return start
+    if kind == LINEAR:
+        return end if step >= pace else start + (end - start) * (step / pace)
+    if kind == EXPONENTIAL:
+        return max(end, start * pace**step)
+    return max(end, start / (1.0 + step / pace))
+
+
+@dataclass(frozen=True)
+class Linear:
+    """From start to end over some steps, then constant.
+
+    >>> Linear(1.0, 0.1, steps=100)(50)
+    0.55
+    """
+
+    start: float
+    end: float
+    steps: float
+
+    def __call__(self, step: int) -> float:
+        return float(scheduled(cells_of(self), step))
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """Start, times a rate at every step, but not below the end.
+
+    >>> Exponential(0.5, rate=0.5)(2)
+    0.125
+    """
+
+    start: float
+    rate: float
+    end: float = 0.0
+
+    def __call__(self, step: int) -> float:
+        return float(scheduled(cells_of(self), step))
+
+
+@dataclass(frozen=True)
+class Harmonic:
+    """Start / (1 + step / pace), but not below the end.
+
+    >>> Harmonic(0.5, pace=100)(100)
+    0.25
+    """
+
+    start: float
+    pace: float
+    end: float = 0.0
+
+    def __call__(self, step: int) -> float:
+        return float(scheduled(cells_of(self), step))
+
+
+Schedule = float | Callable[[int], float]
+
+
+def cells_of(schedule: Schedule) -> np.ndarray | None:
+    """The compiled form of a schedule, or None where it has none."""
+    match schedule:
+        case Linear(start, end, steps):
+            return np.array([LINEAR, start, end, steps], dtype=np.float64)
+        case Exponential(start, rate, end):
+            return np.array([EXPONENTIAL, start, end, rate], dtype=np.float64)
+        case Harmonic(start, pace, end):
+            return np.array([HARMONIC, start, end, pace], dtype=np.float64)
+        case float() | int() | np.number():
+            return np.array([CONSTANT, schedule, schedule, 1.0], dtype=np.float64)
+    return None

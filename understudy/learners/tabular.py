@@ -1,0 +1,174 @@
+"""Q-learning and Expected SARSA over a table, exploring epsilon-greedily."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from understudy.contracts import Encoder, Step
+from understudy.contracts.compiling import kernel
+from understudy.contracts.streams import LEARNER, stream_key, uniform_at
+from understudy.learners.codes import Codes
+from understudy.learners.schedules import Schedule, cells_of, scheduled
+
+
+class Values(NamedTuple):
+    """What a tabular learner knows, as kernels see it."""
+
+    q: np.ndarray  # (n_observations, A) float64
+    epsilon: np.ndarray  # (4,) float64: a schedule
+    alpha: np.ndarray  # (4,) float64: a schedule
+    gamma: np.ndarray  # (1,) float64
+    expected: np.ndarray  # (1,) bool: the target is the policy's value (Expected SARSA), not the greedy one
+    count: np.ndarray  # (1,) int64: steps learned
+    key: np.ndarray  # (1,) uint64: the learner's own stream
+
+
+@kernel
+def greedy(q, key, count):
+    """The action of the largest value; ties are broken by the stream's number for this step."""
+    best, ties, choice = q[0], 1, 0
+    for action in range(1, len(q)):
+        if q[action] > best:
+            best, ties, choice = q[action], 1, action
+        elif q[action] == best:
+            ties += 1
+    if ties > 1:
+        skip = np.int64(uniform_at(key, count) * ties)
+        for action in range(choice, len(q)):
+            if q[action] == best:
+                if skip == 0:
+                    return action
+                skip -= 1
+    return choice
+
+
+@kernel
+def explore(values, code, policy):
+    """Write the epsilon-greedy policy: with probability epsilon any action, evenly; else the greedy one."""
+    q, count = values.q[code], values.count[0]
+    epsilon = scheduled(values.epsilon, count)
+    choice = greedy(q, values.key[0], count)
+    share = epsilon / len(q)
+    for action in range(len(q)):
+        policy[action] = share
+    policy[choice] += 1.0 - epsilon
+
+
+@kernel
+def update(values, code, action, reward, next_code, terminated, truncated):
+    """Move one value toward its target. Nothing follows a terminal; a truncated step bootstraps."""
+    target = reward
+    if not terminated:
+        q = values.q[next_code]
+        best, total = q[0], q[0]
+        for a in range(1, len(q)):
+            best = max(best, q[a])
+            total += q[a]
+        if values.expected[0]:
+            epsilon = scheduled(values.epsilon, values.count[0])
+            best = epsilon * (total / len(q)) + (1.0 - epsilon) * best
+        target += values.gamma[0] * best
+    alpha = scheduled(values.alpha, values.count[0])
+    values.q[code, action] += alpha * (target - values.q[code, action])
+    values.count[0] += 1
+
+
+class _Tabular:
+    """What the two learners below are; they differ in one flag."""
+
+    expected: bool
+
+    def __init__(
+        self,
+        n_observations: int,
+        n_actions: int,
+        *,
+        epsilon: Schedule = 0.1,
+        alpha: Schedule = 0.5,
+        gamma: float = 0.99,
+        initial: float = 0.0,
+        encoder: Encoder | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.codes = Codes(n_observations, encoder)
+        self.n_actions = n_actions
+        self.epsilon, self.alpha, self.gamma, self.initial = epsilon, alpha, float(gamma), float(initial)
+        if not 0.0 <= self.gamma <= 1.0:
+            raise ValueError(f"gamma is {gamma}, not in [0, 1]")
+        for name, number in (("epsilon", epsilon), ("alpha", alpha)):
+            if not callable(number) and not 0.0 <= number <= 1.0:
+                raise ValueError(f"{name} is {number}, not in [0, 1]")
+        schedules = [cells_of(epsilon), cells_of(alpha)]
+        self.compilable = all(cells is not None for cells in schedules)
+        self._values = Values(
+            q=np.full((n_observations, n_actions), self.initial),
+            epsilon=np.zeros(4) if schedules[0] is None else schedules[0],
+            alpha=np.zeros(4) if schedules[1] is None else schedules[1],
+            gamma=np.array([self.gamma]),
+            expected=np.array([self.expected]),
+            count=np.zeros(1, dtype=np.int64),
+            key=np.array([stream_key(seed, LEARNER)], dtype=np.uint64),
+        )
+
+    @property
+    def q(self) -> np.ndarray:
+        """The values learned so far, (n_observations, n_actions)."""
+        return self._values.q
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What makes this learner what it is, its seed apart."""
+        names = ("n_actions", "epsilon", "alpha", "gamma", "initial")
+        return self.codes.settings | {name: getattr(self, name) for name in names}
+
+    def arrays(self) -> Values | None:
+        """What the compiled loop works on; None where a schedule is known to Python only."""
+        return self._values if self.compilable else None
+
+    def value(self, observation: Any) -> float:
+        """The value of the best action at an observation."""
+        return float(self.q[self.codes(observation)].max())
+
+    def policy(self, observation: Any) -> np.ndarray:
+        self._keep_schedules()
+        policy = np.empty(self.n_actions)
+        explore(self._values, self.codes(observation), policy)
+        return policy
+
+    def learn(self, step: Step) -> None:
+        self._keep_schedules()
+        code = self.codes(step.observation)
+        next_code = 0 if step.terminated else self.codes(step.next_observation)
+        update(self._values, code, step.action, float(step.reward), next_code, step.terminated, step.truncated)
+
+    def _keep_schedules(self) -> None:
+        # A schedule known to Python only is written down as a constant for the step it is asked at.
+        if not self.compilable:
+            for schedule, cells in ((self.epsilon, self._values.epsilon), (self.alpha, self._values.alpha)):
+                if callable(schedule):
+                    cells[1] = schedule(int(self._values.count[0]))
+                else:
+                    cells[1] = schedule
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in self.settings.items())})"
+
+
+class QLearning(_Tabular):
+    """Tabular Q-learning (Watkins), epsilon-greedy.
+
+    Epsilon is the share of *exploring* steps: with .9 and five actions the greedy action has probability .28 and the
+    others .18. Epsilon and alpha may be schedules. Ties between values are broken at random, afresh at every step.
+
+    >>> learner = QLearning(25, 5, epsilon=0.9, alpha=0.5, gamma=0.95)
+    >>> sorted(learner.policy(0).round(2).tolist())
+    [0.18, 0.18, 0.18, 0.18, 0.28]
+    """
+
+    expected = False
+
+
+class ExpectedSarsa(_Tabular):
+    """Tabular Expected SARSA, epsilon-greedy: bootstraps from the value of the policy it follows."""
+
+    expected = True

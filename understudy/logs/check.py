@@ -1,0 +1,50 @@
+"""Auditing a log: every rule asked, nothing repaired."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from understudy.logs import calibration, rules
+from understudy.logs.columns import COLUMNS, REQUIRED, LogError
+from understudy.logs.files import read
+from understudy.logs.findings import Audit, Finding, errors_first
+from understudy.logs.log import Log
+
+
+def check(source: Any, **mapping: Any) -> Audit:
+    """Audit a log, a file, a DataFrame or a mapping of columns; `mapping` is what `read` takes.
+
+    What cannot be made into a log is a finding too. The audit prints as a list of findings, errors first.
+
+    >>> audit = check({"observation": [0, 1, 0], "action": [0, 1, 0], "reward": [0, float("nan"), 1]})
+    >>> audit.ok
+    False
+    >>> print(audit.findings[0])
+    error: missing: reward is NaN or infinite in row 1; fill them in, or drop the episodes
+    """
+    try:
+        log = _log(source, mapping)
+    except LogError as error:
+        return Audit((Finding("error", error.rule, (), 1, str(error)),))
+    findings = [finding for rule in (*rules.ERRORS, *rules.OTHERS) for finding in rule(log)]
+    if not any(finding.severity == "error" and finding.rule.startswith(_BASES) for finding in findings):
+        findings += calibration.propensity_frequency(log)
+        findings += calibration.propensity_trend(log)
+    return Audit(errors_first(findings), len(log), log.n_episodes, log.spec.n_actions)
+
+
+_BASES = ("missing", "action", "propensity")
+"""Errors that leave nothing to calibrate."""
+
+
+def _log(source: Any, mapping: dict[str, Any]) -> Log:
+    if isinstance(source, Log):
+        if mapping:
+            raise TypeError(f"{', '.join(mapping)} cannot be mapped: a Log has its columns already")
+        return source
+    if not isinstance(source, Mapping):
+        return read(source, **mapping)
+    columns = {**dict.fromkeys(REQUIRED), **source, **mapping}
+    known = (*COLUMNS, "actions", "n_actions")
+    if unknown := [str(name) for name in columns if name not in known]:
+        raise LogError(f"there is no column {', '.join(unknown)}; the columns of a log are {', '.join(COLUMNS)}")
+    return Log.from_columns(**columns)

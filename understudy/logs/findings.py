@@ -1,0 +1,79 @@
+"""What an audit of a log says."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+SEVERITIES = ("error", "warning", "note")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing found in a log: which rule, where, and a sentence that ends in the next move."""
+
+    severity: str  # one of SEVERITIES; simulators refuse a log that has an error
+    rule: str
+    rows: tuple[int, ...]  # the first few
+    count: int  # of rows, or of whatever the sentence counts
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"{self.severity}: {self.rule}: {self.sentence}"
+
+
+@dataclass(frozen=True, repr=False)
+class Audit:
+    """The findings of a log, errors first. Counts are None where no log could be made.
+
+    >>> Audit((), n_rows=20, n_episodes=2, n_actions=4)
+    20 rows, 2 episodes, 4 actions: nothing found
+    """
+
+    findings: tuple[Finding, ...]
+    n_rows: int | None = None
+    n_episodes: int | None = None
+    n_actions: int | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether simulators will take the log: nothing found is an error."""
+        return all(finding.severity != "error" for finding in self.findings)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain types."""
+        return {"ok": self.ok, **asdict(self), "findings": [_plain(finding) for finding in self.findings]}
+
+    def __str__(self) -> str:
+        title = "no log could be made"
+        if self.n_rows is not None:
+            title = f"{self.n_rows:,} rows, {self.n_episodes:,} episodes, {self.n_actions} actions"
+        if not self.findings:
+            return f"{title}: nothing found"
+        return "\n".join([title, *(f"  {finding}" for finding in self.findings)])
+
+    __repr__ = __str__
+
+
+def errors_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Sorted by severity; within one, as found."""
+    return tuple(sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)))
+
+
+def found(severity: str, rule: str, rows: np.ndarray, sentence: str) -> Finding:
+    """A finding in these rows; "{where}" in the sentence tells how many and which.
+
+    >>> found("error", "missing", np.array([4, 9]), "reward is NaN {where}; drop them").sentence
+    'reward is NaN in 2 rows (4, 9); drop them'
+    """
+    some = tuple(rows[:5].tolist())
+    if len(rows) == 1:
+        where = f"in row {some[0]}"
+    else:
+        where = f"in {len(rows):,} rows ({', '.join(map(str, some))}{', ...' if len(rows) > len(some) else ''})"
+    return Finding(severity, rule, some, len(rows), sentence.replace("{where}", where))
+
+
+def _plain(finding: Finding) -> dict[str, Any]:
+    return {**asdict(finding), "rows": list(finding.rows)}

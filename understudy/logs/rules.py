@@ -1,0 +1,325 @@
+"""What the columns of a log alone can tell: rules, each a function from a log to its findings."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from math import exp, log1p
+from math import log as ln
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from understudy.logs.findings import Finding, found
+
+if TYPE_CHECKING:
+    from understudy.logs.log import Log
+
+TOLERANCE = 1e-5  # of a sum of probabilities
+RESET_RATE = 1e-6  # false alarms of next-observation-is-reset
+SAMPLE = 20_000  # rows that tell how common an opening observation is
+BLOCK = 1 << 22  # entries looked at together, so that a log of images needs no second copy
+
+Findings = Iterator[Finding]
+
+
+def missing(log: "Log") -> Findings:
+    """NaN or infinite values."""
+    for name in ("reward", "observation", "next_observation", "propensity"):
+        column = getattr(log, name)
+        if column is None or column.dtype.kind != "f":
+            continue
+        rows = _rows_where(lambda block: ~np.isfinite(block), column)
+        if len(rows):
+            move = "fill them in" if name != "propensity" else "fill them in, or leave propensity out and use qbe"
+            yield found("error", "missing", rows, f"{name} is NaN or infinite {{where}}; {move}, or drop the episodes")
+
+
+def action_range(log: "Log") -> Findings:
+    """Actions that are none."""
+    if log.action.min() < 0 or log.action.max() >= log.spec.n_actions:
+        rows = np.flatnonzero((log.action < 0) | (log.action >= log.spec.n_actions))
+        yield found(
+            "error",
+            "action-range",
+            rows,
+            f"action is outside 0 to {log.spec.n_actions - 1} {{where}}; code actions from 0 up, or say n_actions=",
+        )
+
+
+def propensity_range(log: "Log") -> Findings:
+    """Probabilities outside 0 to 1."""
+    p = log.propensity
+    if p is None or (p.min() >= 0 and p.max() <= 1 + TOLERANCE):
+        return
+    rows = _rows_where(lambda block: (block < 0) | (block > 1 + TOLERANCE), p)
+    if len(rows):
+        yield found(
+            "error",
+            "propensity-range",
+            rows,
+            "propensity is outside 0 to 1 {where}; fix the column (are they logarithms?), or drop it and use qbe",
+        )
+
+
+def propensity_sum(log: "Log") -> Findings:
+    """Probabilities that are no distribution."""
+    p = log.propensity
+    if p is None or p.ndim == 1:
+        return
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = p @ np.ones(p.shape[1])
+    rows = np.flatnonzero(np.abs(total - 1) > TOLERANCE)
+    if len(rows):
+        yield found(
+            "error",
+            "propensity-sum",
+            rows,
+            f"propensity sums to {total[rows[0]]:.6g}, not 1, in row {rows[0]}, and so {{where}} in all; "
+            "fix the column, or drop it and use qbe",
+        )
+
+
+def propensity_zero(log: "Log") -> Findings:
+    """Actions taken with probability 0."""
+    p = log.propensity
+    if p is None:
+        return
+    if p.ndim == 2:
+        real = (log.action >= 0) & (log.action < p.shape[1])
+        taken = p[np.arange(len(log)), np.where(real, log.action, 0)]
+        rows = np.flatnonzero((taken == 0) & real)
+    else:
+        rows = np.flatnonzero(p == 0)
+    if len(rows):
+        yield found(
+            "error",
+            "propensity-zero",
+            rows,
+            "the action taken has propensity 0 {where}; fix the column (are its actions in another order?), "
+            "or drop it and use qbe",
+        )
+
+
+def episode_contiguity(log: "Log") -> Findings:
+    """Episodes whose rows are not together."""
+    ids = log.episode[log.starts[:-1]]
+    if np.all(ids[1:] > ids[:-1]):
+        return
+    order = np.argsort(ids, kind="stable")
+    again = np.sort(order[1:][ids[order[1:]] == ids[order[:-1]]])
+    if len(again):
+        rows = log.starts[again]
+        yield found(
+            "error",
+            "episode-contiguity",
+            rows,
+            f"episode {log.episode[rows[0]]} goes on in row {rows[0]} after another began, and so {{where}} in all; "
+            "sort the rows by episode, or read the file with order_by=",
+        )
+
+
+def step_order(log: "Log") -> Findings:
+    """Steps that do not count up by one."""
+    rise = np.diff(log.step)
+    inside = _inside(log)
+    if np.any(inside & (rise != 1)):
+        back = np.flatnonzero(inside & (rise < 1)) + 1
+        if len(back):
+            yield found(
+                "error",
+                "step-order",
+                back,
+                "step does not rise within its episode {where}; sort the rows by episode and step, or leave step out",
+            )
+        gaps = np.flatnonzero(inside & (rise > 1)) + 1
+        if len(gaps):
+            yield found("warning", "step-order", gaps, "step jumps {where}: rows before them are missing")
+    first = log.step[log.starts[:-1]]
+    values, counts = np.unique(first, return_counts=True)
+    late = log.starts[:-1][first > values[np.argmax(counts)]]
+    if len(late):
+        yield found(
+            "warning",
+            "step-order",
+            late,
+            f"an episode starts after step {values[np.argmax(counts)]}, the usual first one, {{where}}: "
+            "it counts as an opening all the same; drop such episodes if they did not begin there",
+        )
+
+
+def end_inside(log: "Log") -> Findings:
+    """Episodes that go on after their end."""
+    rows = np.flatnonzero((log.terminated[:-1] | log.truncated[:-1]) & _inside(log))
+    if len(rows):
+        yield found(
+            "error",
+            "end-inside",
+            rows,
+            "terminated or truncated is set {where}, but the episode goes on; fix the flags, or leave episode out",
+        )
+
+
+def next_observation_is_reset(log: "Log") -> Findings:
+    """Next observations that belong to the next episode.
+
+    Compared with how often an opening observation follows a row that is not an episode's last: a binomial tail,
+    bounded by Chernoff, so that a small world in which openings are common raises no alarm.
+    """
+    last, opening = log.starts[1:-1] - 1, log.starts[1:-1]
+    over = log.terminated[last]
+    same = ~_differs(log.next_observation[last], log.observation[opening])
+    for severity, group in (("error", ~over), ("warning", over)):
+        hits, n = int(same[group].sum()), int(group.sum())
+        if 2 * hits < max(n, 1):  # a logger that stores resets stores (nearly) all of them
+            continue
+        if _binomial_tail(hits, n, _chance(log, opening[group])) < RESET_RATE:
+            yield found(
+                severity,
+                "next-observation-is-reset",
+                last[group & same],
+                "next_observation is the next episode's opening observation {where}: "
+                + (
+                    "learners would bootstrap from it; record what was observed before the reset, or leave "
+                    "next_observation out, or, if nothing was reset there, make it one episode"
+                    if severity == "error"
+                    else "harmless to learners, since these rows are terminated, but encoders that are fitted see it"
+                ),
+            )
+
+
+def next_observation_continuity(log: "Log") -> Findings:
+    """Next observations that are not what the next row observes."""
+    rows = _rows_where(lambda a, b: a != b, log.next_observation[:-1], log.observation[1:])
+    rows = rows[_inside(log)[rows]]
+    if len(rows):
+        yield found(
+            "warning",
+            "next-observation-continuity",
+            rows,
+            "next_observation is not the next row's observation {where}, within one episode: "
+            "rows are missing or out of order, or the two columns are made differently",
+        )
+
+
+def both_ends(log: "Log") -> Findings:
+    """Rows that are both terminated and truncated."""
+    rows = np.flatnonzero(log.terminated & log.truncated)
+    if len(rows):
+        yield found(
+            "warning", "both-ends", rows, "terminated and truncated are both set {where}; they are read as terminated"
+        )
+
+
+def unfinished(log: "Log") -> Findings:
+    """Episodes that just stop."""
+    rows = log.starts[1:][log.unfinished] - 1
+    if len(rows):
+        yield found(
+            "note",
+            "unfinished",
+            rows,
+            "an episode ends neither terminated nor truncated {where}: such episodes stay at the end of the tape",
+        )
+
+
+def one_episode(log: "Log") -> Findings:
+    """A log whose order cannot vary."""
+    if log.n_episodes == 1:
+        yield Finding(
+            "note", "one-episode", (), 1, "the log is one episode: its order is the same in every run of a simulation"
+        )
+
+
+def propensity_kind(log: "Log") -> Findings:
+    """Propensities that are not there, or of the chosen action only."""
+    if log.propensity is None:
+        rule, what = "no-propensity", "there are no propensities"
+    elif log.propensity.ndim == 1:
+        rule, what = "chosen-propensity", "only the chosen action's propensity was logged"
+    else:
+        return
+    yield Finding("warning", rule, (), len(log), f"{what}: this rules out psrs, actions_only and exo_psrs; use qbe")
+
+
+def action_never_logged(log: "Log") -> Findings:
+    """Actions without a row."""
+    real = log.action[(log.action >= 0) & (log.action < log.spec.n_actions)]
+    never = np.flatnonzero(np.bincount(real, minlength=log.spec.n_actions) == 0)
+    if len(never):
+        names = [log.spec.actions[code] if log.spec.actions else str(code) for code in never[:5]]
+        yield Finding(
+            "warning",
+            "action-never-logged",
+            (),
+            len(never),
+            f"{len(never)} of {log.spec.n_actions} actions were never taken ({', '.join(names)}"
+            f"{', ...' if len(never) > 5 else ''}): a learner that wants one ends the run",
+        )
+
+
+def notes(log: "Log") -> Findings:
+    """What was derived or dropped when the log was made."""
+    for note in log.notes:
+        rule, _, sentence = note.partition(": ")
+        yield Finding("note", rule, (), 1, sentence)
+
+
+ERRORS: tuple[Callable[["Log"], Findings], ...] = (
+    missing, action_range, propensity_range, propensity_sum, propensity_zero, episode_contiguity, step_order,
+    end_inside, next_observation_is_reset,
+)  # fmt: skip
+"""Rules that can find an error, in the order in which `Log.sound` asks them."""
+
+OTHERS: tuple[Callable[["Log"], Findings], ...] = (
+    next_observation_continuity, both_ends, propensity_kind, action_never_logged, unfinished, one_episode, notes,
+)  # fmt: skip
+"""Rules that find warnings and notes only."""
+
+
+def _inside(log: "Log") -> np.ndarray:
+    """For every row but the last: whether its episode goes on in the next one."""
+    return log.episode[1:] == log.episode[:-1]
+
+
+def _rows_where(test: Callable[..., np.ndarray], *arrays: np.ndarray) -> np.ndarray:
+    """The rows in which the test holds for some entry."""
+    n = len(arrays[0])
+    height = max(1, BLOCK // max(1, arrays[0][:1].size))
+    some = []
+    for at in range(0, n, height):
+        holds = test(*(array[at : at + height] for array in arrays))
+        if holds.any():
+            some.append(at + np.flatnonzero(holds.reshape(len(holds), -1).any(axis=1)))
+    return np.concatenate(some) if some else np.empty(0, np.int64)
+
+
+def _differs(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    differs = np.zeros(len(one), bool)
+    differs[_rows_where(lambda a, b: a != b, one, other)] = True
+    return differs
+
+
+def _chance(log: "Log", openings: np.ndarray) -> float:
+    """How often a row that is not the last of its episode leads to one of these openings, on the high side."""
+    rng = np.random.default_rng(0)  # a sample is enough, and always the same one
+    inner = np.flatnonzero(_inside(log))
+    if len(inner) > SAMPLE:
+        inner = inner[rng.integers(len(inner), size=SAMPLE)]
+    if len(openings) > SAMPLE:
+        openings = openings[rng.integers(len(openings), size=SAMPLE)]
+    seen = Counter(row.tobytes() for row in log.next_observation[inner])
+    return sum(seen[row.tobytes()] + 1 for row in log.observation[openings]) / (len(openings) * (len(inner) + 1))
+
+
+def _binomial_tail(hits: int, n: int, chance: float) -> float:
+    """An upper bound on P(at least this many hits in n), by Chernoff.
+
+    >>> _binomial_tail(20, 20, 0.5) == 0.5**20
+    True
+    """
+    share = hits / n if n else 0.0
+    if share <= chance:
+        return 1.0
+    divergence = share * ln(share / chance)
+    if share < 1:
+        divergence += (1 - share) * (log1p(-share) - log1p(-chance))
+    return exp(-n * divergence)

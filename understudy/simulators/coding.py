@@ -1,0 +1,38 @@
+"""What simulators prepare for learners that index observations in their own way."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+class Coding:
+    """Arrays with observations coded as a learner's tables index them, made once for each learner's encoder.
+
+    A learner without an encoder indexes integer observations by themselves, so all such learners share one set; that
+    the largest observation is in its table is checked each time.
+    """
+
+    def __init__(self, make: Callable[[Any], tuple], largest: np.ndarray) -> None:
+        self._make, self._largest = make, largest
+        self._plain = make(None)
+        self._last: tuple[Any, tuple] | None = None
+
+    def __call__(self, codes: Any) -> tuple:
+        if codes is None:
+            return self._plain
+        if codes.encoder is None:
+            codes.batch(self._largest)
+            return self._plain
+        last = self._last
+        if last is None or last[0] is not codes.encoder:
+            last = self._last = (codes.encoder, self._make(codes))
+        return last[1]
+
+
+def largest_observation(*columns: np.ndarray) -> np.ndarray:
+    """The observation that needs the largest table, as a batch of one; any one where they are not integers."""
+    if columns[0].ndim > 1 or columns[0].dtype.kind not in "iu":
+        return columns[0][:1]
+    lowest = min(column.min() for column in columns)
+    return np.array([lowest if lowest < 0 else max(column.max() for column in columns)])

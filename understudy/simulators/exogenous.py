@@ -1,0 +1,144 @@
+"""PSRS for problems with an exogenous process, which goes its own way whatever the learner does."""
+
+import weakref
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from understudy.contracts import Encoder, Log, LogError
+from understudy.simulators.coding import Coding, largest_observation
+from understudy.simulators.index import Index, dense, index, states_of
+from understudy.simulators.kernels import cells
+from understudy.simulators.kernels.exogenous import Pair
+from understudy.simulators.options import need_propensities
+from understudy.simulators.rehearsal import Rehearsal
+from understudy.simulators.replay import Replay
+
+MOST_PAIRS = 50_000_000
+
+
+class ExogenousReplay:
+    """Two replays of one log in the same order, by endogenous and by exogenous part. Made by `exo_psrs`."""
+
+    kind = "simulated"
+    exhaustible = True
+    serves_rows = serves_emissions = True
+
+    def __init__(
+        self, log: Log, encoder: Encoder | None, split: Callable, merge: Callable, reward: Callable, **options: Any
+    ) -> None:
+        self.log = log
+        endogenous, exogenous = index(log, Part(split, 0)), index(log, Part(split, 1))
+        shape = endogenous.n_states, exogenous.n_states
+        if shape[0] * shape[1] > MOST_PAIRS:
+            raise LogError(
+                f"{shape[0]:,} endogenous and {shape[1]:,} exogenous parts are too many pairs to merge ahead"
+            )
+        z, c = (part.ravel() for part in np.indices(shape))
+        pairs = endogenous.names_of(z), exogenous.names_of(c)
+        self._merged = checked("merge", merge(*pairs), log.observation)
+        self._reward = checked("reward", reward(*pairs), log.reward).astype(np.float64).reshape(shape)
+        self._state = z.astype(np.int32).reshape(shape)
+        if encoder is not None:
+            endogenous, self._state = requeued(endogenous, encoder, self._merged, shape)
+        self.index, self.n_actions, self.n_states = endogenous, log.spec.n_actions, endogenous.n_states
+        self._endogenous = Replay("exo_psrs", endogenous, accept=cells.REJECTION, **options)
+        self._exogenous = Replay("exo_psrs", exogenous, accept=cells.ALWAYS, **options)
+        self.settings = self._endogenous.settings
+        self._coding = Coding(self._coded, largest_observation(self._merged))
+
+    def start(self, seed: int, codes: Any = None) -> Rehearsal:
+        """A new rehearsal; `codes` are a learner's, where it indexes observations in its own way."""
+        (code,) = self._coding(codes)
+        endogenous, exogenous = self._endogenous.start(seed, codes), self._exogenous.start(seed)
+        tapes = endogenous.source, exogenous.source
+        source = Pair(*tapes, self._state, code, self._reward, tapes[0].rules, tapes[0].mind)
+        rehearsal = Rehearsal(
+            source,
+            n_actions=self.n_actions,
+            first_observation=self.log.observation.__getitem__,
+            next_observation=lambda row, emission: self._merged[self._pair(row, emission)],
+            state_name=self.index.name,
+            is_logged=self.index.is_logged,
+        )
+        # The two tapes' workspaces are in use as long as this rehearsal is.
+        weakref.finalize(rehearsal, lambda *parts: None, endogenous, exogenous).atexit = False
+        return rehearsal
+
+    def _pair(self, row: int, emission: int) -> int:
+        z, c = self.index.records["next_state"][row], self._exogenous.index.records["next_state"][emission]
+        return int(z) * self._reward.shape[1] + int(c)
+
+    def _coded(self, codes: Any) -> tuple[np.ndarray]:
+        if codes is not None:
+            code = codes.batch(self._merged)
+        else:
+            code = self._merged if self._merged.ndim == 1 else np.zeros(len(self._merged))
+        return (np.ascontiguousarray(code, dtype=np.int32).reshape(self._reward.shape),)
+
+    def __repr__(self) -> str:
+        return f"exo_psrs({len(self.log):,} rows, {self._reward.shape[0]:,} x {self._reward.shape[1]:,} parts)"
+
+
+class Part:
+    """One part of what an oracle splits observations into, as an encoder."""
+
+    def __init__(self, split: Callable, part: int) -> None:
+        self.split, self.part = split, part
+
+    def fit(self, log: Log) -> "Part":
+        """Nothing is learned."""
+        return self
+
+    def encode(self, observations: np.ndarray) -> np.ndarray:
+        """The part, as integers from 0 up."""
+        parts = self.split(observations)
+        if not isinstance(parts, tuple | list) or len(parts) != 2:
+            raise LogError("split must return two arrays, the endogenous and the exogenous part of each observation")
+        part = np.asarray(parts[self.part])
+        if part.dtype.kind not in "iu" or part.shape != (len(observations),) or (len(part) and part.min() < 0):
+            raise LogError(
+                f"split made {part.dtype} of shape {part.shape} of {len(observations):,} observations; "
+                "parts are integers from 0 up, one for each"
+            )
+        return part
+
+
+def checked(oracle: str, answer: Any, like: np.ndarray) -> np.ndarray:
+    """An oracle's answer as an array, of the form that the log has."""
+    answer = np.asarray(answer)
+    if answer.shape[1:] != like.shape[1:] or answer.ndim != like.ndim or answer.dtype.kind not in "iufb":
+        raise LogError(
+            f"{oracle} made {answer.dtype} of shape {answer.shape}, where the log has {like.dtype} of shape "
+            f"{like.shape[1:]} for each; it is given two arrays of parts and returns one entry for each pair"
+        )
+    return answer
+
+
+def requeued(
+    endogenous: Index, encoder: Encoder, merged: np.ndarray, shape: tuple[int, int]
+) -> tuple[Index, np.ndarray]:
+    """The index with rows queued by an encoder's states instead, and the state of each pair of parts."""
+    if not getattr(encoder, "fitted", True):
+        encoder = encoder.fit(endogenous.log)
+    names, state, paired = dense(states_of(encoder, endogenous.log.observation), states_of(encoder, merged))
+    opening = endogenous.opening.copy()
+    opening["state"] = state[opening["row"]]
+    n_states = 1 + int(max(state.max(), paired.max()))
+    return replace(endogenous, state=state, names=names, n_states=n_states, opening=opening), paired.reshape(shape)
+
+
+def exo_psrs(
+    log: Log, encoder: Encoder | None = None, *, split: Callable, merge: Callable, reward: Callable, **options: Any
+) -> ExogenousReplay:
+    """PSRS on the endogenous part of observations, while the exogenous part goes its own logged way.
+
+    The oracles work on batches: `split(observations) -> (z, c)`, integers from 0 up; `merge(z, c) -> observations`;
+    `reward(z, c) -> rewards`, what arriving there pays. A step takes a row of the current z by rejection sampling,
+    and then, once, the next row of the current c; the learner sees the two next parts merged. With an encoder, rows
+    are queued by its states instead of by z. Other options as of `psrs`.
+    """
+    need_propensities(log, "exo_psrs")
+    return ExogenousReplay(log, encoder, split, merge, reward, **options)

@@ -1,0 +1,161 @@
+"""A log packed for replay: a record for each row, the state it is in, and where episodes open."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from understudy.contracts import Encoder, Log, LogError
+from understudy.contracts.compiling import routine
+from understudy.contracts.vocabulary import Vocabulary
+from understudy.simulators.kernels.tape import OPENING, RECORD
+
+
+@dataclass(frozen=True, eq=False)
+class Index:
+    """What simulators share of a log seen through an encoder. Never written once it is made."""
+
+    log: Log
+    state: np.ndarray  # (N,) int32: where each row was taken from; -1 for none
+    names: np.ndarray | None  # the encoder's own numbers of states, where they were too sparse to be used as they are
+    n_states: int
+    records: np.ndarray  # (N,) RECORD
+    opening: np.ndarray  # (E,) OPENING
+    inverse: np.ndarray  # (V, A) float64: one over each distinct propensity vector
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the states, to tell one encoder's results from another's."""
+        from hashlib import blake2b
+
+        digest = blake2b(digest_size=16)
+        for part in (self.state, self.records["next_state"]):
+            digest.update(np.ascontiguousarray(part).data.cast("B"))
+        return digest.hexdigest()
+
+    def name(self, state: int) -> int:
+        """The encoder's own number of a state."""
+        return int(state if self.names is None or state < 0 else self.names[state])
+
+    def names_of(self, states: np.ndarray) -> np.ndarray:
+        """The encoder's own numbers of states."""
+        return states if self.names is None else self.names[states]
+
+    def is_logged(self, state: int) -> bool:
+        """Whether any row was taken from a state."""
+        return bool((self.state == state).any())
+
+    def coded(self, codes: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Records and openings with a learner's codes for observations."""
+        if codes is None:
+            return self.records, self.opening
+        records, opening = self.records.copy(), self.opening.copy()
+        records["next_code"] = codes.batch(self.log.next_observation, ~self.log.terminated)
+        opening["code"] = codes.batch(self.log.observation[opening["row"]])
+        return records, opening
+
+
+def index(log: Log, encoder: Encoder | None) -> Index:
+    """Pack a log. Raises `LogError` where the log or its states are not fit for replay."""
+    log.sound()
+    names, state, next_state = dense(*states_of_log(log, encoder))
+    if state.max() < 0:
+        raise LogError("the encoder has no state for any observation of this log; fit it on logs like this one")
+
+    vector, inverse = inverse_propensities(log)
+    records = np.empty(len(log), RECORD)
+    code = log.next_observation if log.spec.n_observations is not None else next_state
+    pack(records, log.reward, next_state, code, vector, log.action, log.terminated)
+
+    first = log.starts[:-1]
+    opening = np.empty(len(first), OPENING)
+    opening["row"], opening["state"] = first, state[first]
+    opening["code"] = log.observation[first] if log.spec.n_observations is not None else 0
+    n_states = 1 + int(max(state.max(), next_state.max()))
+    return Index(log, state, names, n_states, records, opening, inverse)
+
+
+def states_of_log(log: Log, encoder: Encoder | None) -> tuple[np.ndarray, np.ndarray]:
+    """The states of a log's observations and next observations; without an encoder each observation is a state."""
+    if encoder is None and log.spec.n_observations is not None:
+        return log.observation, log.next_observation
+    if encoder is None:
+        vocabulary = Vocabulary(log.observation, log.next_observation)
+        return vocabulary.codes(log.observation), vocabulary.codes(log.next_observation)
+    if not getattr(encoder, "fitted", True):
+        encoder = encoder.fit(log)
+    return states_of(encoder, log.observation), states_of(encoder, log.next_observation)
+
+
+def states_of(encoder: Encoder, observations: np.ndarray) -> np.ndarray:
+    """An encoder's states of some observations, checked."""
+    states = np.asarray(encoder.encode(observations))
+    if states.shape != (len(observations),) or states.dtype.kind not in "iu":
+        raise LogError(
+            f"the encoder made {states.dtype} of shape {states.shape} of {len(observations):,} observations; "
+            "encode must return one integer for each"
+        )
+    if len(states) and states.min() < -1:
+        raise LogError(f"the encoder made state {states.min()}; states count from 0, and -1 means none")
+    return states
+
+
+def dense(state: np.ndarray, next_state: np.ndarray) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]:
+    """States as int32, renumbered where they are few of a vast range; with their own numbers then."""
+    if max(state.max(), next_state.max()) < 4 * len(state) + 1024:
+        return None, state.astype(np.int32, copy=False), next_state.astype(np.int32, copy=False)
+    names = np.unique(np.concatenate([state, next_state]))
+    names = names[names >= 0]
+    renumbered = (np.where(s < 0, -1, np.searchsorted(names, s)).astype(np.int32) for s in (state, next_state))
+    return names, *renumbered
+
+
+def inverse_propensities(log: Log) -> tuple[np.ndarray, np.ndarray]:
+    """Which of the log's distinct propensity vectors each row has, and one over each of them."""
+    matrix = log.propensity
+    if matrix is None or matrix.ndim == 1:
+        return np.broadcast_to(np.int32(0), len(log)), np.ones((1, log.spec.n_actions))
+    if (matrix == matrix[0]).all():
+        vector, distinct = np.broadcast_to(np.int32(0), len(log)), matrix[:1]
+    else:
+        vocabulary = Vocabulary(matrix)
+        vector, distinct = vocabulary.codes(matrix), vocabulary.rows
+    with np.errstate(divide="ignore"):
+        return vector, 1.0 / (distinct + 0.0)  # -0.0 would give minus infinity
+
+
+@routine
+def pack(records, reward, next_state, code, vector, action, terminated):
+    """Gather columns into records."""
+    for row in range(len(records)):
+        records[row]["reward"] = reward[row]
+        records[row]["row"] = row
+        records[row]["next_state"] = next_state[row]
+        records[row]["next_code"] = code[row]
+        records[row]["vector"] = vector[row]
+        records[row]["action"] = action[row]
+        records[row]["terminated"] = terminated[row]
+
+
+@routine
+def group(key, first, members):
+    """List rows by key: `first` comes with the number of each key's rows cumulated, and leaves with their starts."""
+    for row in range(len(key) - 1, -1, -1):
+        if key[row] >= 0:
+            first[key[row]] -= 1
+            members[first[key[row]]] = row
+
+
+def grouped(key: np.ndarray, n_keys: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where each key's rows start in a list of rows, and that list, each key's in log order.
+
+    >>> first, members = grouped(np.array([1, 0, -1, 1]), 2)
+    >>> first.tolist(), members.tolist()
+    ([0, 1, 3], [1, 0, 3])
+    """
+    counts = np.bincount(key[key >= 0] if key.min() < 0 else key, minlength=n_keys)
+    first = np.append(np.cumsum(counts), counts.sum())
+    members = np.empty(counts.sum(), np.int32)
+    group(key, first, members)
+    return first, members

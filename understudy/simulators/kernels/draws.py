@@ -1,0 +1,153 @@
+"""Which row comes next: the paper's QBE and PSRS, and its baselines, over the queues of a tape."""
+
+import numpy as np
+
+from understudy.contracts.compiling import kernel, routine
+from understudy.contracts.streams import ACCEPTANCE, uniform
+from understudy.simulators.kernels import cells
+from understudy.simulators.kernels.cells import EMPTY, Outcome
+from understudy.simulators.kernels.tape import open_episode, ready, take
+
+
+@kernel
+def choose(policy, u):
+    """The action at u of a policy, which need not be normalized."""
+    total = 0.0
+    for action in range(len(policy)):
+        total += policy[action]
+    rest = u * total
+    last = 0
+    for action in range(len(policy)):
+        if policy[action] > 0.0:
+            if rest < policy[action]:
+                return action
+            rest -= policy[action]
+            last = action
+    return last  # rounding took u past the end
+
+
+@kernel
+def reject(tape, key, policy):
+    """Take rows until rejection sampling accepts one (PSRS, the inner while); where it lies, or EMPTY.
+
+    The bound, M in the paper, is of the candidate's own propensities. An action the learner may take and the
+    candidate's logger could not makes the bound infinite: the candidate is passed over, which is exact, and counted.
+    """
+    passed = EMPTY
+    while True:
+        at = take(tape, key)
+        if at == EMPTY:
+            if passed != EMPTY:
+                name_unsupported(tape, policy, tape.inverse[tape.dealt[passed]["vector"]])
+            return EMPTY
+        action = tape.dealt[at]["action"]
+        inverse = tape.inverse[tape.dealt[at]["vector"]]
+        bound = 0.0
+        for a in range(len(policy)):
+            ratio = policy[a] * inverse[a]
+            if ratio > bound:  # false for 0 * infinity: what neither would do does not count
+                bound = ratio
+        if uniform(tape.streams, ACCEPTANCE) * bound < policy[action] * inverse[action]:
+            return at
+        if bound == np.inf:
+            tape.mind[cells.PASSED] += 1
+            passed = at
+
+
+@routine
+def name_unsupported(tape, policy, inverse):
+    """Note which action, and what share of the policy, a passed-over row's logger could not have taken."""
+    total, mass, worst = 0.0, 0.0, 0
+    for a in range(len(policy)):
+        total += policy[a]
+        if policy[a] > 0.0 and inverse[a] == np.inf:
+            mass += policy[a]
+            if policy[a] > policy[worst] or inverse[worst] != np.inf:
+                worst = a
+    tape.mind[cells.CAUSE] = cells.UNSUPPORTED
+    tape.mind[cells.WHAT] = worst
+    tape.mind[cells.NANOMASS] = np.int64(1e9 * mass / total)
+
+
+@kernel
+def choose_then_take(tape, state, policy):
+    """Draw an action, then take the oldest row that has it (QBE); where it lies, or EMPTY.
+
+    With the predictable stop, every action the learner may take must have a row before one is drawn: then whether a
+    step is served does not depend on the action, and the served action has the policy's law.
+    """
+    n_actions = len(policy)
+    if tape.rules[cells.STOP] == cells.PREDICTABLE:
+        for a in range(n_actions):
+            if policy[a] > 0.0 and not ready(tape, state * n_actions + a):
+                tape.mind[cells.CAUSE] = cells.ACTION_QUEUE_EMPTY
+                tape.mind[cells.WHAT] = a
+                return EMPTY
+    action = choose(policy, uniform(tape.streams, ACCEPTANCE))
+    at = take(tape, state * n_actions + action)
+    if at == EMPTY:
+        tape.mind[cells.CAUSE] = cells.ACTION_QUEUE_EMPTY
+        tape.mind[cells.WHAT] = action
+    return at
+
+
+@kernel
+def draw(tape, state, policy):
+    """The next row for a policy in a state: where it lies in `dealt`, or EMPTY with the cause in mind."""
+    rules, mind = tape.rules, tape.mind
+    if rules[cells.KEYED] and state < 0:
+        mind[cells.CAUSE] = cells.NO_STATE
+        return EMPTY
+    key = state * rules[cells.KEYED]
+    if rules[cells.ACCEPT] == cells.REJECTION:
+        at = reject(tape, key, policy)
+    elif rules[cells.ACCEPT] == cells.ALWAYS:
+        at = take(tape, key)
+    else:
+        at = choose_then_take(tape, key, policy)
+    if at == EMPTY:
+        mind[cells.WHERE] = state
+        if mind[cells.CAUSE] == cells.GOING:
+            mind[cells.CAUSE] = cells.QUEUE_EMPTY
+    return at
+
+
+@kernel
+def begin(tape):
+    """Begin an episode; the row whose observation it opens with, or EMPTY."""
+    mind = tape.mind
+    episode = open_episode(tape)
+    if episode == EMPTY:
+        mind[cells.CAUSE] = cells.NO_OPENING
+        return EMPTY
+    mind[cells.HIDDEN] = episode
+    mind[cells.STATE] = tape.opening[episode]["state"]
+    mind[cells.CODE] = tape.opening[episode]["code"]
+    mind[cells.AGE] = 0
+    mind[cells.OVER] = 0
+    return np.int64(tape.opening[episode]["row"])
+
+
+@kernel
+def step(tape, policy):
+    """Serve one row and go where it leads."""
+    mind = tape.mind
+    at = draw(tape, mind[cells.STATE], policy)
+    if at == EMPTY:
+        return Outcome(EMPTY, EMPTY, EMPTY, 0.0, False, False)
+    record = tape.dealt[at]
+    mind[cells.STATE] = record["next_state"]
+    mind[cells.CODE] = record["next_code"]
+    terminated = record["terminated"] != 0
+    truncated = grow_older(tape.rules, mind, terminated)
+    return Outcome(np.int64(record["row"]), EMPTY, np.int64(record["action"]), record["reward"], terminated, truncated)
+
+
+@kernel
+def grow_older(rules, mind, terminated):
+    """Count a step of the episode; whether the simulator's own time limit cuts it off here."""
+    mind[cells.AGE] += 1
+    mind[cells.SERVED] += 1
+    truncated = not terminated and mind[cells.AGE] == rules[cells.LIMIT]
+    mind[cells.OVER] = terminated or truncated
+    return truncated

@@ -1,0 +1,73 @@
+"""Rows drawn with replacement: the maximum-likelihood model of a log, which never runs out."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from understudy.contracts.compiling import kernel
+from understudy.contracts.streams import ACCEPTANCE, ENVIRONMENT, OPENINGS, below, uniform
+from understudy.simulators.kernels import cells
+from understudy.simulators.kernels.cells import EMPTY, Outcome
+from understudy.simulators.kernels.draws import choose, grow_older
+
+
+class Model(NamedTuple):
+    """A log grouped by state and action, and one rehearsal's place in it."""
+
+    records: np.ndarray  # (N,) RECORD, in log order
+    opening: np.ndarray  # (E,) OPENING
+    first: np.ndarray  # (n_keys + 1,) int64: where the rows of each (state, action) start in members
+    members: np.ndarray  # (N,) int32: rows, grouped by (state, action)
+    first_emission: np.ndarray  # (n_states + 1,) int64: where the observations of each state start in emissions
+    emissions: np.ndarray  # int32: row i for its observation, i + N for its next observation
+    emission_code: np.ndarray  # int32: the same observations, as the learner's tables index them
+    rules: np.ndarray  # (8,) int64
+    streams: np.ndarray  # (5,) uint64
+    mind: np.ndarray  # (16,) int64
+
+
+@kernel
+def begin(model):
+    """Begin an episode with a logged opening, drawn with replacement."""
+    mind = model.mind
+    episode = below(model.streams, OPENINGS, len(model.opening))
+    mind[cells.OPENED] += 1
+    mind[cells.REPLACED] += 1
+    mind[cells.STATE] = model.opening[episode]["state"]
+    mind[cells.CODE] = model.opening[episode]["code"]
+    mind[cells.AGE] = 0
+    mind[cells.OVER] = 0
+    return np.int64(model.opening[episode]["row"])
+
+
+@kernel
+def step(model, policy):
+    """Draw an action, a row that has it, and an observation of the state it leads to."""
+    mind = model.mind
+    state = mind[cells.STATE]
+    mind[cells.WHERE] = state
+    if state < 0:
+        mind[cells.CAUSE] = cells.NO_STATE
+        return Outcome(EMPTY, EMPTY, EMPTY, 0.0, False, False)
+    action = choose(policy, uniform(model.streams, ACCEPTANCE))
+    key = state * len(policy) + action
+    n = model.first[key + 1] - model.first[key]
+    if n == 0:
+        mind[cells.CAUSE] = cells.ACTION_QUEUE_EMPTY
+        mind[cells.WHAT] = action
+        return Outcome(EMPTY, EMPTY, EMPTY, 0.0, False, False)
+    record = model.records[model.members[model.first[key] + below(model.streams, ENVIRONMENT, n)]]
+    mind[cells.TAKEN] += 1
+    mind[cells.STATE] = record["next_state"]
+    mind[cells.CODE] = record["next_code"]
+    emission = np.int64(EMPTY)
+    if model.rules[cells.REEMIT] and record["next_state"] >= 0:
+        begin_, end = model.first_emission[record["next_state"]], model.first_emission[record["next_state"] + 1]
+        place = begin_ + below(model.streams, ENVIRONMENT, end - begin_)
+        emission = np.int64(model.emissions[place])
+        mind[cells.CODE] = model.emission_code[place]
+    terminated = record["terminated"] != 0
+    truncated = grow_older(model.rules, mind, terminated)
+    return Outcome(
+        np.int64(record["row"]), emission, np.int64(record["action"]), record["reward"], terminated, truncated
+    )

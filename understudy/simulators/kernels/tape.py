@@ -1,0 +1,157 @@
+"""The log as a tape: episodes in random order, whose rows are dealt to queues and taken first in, first out.
+
+A tape is read one permuted episode at a time, and only when a queue runs dry or an opening is wanted, so a run does no
+work beyond what it reads. Permuting whole episodes, not rows, is what makes the order exact: which row comes next in a
+queue then tells nothing of how the rows before it turned out.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from understudy.contracts.compiling import kernel, routine
+from understudy.contracts.streams import OPENINGS, ORDER, below
+from understudy.simulators.kernels import cells
+from understudy.simulators.kernels.cells import EMPTY
+
+RECORD = np.dtype(
+    [
+        ("reward", np.float64),
+        ("row", np.int32),
+        ("next_state", np.int32),
+        ("next_code", np.int32),  # the next observation, as the learner's tables index it
+        ("vector", np.int32),  # which of the distinct propensity vectors
+        ("action", np.int32),
+        ("terminated", np.int32),
+    ]
+)
+"""All that a run needs of a row, in half a cache line."""
+
+OPENING = np.dtype([("row", np.int32), ("state", np.int32), ("code", np.int32)])
+
+# The columns of Tape.queue.
+START, END, HEAD, TAIL = range(4)
+
+
+class Tape(NamedTuple):
+    """A log prepared for replay, and one rehearsal's place in it.
+
+    The first six arrays belong to the simulator and are never written; the others belong to the rehearsal.
+    """
+
+    records: np.ndarray  # (N,) RECORD, in log order
+    key: np.ndarray  # (N,) int32: the queue of each row; -1 for none
+    span: np.ndarray  # (E, 2) int64: the first row of each episode and the one after its last; unfinished ones last
+    opening: np.ndarray  # (E,) OPENING, in the order of span
+    inverse: np.ndarray  # (V, A) float64: one over each distinct propensity, infinite for zero
+    rules: np.ndarray  # (8,) int64
+    queue: np.ndarray  # (n_keys, 4) int32: where a queue starts and ends in dealt, its head and its tail
+    dealt: np.ndarray  # (N,) RECORD: the queues' contents
+    order: np.ndarray  # (episodes or rows,) int32: the order of the tape, settled as far as it was read
+    shuffled: np.ndarray  # (E,) int32: the same for openings, where the tape is of single rows; else empty
+    touched: np.ndarray  # (n_keys,) int32: queues that were dealt to
+    streams: np.ndarray  # (5,) uint64
+    mind: np.ndarray  # (16,) int64
+
+
+@kernel
+def settle(order, place, movable, streams, purpose):
+    """Decide what comes at a place of an order: one Fisher-Yates step; what is not movable stays at the end."""
+    if place < movable:
+        other = place + below(streams, purpose, movable - place)
+        order[place], order[other] = order[other], order[place]
+    return order[place]
+
+
+@routine
+def deal(tape):
+    """Read the next episode (or row) of the tape, and put its rows at the end of their queues."""
+    rules, mind = tape.rules, tape.mind
+    place = mind[cells.DEALT]
+    segment = tape.order[place]
+    if rules[cells.REORDER] != cells.IN_LOG_ORDER:
+        segment = settle(tape.order, place, rules[cells.MOVABLE], tape.streams, ORDER)
+    mind[cells.DEALT] = place + 1
+    if rules[cells.REORDER] == cells.BY_ROWS:
+        begin, end = np.int64(segment), np.int64(segment + 1)
+    else:
+        begin, end = tape.span[segment, 0], tape.span[segment, 1]
+    for row in range(begin, end):
+        key = tape.key[row]
+        if key >= 0:
+            tail = tape.queue[key, TAIL]
+            if tail == tape.queue[key, START]:
+                tape.touched[mind[cells.TOUCHED]] = key
+                mind[cells.TOUCHED] += 1
+            tape.dealt[tail] = tape.records[row]
+            tape.queue[key, TAIL] = tail + 1
+
+
+@kernel
+def ready(tape, key):
+    """Whether a queue has a row at its head, dealing as needed."""
+    while tape.queue[key, HEAD] == tape.queue[key, TAIL]:
+        if tape.queue[key, TAIL] == tape.queue[key, END]:
+            return False
+        deal(tape)
+    return True
+
+
+@kernel
+def take(tape, key):
+    """Take the row at the head of a queue; where it lies in `dealt`, or EMPTY."""
+    if not ready(tape, key):
+        return EMPTY
+    head = tape.queue[key, HEAD]
+    tape.queue[key, HEAD] = head + 1
+    tape.mind[cells.TAKEN] += 1
+    return np.int64(head)
+
+
+@kernel
+def open_episode(tape):
+    """Begin an episode with the next opening: its number, or EMPTY."""
+    rules, mind = tape.rules, tape.mind
+    n_openings = len(tape.opening)
+    if rules[cells.REPLACE]:
+        mind[cells.REPLACED] += 1
+        episode = below(tape.streams, OPENINGS, n_openings)
+    else:
+        place = mind[cells.OPENED]
+        if place == n_openings:
+            return EMPTY
+        if rules[cells.REORDER] == cells.BY_ROWS:
+            episode = np.int64(settle(tape.shuffled, place, n_openings, tape.streams, OPENINGS))
+        else:
+            while mind[cells.DEALT] <= place:
+                deal(tape)
+            episode = np.int64(tape.order[place])
+    mind[cells.OPENED] += 1
+    return episode
+
+
+@routine
+def restore(order, n):
+    """Undo the first n steps of a lazy Fisher-Yates shuffle of 0, 1, 2, ...
+
+    A place beyond n was written only if what it held has been served, so the served numbers say which to mend.
+    """
+    for place in range(n):
+        if order[place] >= n:
+            order[order[place]] = order[place]
+    for place in range(n):
+        order[place] = place
+
+
+@routine
+def rewind(tape):
+    """Make a used tape as new, at a cost of what was read of it."""
+    mind = tape.mind
+    restore(tape.order, mind[cells.DEALT])
+    restore(tape.shuffled, min(mind[cells.OPENED], len(tape.shuffled)))
+    for index in range(mind[cells.TOUCHED]):
+        key = tape.touched[index]
+        tape.queue[key, HEAD] = tape.queue[key, START]
+        tape.queue[key, TAIL] = tape.queue[key, START]
+    mind[:] = 0
+    mind[cells.OVER] = 1

@@ -1,0 +1,113 @@
+"""Model-based simulation: the maximum-likelihood model of a log, drawn from with replacement."""
+
+from typing import Any
+
+import numpy as np
+
+from understudy.contracts import Encoder, Log
+from understudy.contracts.streams import streams_of
+from understudy.contracts.vocabulary import Vocabulary
+from understudy.simulators.coding import Coding, largest_observation
+from understudy.simulators.index import Index, grouped, index
+from understudy.simulators.kernels import cells
+from understudy.simulators.kernels.model import Model
+from understudy.simulators.options import LOGS_OWN, chosen, time_limit
+from understudy.simulators.rehearsal import Rehearsal
+
+EMISSIONS = {"uniform": 1, "empirical": 1, "row": 0}
+
+
+class ModelSimulator:
+    """A log as a model that never runs out. Made by `model`."""
+
+    kind = "simulated"
+    exhaustible = False
+    serves_rows = True
+
+    def __init__(self, index: Index, *, emission: str, max_episode_steps: int | None | str) -> None:
+        self.log, self.index = index.log, index
+        self.n_actions, self.n_states = self.log.spec.n_actions, index.n_states
+        limit = time_limit(self.log, max_episode_steps)
+        self.settings = {"simulator": "model", "emission": emission, "max_episode_steps": limit}
+        self._rules = np.zeros(cells.N_RULES, np.int64)
+        self._rules[cells.LIMIT] = limit or 0
+        self._rules[cells.REEMIT] = chosen("emission", emission, EMISSIONS)
+        self.serves_emissions = bool(self._rules[cells.REEMIT])
+        key = np.where(index.state < 0, -1, index.state.astype(np.int64) * self.n_actions + self.log.action)
+        self._first, self._members = grouped(key, self.n_states * self.n_actions)
+        self._first_emission, self._emissions = emissions(index, emission)
+        self._coding = Coding(self._coded, largest_observation(self.log.observation, self.log.next_observation))
+
+    def start(self, seed: int, codes: Any = None) -> Rehearsal:
+        """A new rehearsal; `codes` are a learner's, where it indexes observations in its own way."""
+        records, opening, emission_code = self._coding(codes)
+        mind = np.zeros(cells.N_MIND, np.int64)
+        mind[cells.OVER] = 1
+        source = Model(
+            records, opening, self._first, self._members, self._first_emission, self._emissions, emission_code,
+            self._rules, streams_of(seed), mind,
+        )  # fmt: skip
+        return Rehearsal(
+            source,
+            n_actions=self.n_actions,
+            first_observation=self.log.observation.__getitem__,
+            next_observation=self._next_observation,
+            state_name=self.index.name,
+            is_logged=self.index.is_logged,
+        )
+
+    def _coded(self, codes: Any) -> tuple[np.ndarray, ...]:
+        columns = (self.log.observation, self.log.next_observation)
+        if codes is not None:
+            columns = (codes.batch(columns[0]), codes.batch(columns[1], ~self.log.terminated))
+        elif self.log.spec.n_observations is None:
+            return *self.index.coded(None), np.zeros(len(self._emissions), np.int32)
+        lent = self._emissions % len(self.log)
+        code = np.where(self._emissions < len(self.log), columns[0][lent], columns[1][lent])
+        return *self.index.coded(codes), code.astype(np.int32)
+
+    def _next_observation(self, row: int, emission: int) -> Any:
+        if emission == cells.EMPTY:
+            return self.log.next_observation[row]
+        if emission < len(self.log):
+            return self.log.observation[emission]
+        return self.log.next_observation[emission - len(self.log)]
+
+    def __repr__(self) -> str:
+        return f"model({len(self.log):,} rows, {self.n_states:,} states, emission={self.settings['emission']!r})"
+
+
+def emissions(index: Index, law: str) -> tuple[np.ndarray, np.ndarray]:
+    """Where the observations of each state start in a list of them, and that list: i for row i's, N + i for its next.
+
+    Under the uniform law every distinct observation of a state is listed once, under the empirical one as often as
+    it was seen; either way, as an observation or as a next one.
+    """
+    log, n = index.log, len(index.log)
+    state = np.concatenate([index.state, index.records["next_state"]])
+    if law == "row":
+        return np.zeros(index.n_states + 1, np.int64), np.empty(0, np.int32)
+    if law == "uniform":
+        vocabulary = Vocabulary(log.observation, log.next_observation)
+        code = np.concatenate([vocabulary.codes(log.observation), vocabulary.codes(log.next_observation)])
+        repeated = np.ones(2 * n, bool)
+        repeated[np.unique(code, return_index=True)[1]] = False
+        state = np.where(repeated, -1, state)
+    return grouped(state, index.n_states)
+
+
+def model(
+    log: Log,
+    encoder: Encoder | None = None,
+    *,
+    emission: str = "uniform",
+    max_episode_steps: int | None | str = LOGS_OWN,
+) -> ModelSimulator:
+    """The maximum-likelihood model of a log: rows of the state and the drawn action, with replacement.
+
+    Without an encoder this is the paper's sim1, with one its sim2: the next state is that of the drawn row, and its
+    observation is drawn anew, "uniform" over the distinct observations seen in that state, or by their "empirical"
+    law; with `emission="row"` the row's own is kept. Openings are drawn with replacement. It never runs out of rows
+    unless an action was never logged in a state; a learner exploits the noise of rows it meets again.
+    """
+    return ModelSimulator(index(log, encoder), emission=emission, max_episode_steps=max_episode_steps)

@@ -1,0 +1,171 @@
+"""A true environment in a simulator's place: what simulations are measured against."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+from understudy.contracts import Encoder, LogError, PolicyError, Step, Stop
+from understudy.contracts.streams import ACCEPTANCE, ENVIRONMENT, Stream, spawn, streams_of
+from understudy.simulators.coding import Coding
+from understudy.simulators.index import states_of
+from understudy.simulators.kernels import cells
+from understudy.simulators.kernels.draws import choose
+from understudy.simulators.kernels.real import Walk
+from understudy.simulators.options import time_limit
+from understudy.simulators.rehearsal import Rehearsal, fault_of
+
+HARMLESS = ("OrderEnforcing", "PassiveEnvChecker")
+"""Gymnasium's wrappers that change nothing a learner sees."""
+
+
+class RealTables:
+    """A finite environment walked by its tables, so that real runs are compiled. Made by `real`."""
+
+    kind = "real"
+    exhaustible = serves_rows = serves_emissions = False
+    log = None
+
+    def __init__(self, env: Any, encoder: Encoder | None, limit: int | None) -> None:
+        self.env, self._tables = env, env.tables()
+        observations = np.arange(int(self._tables.observation.max()) + 1)
+        state = observations if encoder is None else states_of(encoder, observations)
+        self._state_of = state.astype(np.int32)
+        self.n_actions, self.n_states = self._tables.reward.shape[1], 1 + int(state.max())
+        self.settings = {"simulator": "real", "env": describe(env), "max_episode_steps": limit}
+        self._rules = np.zeros(cells.N_RULES, np.int64)
+        self._rules[cells.LIMIT] = limit or 0
+        self._coding = Coding(
+            lambda codes: ((observations if codes is None else codes.batch(observations)).astype(np.int32),),
+            observations[-1:],
+        )
+
+    def start(self, seed: int, codes: Any = None) -> Rehearsal:
+        """A new rehearsal; `codes` are a learner's, where it indexes observations in its own way."""
+        (code_of,) = self._coding(codes)
+        mind = np.zeros(cells.N_MIND, np.int64)
+        mind[cells.OVER] = 1
+        # The action stream is of another seed: the same number must not couple a real with a simulated run.
+        source = Walk(self._tables, self._state_of, code_of, self._rules, streams_of(spawn(seed, REAL)), mind)
+        return Rehearsal(
+            source,
+            n_actions=self.n_actions,
+            first_observation=int,
+            next_observation=lambda row, observation: observation,
+            state_name=int,
+            is_logged=lambda state: True,
+        )
+
+    def __repr__(self) -> str:
+        return f"real({self.settings['env']})"
+
+
+class RealEnv:
+    """Any other Gymnasium environment, stepped from Python; each rehearsal has a copy of its own. Made by `real`."""
+
+    kind = "real"
+    exhaustible = serves_rows = serves_emissions = False
+    log = None
+
+    def __init__(self, env: Any, encoder: Encoder | None, limit: int | None) -> None:
+        self.env, self.encoder, self._limit = env, encoder, limit
+        self.n_actions = int(env.action_space.n)
+        n = getattr(env.observation_space, "n", None) if encoder is None else getattr(encoder, "n_states", None)
+        self.n_states = None if n is None else int(n)
+        self.settings = {"simulator": "real", "env": describe(env), "max_episode_steps": limit}
+
+    def start(self, seed: int) -> "EnvRehearsal":
+        """A new rehearsal, in a copy of the environment."""
+        return EnvRehearsal(deepcopy(self.env), self.encoder, self._limit, spawn(seed, REAL))
+
+    def __repr__(self) -> str:
+        return f"real({self.settings['env']})"
+
+
+class EnvRehearsal:
+    """Episodes of a Gymnasium environment."""
+
+    def __init__(self, env: Any, encoder: Encoder | None, limit: int | None, seed: int) -> None:
+        self._env, self._encoder, self._limit = env, encoder, limit
+        self._actions = Stream(seed, ACCEPTANCE)
+        self._reset_seed: int | None = spawn(seed, ENVIRONMENT) % 2**31
+        self._observation: Any = None
+        self._steps = self._episodes = self._age = 0
+        self._over = True
+        self.opening = cells.EMPTY
+
+    @property
+    def state(self) -> int:
+        """The encoder's state of the current observation; -1 for none."""
+        if self._encoder is not None:
+            return int(self._encoder.encode(np.asarray(self._observation)[None])[0])
+        return int(self._observation) if np.ndim(self._observation) == 0 else cells.EMPTY
+
+    def begin(self) -> Any:
+        self._observation, _ = self._env.reset(seed=self._reset_seed)
+        self._reset_seed = None  # once; later resets go on from there
+        self._episodes, self._age, self._over = self._episodes + 1, 0, False
+        return self._observation
+
+    def step(self, policy: np.ndarray) -> Step:
+        if self._over:
+            raise RuntimeError("the episode is over, or none has begun; call begin before step")
+        policy = np.ascontiguousarray(policy, dtype=np.float64)
+        fault = fault_of(policy, int(self._env.action_space.n))
+        if fault:
+            raise PolicyError(f"the policy {policy} at observation {self._observation} {fault}; mend the learner")
+        action = int(choose(policy, self._actions.uniform()))
+        following, reward, terminated, truncated, _ = self._env.step(action)
+        self._steps, self._age = self._steps + 1, self._age + 1
+        terminated = bool(terminated)
+        truncated = not terminated and (bool(truncated) or self._age == self._limit)
+        self._over = terminated or truncated
+        step = Step(self._observation, action, float(reward), following, terminated, truncated)
+        self._observation = following
+        return step
+
+    def stop(self) -> Stop:
+        """A true environment never runs out."""
+        return Stop("max steps", counts={"steps": self._steps, "openings": self._episodes})
+
+
+REAL = 1
+"""The tag of real runs' streams."""
+
+
+def describe(env: Any) -> str:
+    """What an environment is, as far as it tells: its id and arguments, or its class and plain attributes."""
+    inner = env.unwrapped
+    plain = {
+        name: value
+        for name, value in sorted(vars(inner).items())
+        if not name.startswith("_") and isinstance(value, bool | int | float | str)
+    }
+    return f"{type(inner).__name__}({', '.join(f'{name}={value}' for name, value in plain.items())})"
+
+
+def real(env: Any, encoder: Encoder | None = None, *, max_episode_steps: int | None = None) -> RealTables | RealEnv:
+    """A Gymnasium environment, or a function that makes one, as a simulator that serves no logged rows.
+
+    An environment that offers `tables()` is walked by them, compiled; any other is stepped from Python, each run in a
+    copy of its own. The encoder only names the states whose visits probes count.
+    """
+    env = env() if isinstance(env, Callable) and not hasattr(env, "step") else env  # type: ignore[arg-type]
+    space = getattr(env, "action_space", None)
+    if not hasattr(space, "n") or getattr(space, "start", 0) != 0:
+        raise LogError(f"the environment's actions are {space}; a learner's policy needs Discrete ones from 0 up")
+    limit, layer, harmless = time_limit(None, max_episode_steps), env, True
+    while layer is not env.unwrapped:
+        harmless &= type(layer).__name__ in (*HARMLESS, "TimeLimit")
+        limit = shorter(limit, getattr(layer, "_max_episode_steps", None))
+        layer = layer.env
+    if harmless and hasattr(env.unwrapped, "tables"):
+        limit = shorter(limit, getattr(env.unwrapped, "max_episode_steps", None))
+        return RealTables(env.unwrapped, encoder, limit)
+    return RealEnv(env, encoder, time_limit(None, max_episode_steps))
+
+
+def shorter(*limits: int | None) -> int | None:
+    """The smallest of some time limits, None meaning no limit."""
+    return min((limit for limit in limits if limit is not None), default=None)

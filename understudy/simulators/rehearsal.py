@@ -1,0 +1,136 @@
+"""One pass of a compiled simulator over its log, from Python."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from understudy.contracts import Exhausted, PolicyError, Step, Stop
+from understudy.contracts.compiling import routine
+from understudy.simulators.kernels import begin, cells, step
+
+SERVED, STOPPED, EPISODE_OVER, NO_POLICY = range(4)
+
+
+class Rehearsal:
+    """Asks kernels which row comes next, and looks up what the learner is to see of it.
+
+    `source` is what kernels work on; the compiled loop takes it from here and leaves this object aside.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        *,
+        n_actions: int,
+        first_observation: Callable[[int], Any],
+        next_observation: Callable[[int, int], Any],
+        state_name: Callable[[int], int],
+        is_logged: Callable[[int], bool],
+    ) -> None:
+        self.source = source
+        self._n_actions = n_actions
+        self._first_observation, self._next_observation = first_observation, next_observation
+        self._state_name, self._is_logged = state_name, is_logged
+        self._observation: Any = None
+
+    @property
+    def state(self) -> int:
+        """The state of the current observation; -1 for none."""
+        return int(self.source.mind[cells.STATE])
+
+    def begin(self) -> Any:
+        row = commence(self.source)
+        if self.source.mind[cells.CAUSE]:
+            raise Exhausted(self.stop())
+        self.opening = row
+        self._observation = self._first_observation(row)
+        return self._observation
+
+    def step(self, policy: np.ndarray) -> Step:
+        policy = np.ascontiguousarray(policy, dtype=np.float64)
+        if policy.shape != (self._n_actions,):
+            self._refuse_policy(policy)
+        status, row, emission, action, reward, terminated, truncated = serve(self.source, policy)
+        if status:
+            self._refuse(status, policy)
+        before, self._observation = self._observation, self._next_observation(row, emission)
+        lent = emission if row >= 0 else cells.EMPTY  # a true environment's own observation is lent by no row
+        return Step(before, action, reward, self._observation, terminated, truncated, row, lent)
+
+    def stop(self) -> Stop:
+        """Why the rehearsal can go no further; `max steps` where it could."""
+        mind = self.source.mind
+        cause = cells.CAUSES[mind[cells.CAUSE]]
+        counts = {
+            "steps": int(mind[cells.SERVED]),
+            "openings": int(mind[cells.OPENED]),
+            "rows taken": int(mind[cells.TAKEN]),
+            "rows passed over": int(mind[cells.PASSED]),
+            "openings drawn with replacement": int(mind[cells.REPLACED]),
+        }
+        if not mind[cells.CAUSE]:
+            return Stop("max steps", counts=counts)
+        if cause in ("no state", "no opening"):
+            return Stop(cause, counts=counts)
+        state = int(mind[cells.WHERE])
+        if cause == "exogenous queue empty":
+            return Stop(cause, state=state, counts=counts)
+        if state >= 0 and not self._is_logged(state):
+            return Stop("never logged", state=self._state_name(state), counts=counts)
+        action = int(mind[cells.WHAT]) if cause in ("queue empty for action", "unsupported") else None
+        mass = mind[cells.NANOMASS] / 1e9 if cause == "unsupported" else None
+        return Stop(cause, self._state_name(state) if state >= 0 else None, action, mass, counts)
+
+    def _refuse(self, status: int, policy: np.ndarray) -> None:
+        if status == STOPPED:
+            raise Exhausted(self.stop())
+        if status == EPISODE_OVER:
+            raise RuntimeError("the episode is over, or none has begun; call begin before step")
+        self._refuse_policy(policy)
+
+    def _refuse_policy(self, policy: np.ndarray) -> None:
+        fault = fault_of(policy, self._n_actions)
+        raise PolicyError(f"the policy {policy} at observation {self._observation} {fault}; mend the learner")
+
+
+def fault_of(policy: np.ndarray, n_actions: int) -> str | None:
+    """What keeps a vector from being a policy over some actions, in words.
+
+    >>> fault_of(np.array([0.5, 0.6]), 2)
+    'sums to 1.1, not 1'
+    """
+    if policy.shape != (n_actions,):
+        return f"has shape {policy.shape}, and there are {n_actions} actions"
+    if not np.isfinite(policy).all():
+        return "has a NaN or an infinity"
+    if (policy < 0).any():
+        return "has a negative entry"
+    return f"sums to {policy.sum():.6g}, not 1" if abs(policy.sum() - 1.0) > 1e-5 else None
+
+
+@routine
+def commence(source):
+    """Begin an episode, called from Python."""
+    if source.mind[cells.CAUSE] != cells.GOING:
+        return np.int64(cells.EMPTY)
+    return begin(source)
+
+
+@routine
+def serve(source, policy):
+    """Check a policy and serve a step, called from Python."""
+    status = STOPPED if source.mind[cells.CAUSE] != cells.GOING else EPISODE_OVER if source.mind[cells.OVER] else SERVED
+    total = 0.0
+    for probability in policy:
+        total += probability if probability >= 0.0 else np.inf
+    if status == SERVED and not abs(total - 1.0) <= 1e-5:
+        status = NO_POLICY
+    if status != SERVED:
+        return status, np.int64(cells.EMPTY), np.int64(cells.EMPTY), np.int64(cells.EMPTY), 0.0, False, False
+    outcome = step(source, policy)
+    if source.mind[cells.CAUSE] != cells.GOING:
+        status = STOPPED
+    return (
+        status, outcome.row, outcome.emission, outcome.action, outcome.reward, outcome.terminated, outcome.truncated
+    )  # fmt: skip

@@ -1,0 +1,172 @@
+"""Simulators that replay each logged row at most once: QBE, PSRS and the trivial baselines.
+
+They are one class with three choices: what rows are queued by, when a row is accepted, in what order the log is read.
+"""
+
+import weakref
+from typing import Any
+
+import numpy as np
+
+from understudy.contracts import Encoder, Log
+from understudy.contracts.streams import streams_of
+from understudy.simulators.coding import Coding, largest_observation
+from understudy.simulators.index import Index, index
+from understudy.simulators.kernels import cells
+from understudy.simulators.kernels.tape import END, HEAD, RECORD, START, TAIL, Tape, rewind
+from understudy.simulators.options import LOGS_OWN, chosen, need_propensities, time_limit
+from understudy.simulators.rehearsal import Rehearsal
+
+ORDERS = {"log": cells.IN_LOG_ORDER, "episodes": cells.BY_EPISODES, "rows": cells.BY_ROWS}
+STOPS = {"plain": cells.PLAIN, "predictable": cells.PREDICTABLE}
+OPENINGS = {"queue": 0, "replacement": 1}
+
+
+class Replay:
+    """A log replayed row by row. Made by `psrs`, `qbe`, `states_only`, `actions_only` and `any_row`."""
+
+    kind = "simulated"
+    exhaustible = True
+    serves_rows = True
+    serves_emissions = False
+
+    def __init__(
+        self,
+        name: str,
+        index: Index,
+        *,
+        accept: int,
+        keyed: bool = True,
+        stop: str = "plain",
+        order: str = "episodes",
+        openings: str = "queue",
+        max_episode_steps: int | None | str = LOGS_OWN,
+    ) -> None:
+        self.log, self.index = index.log, index
+        self.n_actions, self.n_states = self.log.spec.n_actions, index.n_states
+        limit = time_limit(self.log, max_episode_steps)
+        self.settings: dict[str, Any] = {"simulator": name, "order": order, "openings": openings}
+        self.settings |= {"max_episode_steps": limit} | ({"stop": stop} if accept == cells.CHOOSE else {})
+
+        rules = {
+            cells.ACCEPT: accept,
+            cells.KEYED: keyed,
+            cells.STOP: chosen("stop", stop, STOPS),
+            cells.REORDER: chosen("order", order, ORDERS),
+            cells.REPLACE: chosen("openings", openings, OPENINGS),
+            cells.LIMIT: limit or 0,
+            cells.MOVABLE: len(self.log) if order == "rows" else self.log.n_episodes - int(self.log.unfinished.sum()),
+        }
+        self._rules = np.array([int(rules.get(cell, 0)) for cell in range(cells.N_RULES)])
+        self._key, n_keys = keys(index, accept, keyed)
+        self._end = np.cumsum(np.bincount(self._key[self._key >= 0], minlength=n_keys))
+
+        # What the end of the log cut off must not be moved forward, so it is put last before anything is shuffled.
+        self._episodes = np.argsort(self.log.unfinished, kind="stable") if order == "episodes" else slice(None)
+        self._span = np.column_stack([self.log.starts[:-1], self.log.starts[1:]])[self._episodes]
+        self._coding = Coding(self._coded, largest_observation(self.log.observation, self.log.next_observation))
+        self._spare: list[tuple[np.ndarray, ...]] = []
+
+    def start(self, seed: int, codes: Any = None) -> Rehearsal:
+        """A new rehearsal; `codes` are a learner's, where it indexes observations in its own way."""
+        records, opening = self._coding(codes)
+        workspace = self._spare.pop() if self._spare else self._workspace()
+        queue, dealt, order, shuffled, touched, mind = workspace
+        tape = Tape(
+            records, self._key, self._span, opening, self.index.inverse, self._rules,
+            queue, dealt, order, shuffled, touched, streams_of(seed), mind,
+        )  # fmt: skip
+        rewind(tape)
+        rehearsal = Rehearsal(
+            tape,
+            n_actions=self.n_actions,
+            first_observation=self.log.observation.__getitem__,
+            next_observation=self._next_observation,
+            state_name=self.index.name,
+            is_logged=self.index.is_logged,
+        )
+        weakref.finalize(rehearsal, self._spare.append, workspace).atexit = False
+        return rehearsal
+
+    def _coded(self, codes: Any) -> tuple[np.ndarray, np.ndarray]:
+        records, opening = self.index.coded(codes)
+        return records, opening[self._episodes]
+
+    def _next_observation(self, row: int, emission: int) -> Any:
+        return self.log.next_observation[row]
+
+    def _workspace(self) -> tuple[np.ndarray, ...]:
+        """What one rehearsal at a time writes on. Memory that no run has needed yet is never touched."""
+        n_keys, by_rows = len(self._end), self._rules[cells.REORDER] == cells.BY_ROWS
+        queue = np.empty((n_keys, 4), np.int32)
+        queue[:, START] = queue[:, HEAD] = queue[:, TAIL] = np.append(0, self._end[:-1])
+        queue[:, END] = self._end
+        dealt = np.empty(self._end[-1], RECORD)
+        order = np.arange(len(self.log) if by_rows else self.log.n_episodes, dtype=np.int32)
+        shuffled = np.arange(self.log.n_episodes if by_rows else 0, dtype=np.int32)
+        return queue, dealt, order, shuffled, np.empty(n_keys, np.int32), np.zeros(cells.N_MIND, np.int64)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_spare": []}
+
+    def __repr__(self) -> str:
+        options = ", ".join(f"{name}={value!r}" for name, value in self.settings.items() if name != "simulator")
+        return f"{self.settings['simulator']}({len(self.log):,} rows, {self.n_states:,} states, {options})"
+
+
+def keys(index: Index, accept: int, keyed: bool) -> tuple[np.ndarray, int]:
+    """The queue of each row, -1 for none, and how many queues there are."""
+    if not keyed:
+        return np.zeros(len(index.log), np.int32), 1
+    if accept != cells.CHOOSE:
+        return index.state, index.n_states
+    n_actions = index.log.spec.n_actions
+    return np.where(index.state < 0, -1, index.state * n_actions + index.log.action), index.n_states * n_actions
+
+
+def psrs(log: Log, encoder: Encoder | None = None, **options: Any) -> Replay:
+    """Per-state rejection sampling: rows of the current state, accepted as often as the learner would act like that.
+
+    Needs the propensities of all actions. Given that a step is served, its action has the policy's law exactly.
+
+    Options: `order` of the log, "episodes" (exact), "rows" (the paper's shuffle) or "log" (for adaptive loggers);
+    `openings` from a "queue", which can end the run, or by "replacement", which is counted; `max_episode_steps`, the
+    simulator's own time limit, by default the log's.
+    """
+    need_propensities(log, "psrs")
+    return Replay("psrs", index(log, encoder), accept=cells.REJECTION, **options)
+
+
+def qbe(log: Log, encoder: Encoder | None = None, *, stop: str = "predictable", **options: Any) -> Replay:
+    """Queue-based evaluation: draw the action from the policy, then take the oldest row of the state that has it.
+
+    Needs no propensities. With `stop="predictable"` a run ends as soon as an action the learner *may* take has no row
+    left, so that what is served does not depend on what was drawn; with "plain", only when the drawn one has none,
+    which is longer on short logs and favors actions that were logged often. Other options as of `psrs`.
+    """
+    return Replay("qbe", index(log, encoder), accept=cells.CHOOSE, stop=stop, **options)
+
+
+def states_only(log: Log, encoder: Encoder | None = None, **options: Any) -> Replay:
+    """A baseline: the next row of the current state, whatever its action. Options as of `psrs`."""
+    return Replay("states_only", index(log, encoder), accept=cells.ALWAYS, **options)
+
+
+def actions_only(log: Log, encoder: Encoder | None = None, **options: Any) -> Replay:
+    """A baseline: any row, whatever its state, accepted by its action. Row order only; else options as of `psrs`."""
+    need_propensities(log, "actions_only")
+    only_by_rows("actions_only", options)
+    return Replay("actions_only", index(log, encoder), accept=cells.REJECTION, keyed=False, order="rows", **options)
+
+
+def any_row(log: Log, encoder: Encoder | None = None, **options: Any) -> Replay:
+    """A baseline: any row, whatever its state and action. Row order only; else options as of `psrs`."""
+    only_by_rows("any_row", options)
+    return Replay("any_row", index(log, encoder), accept=cells.ALWAYS, keyed=False, order="rows", **options)
+
+
+def only_by_rows(name: str, options: dict[str, Any]) -> None:
+    """Refuse an order in which a simulator without states would replay the log's own trajectories."""
+    order = options.pop("order", "rows")
+    if order != "rows":
+        raise ValueError(f"{name} knows no states: in order={order!r} it would replay the log itself; use order='rows'")
