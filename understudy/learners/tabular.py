@@ -129,6 +129,10 @@ class _Tabular:
         """The value of the best action at an observation."""
         return float(self.q[self.codes(observation)].max())
 
+    def values(self, observations: Any) -> np.ndarray:
+        """The value of the best action at each observation of a batch."""
+        return self.q[self.codes.batch(np.asarray(observations))].max(axis=1)
+
     def policy(self, observation: Any) -> np.ndarray:
         self._keep_schedules()
         policy = np.empty(self.n_actions)

@@ -23,6 +23,7 @@ class ExogenousReplay:
     """Two replays of one log in the same order, by endogenous and by exogenous part. Made by `exo_psrs`."""
 
     kind = "simulated"
+    compilable = True
     exhaustible = True
     serves_rows = serves_emissions = True
 

@@ -21,6 +21,7 @@ class ModelSimulator:
     """A log as a model that never runs out. Made by `model`."""
 
     kind = "simulated"
+    compilable = True
     exhaustible = False
     serves_rows = True
 

@@ -24,6 +24,7 @@ class RealTables:
     """A finite environment walked by its tables, so that real runs are compiled. Made by `real`."""
 
     kind = "real"
+    compilable = True
     exhaustible = serves_rows = serves_emissions = False
     log = None
 
@@ -65,6 +66,7 @@ class RealEnv:
     """Any other Gymnasium environment, stepped from Python; each rehearsal has a copy of its own. Made by `real`."""
 
     kind = "real"
+    compilable = False
     exhaustible = serves_rows = serves_emissions = False
     log = None
 

@@ -26,6 +26,7 @@ class Replay:
     """A log replayed row by row. Made by `psrs`, `qbe`, `states_only`, `actions_only` and `any_row`."""
 
     kind = "simulated"
+    compilable = True
     exhaustible = True
     serves_rows = True
     serves_emissions = False

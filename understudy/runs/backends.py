@@ -1,0 +1,112 @@
+"""Where runs run: here, in threads, or in processes."""
+
+import io
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import numpy as np
+
+LARGE = 1 << 20
+"""Arrays of so many bytes or more reach other processes as memory maps."""
+
+Task = Callable[[int, Callable[[], bool]], Any]
+"""A run by its number, and whether it is still wanted."""
+
+
+def n_cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_turn(task: Task, numbers: Sequence[int], workers: int) -> Iterator[tuple[int, Any]]:
+    """One run after another, in this thread."""
+    for number in numbers:
+        yield number, task(number, lambda: True)
+
+
+def in_threads(task: Task, numbers: Sequence[int], workers: int) -> Iterator[tuple[int, Any]]:
+    """Runs in threads: for compiled loops, which let other threads work."""
+    called_off = threading.Event()
+    with ThreadPoolExecutor(workers) as executor:
+        yield from _as_finished(executor, lambda number: task(number, lambda: not called_off.is_set()), numbers,
+                                called_off.set)  # fmt: skip
+
+
+def in_processes(task: Task, numbers: Sequence[int], workers: int) -> Iterator[tuple[int, Any]]:
+    """Runs in processes: for loops in Python. What they need travels once, large arrays as memory maps."""
+    from loky import ProcessPoolExecutor
+
+    with tempfile.TemporaryDirectory(prefix="understudy-") as folder:
+        parcel = _pack(task, Path(folder))
+        executor = ProcessPoolExecutor(workers, initializer=_receive, initargs=(parcel,))
+        try:
+            yield from _as_finished(executor, _perform, numbers, lambda: executor.shutdown(kill_workers=True))
+        finally:
+            executor.shutdown(kill_workers=True)
+
+
+BACKENDS = {"serial": in_turn, "threads": in_threads, "processes": in_processes}
+
+
+def _as_finished(
+    executor: Executor, call: Callable[[int], Any], numbers: Sequence[int], call_off: Callable[[], None]
+) -> Iterator[tuple[int, Any]]:
+    """Results as they come. Whatever ends this early - an error, Ctrl-C, the consumer - calls the rest off."""
+    futures: dict[Future, int] = {executor.submit(call, number): number for number in numbers}
+    try:
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    except BaseException:
+        for future in futures:
+            future.cancel()
+        call_off()
+        raise
+
+
+class _Pickler(cloudpickle.Pickler):
+    """Pickles for our own workers, over a pipe; large arrays are left in files that they map into memory."""
+
+    def __init__(self, file: Any, folder: Path) -> None:
+        super().__init__(file)
+        self.folder, self.n_files = folder, 0
+
+    def reducer_override(self, thing: Any) -> Any:
+        if type(thing) is np.ndarray and thing.nbytes >= LARGE and not thing.dtype.hasobject and 0 not in thing.strides:
+            self.n_files += 1
+            path = self.folder / f"{self.n_files}.npy"
+            np.save(path, thing, allow_pickle=False)
+            return _map, (str(path), thing.flags.writeable)
+        return super().reducer_override(thing)
+
+
+def _map(path: str, writeable: bool) -> np.ndarray:
+    # Copy on write: workers see a writable array, and none sees what another writes.
+    array = np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))
+    array.setflags(write=writeable)
+    return array
+
+
+def _pack(task: Task, folder: Path) -> bytes:
+    file = io.BytesIO()
+    _Pickler(file, folder).dump(task)
+    return file.getvalue()
+
+
+_task: Task | None = None
+
+
+def _receive(parcel: bytes) -> None:
+    global _task
+    _task = cloudpickle.loads(parcel)
+
+
+def _perform(number: int) -> Any:
+    assert _task is not None
+    return _task(number, lambda: True)
+

@@ -1,0 +1,150 @@
+"""A results folder: runs written as they finish, whole or not at all, and read back.
+
+    DIR/experiment.json     what the runs are of
+    DIR/runs/000000.parquet one run's arrays, a list column each
+    DIR/runs/000000.json    its seed, why it stopped, and its last readings; written last, so it marks a finished run
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from understudy.contracts import LogError, Stop
+from understudy.runs.describing import differences
+from understudy.runs.run import Run, Runs
+
+FORMAT = 1
+
+
+class FolderError(LogError):
+    """A results folder that cannot be written, read, or used for these runs."""
+
+
+class Folder:
+    """Where the runs of one experiment are kept."""
+
+    def __init__(self, path: Any, about: Mapping[str, Any] | None = None) -> None:
+        self.path = Path(path)
+        self.about = dict(about or {})
+
+    def claim(self) -> None:
+        """Make the folder, or check that it holds runs of this very experiment."""
+        marker = self.path / "experiment.json"
+        if marker.exists():
+            apart = differences(_read_json(marker)["about"], self.about)
+            if apart:
+                raise FolderError(
+                    f"{self.path} holds runs of another experiment: {'; '.join(apart)}. Give another folder, or remove it"
+                )
+            return
+        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+            raise FolderError(f"{self.path} is there already and is no results folder; give another, or remove it")
+        try:
+            (self.path / "runs").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FolderError(f"cannot make the folder {self.path}: {error.strerror}; give another") from error
+        write_text(marker, json.dumps({"format": FORMAT, "about": self.about}, indent=1))
+
+    def __contains__(self, number: int) -> bool:
+        return self._file(number, "json").exists()
+
+    def save(self, number: int, run: Run) -> None:
+        """Write a finished run."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        lists = {"rows": run.rows, "openings": run.openings, "ends": run.ends, "returns": run.returns, "steps": run.steps}
+        if run.emissions is not None:
+            lists["emissions"] = run.emissions
+        lists |= {f"curve {name}": curve.ravel() for name, curve in run.curves.items()}
+        table = pa.table({name: pa.array([np.ascontiguousarray(values)]) for name, values in lists.items()})
+        summary = {
+            "seed": run.seed,
+            "length": len(run),
+            "stopped": {
+                "cause": run.stopped.cause, "state": run.stopped.state, "action": run.stopped.action,
+                "mass": run.stopped.mass, "counts": dict(run.stopped.counts),
+            },
+            "final": {name: np.asarray(value).tolist() for name, value in run.final.items()},
+            "shapes": {name: list(curve.shape) for name, curve in run.curves.items()},
+        }  # fmt: skip
+        write_whole(self._file(number, "parquet"), lambda path: pq.write_table(table, path, compression="zstd"))
+        write_text(self._file(number, "json"), json.dumps(summary, indent=1))
+
+    def load(self, number: int) -> Run:
+        """Read a run back."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        path = self._file(number, "parquet")
+        summary = _read_json(self._file(number, "json"))
+        try:
+            table = pq.read_table(path)
+            lists = {name: table[name].chunk(0).values.to_numpy() for name in table.column_names}
+            curves = {name: lists[f"curve {name}"].reshape(shape) for name, shape in summary["shapes"].items()}
+            return Run(
+                seed=summary["seed"],
+                rows=lists["rows"],
+                openings=lists["openings"],
+                emissions=lists.get("emissions"),
+                ends=lists["ends"],
+                returns=lists["returns"],
+                steps=lists["steps"],
+                curves=curves,
+                final={name: np.float64(v) if np.ndim(v) == 0 else np.array(v) for name, v in summary["final"].items()},
+                stopped=Stop(**summary["stopped"]),
+            )
+        except (OSError, KeyError, TypeError, ValueError, pa.ArrowInvalid) as error:
+            raise FolderError(f"{path} cannot be read ({error}); remove it and its .json to run it again") from error
+
+    def numbers(self) -> list[int]:
+        """The finished runs, in order."""
+        return sorted(int(path.stem) for path in (self.path / "runs").glob("*.json") if path.stem.isdigit())
+
+    def _file(self, number: int, kind: str) -> Path:
+        return self.path / "runs" / f"{number:06d}.{kind}"
+
+
+def load(path: Any) -> Runs:
+    """The finished runs of a results folder."""
+    marker = Path(path) / "experiment.json"
+    if not marker.exists():
+        raise FolderError(f"{path} is no results folder: it has no experiment.json; give what was out= of an experiment")
+    content = _read_json(marker)
+    if content.get("format") != FORMAT:
+        raise FolderError(f"{path} has format {content.get('format')}, and this version reads {FORMAT}; update understudy")
+    folder = Folder(path, content["about"])
+    return Runs(tuple(folder.load(number) for number in folder.numbers()), content["about"])
+
+
+def write_whole(path: Path, write: Any) -> None:
+    """Write a file beside its place, then move it there, so that no half of it is ever seen."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        write(beside)
+        os.replace(beside, path)
+    except OSError as error:
+        raise FolderError(f"cannot write {path}: {error.strerror or error}; make room, or give another folder") from error
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file whole."""
+    write_whole(path, lambda beside: beside.write_text(text, encoding="utf-8"))
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise FolderError(f"{path} cannot be read ({error}); give another folder, or remove it") from error
+    if not isinstance(content, dict):
+        raise FolderError(f"{path} is no description of runs; give another folder, or remove it")
+    return content

@@ -1,0 +1,180 @@
+"""One loop: a learner meets the history a simulator serves it, in plain Python or compiled, with the same rows."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from understudy.contracts import Exhausted, Learner, LogError, PolicyError, Simulator, Stop
+from understudy.runs.compiled import EPISODES, Ledger, advance
+from understudy.runs.probes import Probes, Readings
+from understudy.runs.run import Run
+from understudy.simulators.kernels import cells
+
+LONGEST_STRETCH = 1 << 20
+"""Compiled steps between two looks at whether the run is still wanted."""
+
+
+class Unwanted(Exception):  # noqa: N818 (nothing went wrong)
+    """The run was called off before it stopped by itself."""
+
+
+def simulate(
+    simulator: Simulator,
+    learner: Learner,
+    seed: int = 0,
+    max_steps: int | None = None,
+    *,
+    probes: Probes | None = None,
+    every: int = 1000,
+    compiled: bool | None = None,
+    wanted: Callable[[], bool] = lambda: True,
+) -> Run:
+    """Let a learner rehearse until the log has no further answer, or for `max_steps`.
+
+    Probes are read every so many steps, and once more at the end. The loop is compiled where simulator and learner
+    both offer arrays; `compiled=False` forces plain Python, which serves the same rows.
+    """
+    if max_steps is None and not getattr(simulator, "exhaustible", True):
+        raise LogError(f"{simulator} never runs out; say for how long to go on with max_steps=")
+    if max_steps is not None and (isinstance(max_steps, bool) or max_steps < 1 or int(max_steps) != max_steps):
+        raise ValueError(f"max_steps={max_steps!r} is no number of steps; give a whole number from 1, or None")
+    if every < 1 or int(every) != every:
+        raise ValueError(f"every={every!r} is no number of steps; give a whole number from 1")
+    theirs, ours = getattr(learner, "n_actions", None), getattr(simulator, "n_actions", None)
+    if None not in (theirs, ours) and theirs != ours:
+        raise PolicyError(f"the learner has {theirs} actions and {simulator} has {ours}; make them agree")
+
+    readings = Readings(probes or {}, int(every))
+    if compiled is None:
+        compiled = can_compile(simulator, learner)
+    elif compiled and not can_compile(simulator, learner):
+        raise ValueError(f"{type(learner).__name__} in {simulator} has no compiled form; leave compiled= out")
+    loop = compiled_loop if compiled else python_loop
+    return loop(simulator, learner, int(seed), max_steps, readings, wanted)
+
+
+def can_compile(simulator: Any, learner: Any) -> bool:
+    """Whether both sides offer what the compiled loop works on."""
+    return getattr(simulator, "compilable", False) and hasattr(learner, "arrays") and learner.arrays() is not None
+
+
+def python_loop(
+    simulator: Any, learner: Any, seed: int, max_steps: int | None, readings: Readings, wanted: Callable[[], bool]
+) -> Run:
+    """The loop as a sentence."""
+    rehearsal = simulator.start(seed)
+    rows, openings, emissions, ends, returns = [], [], [], [], []
+    visits = _visits(simulator, readings)
+    limit = float("inf") if max_steps is None else max_steps
+    stopped = None
+    try:
+        while len(rows) < limit:
+            observation, over, earned = rehearsal.begin(), False, 0.0
+            openings.append(getattr(rehearsal, "opening", -1))
+            while not over and len(rows) < limit:
+                if not wanted():
+                    raise Unwanted
+                state = rehearsal.state if readings.counts_visits else -1
+                step = rehearsal.step(learner.policy(observation))
+                learner.learn(step)
+                rows.append(step.row)
+                emissions.append(step.emission)
+                if state >= 0:
+                    visits[state] += 1
+                earned += step.reward
+                observation, over = step.next_observation, step.terminated or step.truncated
+                if over:
+                    ends.append(len(rows))
+                    returns.append(earned)
+                if len(rows) % readings.every == 0:
+                    readings.keep(learner, len(rows), np.array(returns), visits)
+    except Exhausted as exhausted:
+        stopped = exhausted.stop
+    if stopped is None:
+        stopped = rehearsal.stop() if hasattr(rehearsal, "stop") else Stop("max steps", counts={"steps": len(rows)})
+    return Run(
+        seed=seed,
+        rows=np.array(rows, np.int32),
+        openings=np.array(openings, np.int32) if getattr(simulator, "serves_rows", True) else _none(len(openings)),
+        emissions=np.array(emissions, np.int32) if getattr(simulator, "serves_emissions", False) else None,
+        ends=np.array(ends, np.int64),
+        returns=np.array(returns, np.float64),
+        steps=np.array(readings.steps, np.int64),
+        curves=readings.curves(),
+        final=readings.read(learner, len(rows), np.array(returns), visits),
+        stopped=stopped,
+    )
+
+
+def compiled_loop(
+    simulator: Any, learner: Any, seed: int, max_steps: int | None, readings: Readings, wanted: Callable[[], bool]
+) -> Run:
+    """The same loop in compiled stretches, from one reading of the probes to the next."""
+    rehearsal = simulator.start(seed, learner.codes)
+    source, arrays = rehearsal.source, learner.arrays()
+    ledger = _ledger(simulator, readings, max_steps)
+    limit = np.iinfo(np.int64).max if max_steps is None else max_steps
+    every = readings.every if readings.probes else LONGEST_STRETCH
+    steps = 0
+    while steps < limit and source.mind[cells.CAUSE] == cells.GOING:
+        if not wanted():
+            raise Unwanted
+        until = min(limit, steps + LONGEST_STRETCH, (steps // every + 1) * every)
+        advance(source, arrays, ledger, until)
+        steps, episodes = (int(count) for count in ledger.tally)
+        if readings.probes and steps == until and steps % every == 0:
+            readings.keep(learner, steps, ledger.returns[:episodes], ledger.visits)
+        if episodes == len(ledger.openings):
+            ledger = _longer(ledger)
+    episodes = int(ledger.tally[EPISODES])
+    begun = episodes + int(not source.mind[cells.OVER])
+    return Run(
+        seed=seed,
+        rows=ledger.rows[:steps].copy() if simulator.serves_rows else _none(steps),
+        openings=ledger.openings[:begun].copy() if simulator.serves_rows else _none(begun),
+        emissions=ledger.emissions[:steps].copy() if simulator.serves_emissions else None,
+        ends=ledger.ends[:episodes].copy(),
+        returns=ledger.returns[:episodes].copy(),
+        steps=np.array(readings.steps, np.int64),
+        curves=readings.curves(),
+        final=readings.read(learner, steps, ledger.returns[:episodes], ledger.visits),
+        stopped=rehearsal.stop(),
+    )
+
+
+def _none(n: int) -> np.ndarray:
+    return np.broadcast_to(np.int32(-1), n)
+
+
+def _visits(simulator: Any, readings: Readings) -> np.ndarray:
+    if not readings.counts_visits:
+        return np.empty(0, np.int64)
+    if getattr(simulator, "n_states", None) is None:
+        raise LogError(f"{simulator} does not know its number of states; give it an encoder to count visits")
+    return np.zeros(simulator.n_states, np.int64)
+
+
+def _ledger(simulator: Any, readings: Readings, max_steps: int | None) -> Ledger:
+    """An empty ledger. Room that a run does not come to use costs nothing: it is never touched."""
+    served = min(max_steps or np.inf, len(simulator.log) if simulator.exhaustible else np.inf)
+    n_rows = int(served) if simulator.serves_rows else 0
+    n_episodes = simulator.log.n_episodes + 1 if simulator.exhaustible else 1024
+    return Ledger(
+        rows=np.empty(n_rows, np.int32),
+        emissions=np.empty(n_rows if simulator.serves_emissions else 0, np.int32),
+        openings=np.empty(n_episodes, np.int32),
+        ends=np.empty(n_episodes, np.int64),
+        returns=np.empty(n_episodes),
+        visits=_visits(simulator, readings),
+        policy=np.empty(simulator.n_actions),
+        tally=np.zeros(2, np.int64),
+        earned=np.zeros(1),
+    )
+
+
+def _longer(ledger: Ledger) -> Ledger:
+    """The same ledger with room for twice as many episodes."""
+    more = {name: np.concatenate([column, np.empty_like(column)]) for name, column in ledger._asdict().items()
+            if name in ("openings", "ends", "returns")}  # fmt: skip
+    return ledger._replace(**more)

@@ -1,0 +1,122 @@
+"""What is measured of a run as it goes (g in the paper).
+
+A probe is any function of the learner, `f(learner) -> number or array`, read every k steps. Those of the history
+instead are `History`: they are given how the run is going.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from understudy.logs import Log
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How a run is going, as a probe of the history sees it."""
+
+    learner: Any
+    steps: int
+    returns: np.ndarray  # of all episodes finished so far
+    n_before: int  # how many of them had been finished at the last reading
+    visits: np.ndarray  # (n_states,) steps taken from each state so far; empty if no probe counts visits
+
+
+@dataclass(frozen=True)
+class History:
+    """A probe of how the run is going, not of what the learner knows."""
+
+    measure: Callable[[Progress], Any]
+    counts_visits: bool = False
+
+
+def start_value(opening: Any) -> Callable[[Any], float]:
+    """The learner's value of the observation an episode opens with, averaged where there are several.
+
+    `opening` is an environment that knows its `start_observations()`, a log (whose openings are counted), or a list
+    of observations. The learner needs `value(observation)` or `values(observations)`.
+    """
+    observations, weights = openings_of(opening)
+
+    def probe(learner: Any) -> float:
+        if hasattr(learner, "values"):
+            values = learner.values(observations)
+        else:
+            values = [learner.value(observation) for observation in observations]
+        return float(np.dot(weights, values))
+
+    return probe
+
+
+def openings_of(opening: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Opening observations and how often each occurs."""
+    if hasattr(opening, "unwrapped"):
+        opening = opening.unwrapped
+    if hasattr(opening, "start_observations"):
+        observations, weights = opening.start_observations()
+        return np.asarray(observations), np.asarray(weights)
+    if isinstance(opening, Log):
+        opening = opening.observation[opening.starts[:-1]]
+    observations, counts = np.unique(np.asarray(opening), axis=0, return_counts=True)
+    return observations, counts / counts.sum()
+
+
+def estimate(learner: Any) -> float:
+    """The Monte-Carlo estimate of a learner that evaluates a policy."""
+    return learner.estimate
+
+
+def mean_recent_return(progress: Progress) -> float:
+    """The mean return of episodes finished since the last reading; NaN if none was."""
+    recent = progress.returns[progress.n_before :]
+    return float(recent.mean()) if len(recent) else float("nan")
+
+
+def visited_share(progress: Progress) -> np.ndarray:
+    """The share of steps taken from each state so far."""
+    return progress.visits / max(1, progress.steps)
+
+
+episode_returns = History(mean_recent_return)
+"""Mean return of the episodes finished since the last reading; NaN if none was."""
+
+visitation = History(visited_share, counts_visits=True)
+"""Share of steps taken from each state so far; a vector."""
+
+Probes = Mapping[str, Callable[[Any], Any] | History]
+
+
+class Readings:
+    """Probes read every k steps of one run."""
+
+    def __init__(self, probes: Probes, every: int) -> None:
+        self.probes, self.every = probes, every
+        self.counts_visits = any(isinstance(probe, History) and probe.counts_visits for probe in probes.values())
+        self.steps: list[int] = []
+        self._values: dict[str, list[Any]] = {name: [] for name in probes}
+        self._n_before = 0
+
+    def read(self, learner: Any, steps: int, returns: np.ndarray, visits: np.ndarray) -> dict[str, Any]:
+        """The value of each probe now."""
+        progress = Progress(learner, steps, returns, self._n_before, visits)
+        now = {}
+        for name, probe in self.probes.items():
+            try:
+                now[name] = probe.measure(progress) if isinstance(probe, History) else probe(learner)
+            except Exception as error:
+                error.add_note(f"raised by probe {name!r} after {steps:,} steps")
+                raise
+        return now
+
+    def keep(self, learner: Any, steps: int, returns: np.ndarray, visits: np.ndarray) -> None:
+        """Read the probes and add them to the curves."""
+        for name, value in self.read(learner, steps, returns, visits).items():
+            self._values[name].append(value)
+        self.steps.append(steps)
+        self._n_before = len(returns)
+
+    def curves(self) -> dict[str, np.ndarray]:
+        """The curves, each (K,) or (K, ...)."""
+        return {name: np.array(values, dtype=np.float64) for name, values in self._values.items()}

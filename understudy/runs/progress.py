@@ -1,0 +1,26 @@
+"""How far an experiment has come, for people who wait."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Report = Callable[[int], None]
+"""Told how many runs are finished."""
+
+
+@contextmanager
+def progress_bar(title: str, total: int, show: bool | None = None) -> Iterator[Report]:
+    """A bar on standard error; by default only where that is a terminal."""
+    if not (sys.stderr.isatty() if show is None else show):
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description:<24}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        TextColumn("left"), TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True)) as bars:
+        bar = bars.add_task(title, total=total)
+        yield lambda done: bars.update(bar, completed=done)

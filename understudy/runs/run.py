@@ -1,0 +1,80 @@
+"""What a simulation leaves behind: one run, and the runs of an experiment."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+import numpy as np
+
+from understudy.contracts import Stop
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One pass of a learner through a simulator, as the rows it was served and the curves of its probes."""
+
+    seed: int
+    rows: np.ndarray  # (T,) int32: whose action and outcome each step was; -1 in a real environment
+    openings: np.ndarray  # int32: the row each episode began with
+    emissions: np.ndarray | None  # (T,) int32: who lent the next observation, where that is not the row itself
+    ends: np.ndarray  # int64: the number of steps when each finished episode was over
+    returns: np.ndarray  # float64: the sum of its rewards
+    steps: np.ndarray  # (K,) int64: after how many steps the probes were read
+    curves: Mapping[str, np.ndarray]  # each (K,) or (K, ...)
+    final: Mapping[str, Any]  # the same probes when the run stopped
+    stopped: Stop
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"Run of {len(self):,} steps, {len(self.ends):,} finished episodes: {self.stopped}"
+
+
+@dataclass(frozen=True, eq=False)
+class Runs(Sequence[Run]):
+    """The runs of one experiment, and what they are runs of."""
+
+    runs: tuple[Run, ...]
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    @overload
+    def __getitem__(self, place: int) -> Run: ...
+    @overload
+    def __getitem__(self, place: slice) -> "Runs": ...
+    def __getitem__(self, place: int | slice) -> "Run | Runs":
+        return Runs(self.runs[place], self.about) if isinstance(place, slice) else self.runs[place]
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self.runs)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """The number of steps of each run."""
+        return np.array([len(run) for run in self.runs])
+
+    @property
+    def probes(self) -> list[str]:
+        """The names of what was measured."""
+        return list(self.runs[0].curves) if self.runs else []
+
+    def curve(self, probe: str) -> tuple[np.ndarray, np.ndarray]:
+        """The steps at which any run was probed, (K,), and each run's values, (R, K, ...); NaN after it stopped."""
+        if not self.runs or probe not in self.runs[0].curves:
+            raise KeyError(f"there is no probe {probe!r}; there is {', '.join(map(repr, self.probes)) or 'none'}")
+        longest = max(self.runs, key=lambda run: len(run.steps))
+        shape = (len(self), len(longest.steps), *np.shape(longest.curves[probe])[1:])
+        values = np.full(shape, np.nan)
+        for place, run in enumerate(self.runs):
+            values[place, : len(run.steps)] = run.curves[probe]
+        return longest.steps, values
+
+    def __repr__(self) -> str:
+        if not self.runs:
+            return "Runs: none"
+        name = self.about.get("simulator", {}).get("simulator", "simulator")
+        low, high = self.lengths.min(), self.lengths.max()
+        return f"{len(self)} runs of {name}, {low:,} to {high:,} steps, probes: {', '.join(self.probes) or 'none'}"
