@@ -43,18 +43,19 @@ def play(simulator, policy_at, seed, max_steps=10**6):
     return Trace([step.row for step in steps], openings, steps, rehearsal.stop())
 
 
-def random_columns(seed, episodes=12, n_observations=8, n_actions=3, zeros=True):
+def random_columns(seed, episodes=15, n_observations=8, n_actions=3, zeros=True):
     """Columns of a log in which nothing is regular: each row has a propensity vector of its own."""
     rng = np.random.default_rng(seed)
-    rows = []
+    often = np.where(np.arange(n_observations) == 6, 0.1, 1.0)  # that one has no state: runs end there
+    often, rows = often / often.sum(), []
     for episode in range(episodes):
-        ending, x = rng.choice(3, p=[0.6, 0.2, 0.2]), rng.integers(n_observations)
+        ending, x = rng.choice(3, p=[0.6, 0.2, 0.2]), rng.choice(n_observations, p=often)
         length = rng.integers(1, 12)
         for step in range(length):
             p = rng.dirichlet(np.ones(n_actions))
             if zeros and rng.random() < 0.2:
                 p = np.where(np.arange(n_actions) == rng.integers(n_actions), 0.0, p)
-            p, following, last = p / p.sum(), rng.integers(n_observations), step == length - 1
+            p, following, last = p / p.sum(), rng.choice(n_observations, p=often), step == length - 1
             action = int((p.cumsum() <= rng.random() * p.sum()).sum())
             rows.append((x, action, rng.normal(), following, last and ending == 0, last and ending == 1, episode, p))
             x = following

@@ -26,16 +26,16 @@ class Reference:
         self.propensity_of = propensity_of or (lambda row, x: log.propensity[row])
         episodes = [list(range(*span)) for span in pairwise(log.starts.tolist())]
         if order == "episodes":
-            done = [e for e, cut in zip(episodes, log.unfinished, strict=True) if not cut]
-            cut_off = [e for e, cut in zip(episodes, log.unfinished, strict=True) if cut]
-            episodes = shuffled(done + cut_off, len(done), Stream(seed, ORDER))
+            episodes.sort(key=lambda episode: not (log.terminated | log.truncated)[episode[-1]])  # cut off: last
+        first = [episode[0] for episode in episodes]
+        if order == "episodes":
+            episodes = shuffled(episodes, len(episodes) - sum(log.unfinished.tolist()), Stream(seed, ORDER))
         rows = [row for episode in episodes for row in episode]
         if order == "rows":
             rows = shuffled(rows, len(rows), Stream(seed, ORDER))
-            queue = shuffled(episodes, len(episodes), Stream(seed, OPENINGS)) if openings == "queue" else episodes
-        else:
-            queue = episodes
-        first = [episode[0] for episode in queue]
+            episodes = shuffled(episodes, len(episodes), Stream(seed, OPENINGS))
+        if openings == "queue":
+            first = [episode[0] for episode in episodes]
         again = Stream(seed, OPENINGS)
         self.openings = iter(first) if openings == "queue" else iter(lambda: first[again.below(len(first))], None)
         self.queues = {}

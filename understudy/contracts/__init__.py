@@ -36,11 +36,14 @@ class Stop:
     mass: float | None = None  # policy mass on actions that the log does not support
     counts: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def reason(self) -> str:
+        """The cause in words, without the counts."""
+        mass = None if self.mass is None else f"{self.mass:.3g}"
+        return CAUSES[self.cause].format(state=self.state, action=self.action, mass=mass)
+
     def __str__(self) -> str:
-        sentence = CAUSES[self.cause].format(
-            state=self.state, action=self.action, mass=self.mass if self.mass is None else f"{self.mass:.3g}"
-        )
-        return f"{sentence} after {self.counts.get('steps', 0):,} steps"
+        return f"{self.reason} after {self.counts.get('steps', 0):,} steps"
 
 
 CAUSES = {
@@ -57,7 +60,7 @@ CAUSES = {
 """Every way a run can end."""
 
 
-class Exhausted(Exception):
+class Exhausted(Exception):  # noqa: N818 (nothing went wrong)
     """The log has no further answer. `stop` tells why."""
 
     def __init__(self, stop: Stop) -> None:

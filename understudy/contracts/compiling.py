@@ -1,8 +1,10 @@
 """How kernels are compiled."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
-from numba import njit
+from numba import njit, typeof
 
 MERGED = {"_nrt": False, "forceinline": True}
 
@@ -16,3 +18,15 @@ no array but an argument.
 
 routine = partial(njit, cache=True, _nrt=False, nogil=True)
 """Compiles a function that is called, not merged: a loop, or what is rarely needed."""
+
+
+def settled(function: Callable, *arguments: Any) -> Callable:
+    """The compiled form of a routine for arguments of these types, to be called with such arguments alone.
+
+    A plain call looks at the type of every array it is given, which takes longer than a step.
+    """
+    if not hasattr(function, "get_overload"):  # compilation is switched off
+        return function
+    types = tuple(map(typeof, arguments))
+    function.compile(types)
+    return function.get_overload(types)

@@ -25,7 +25,7 @@ def learn(arrays, code, action, reward, next_code, terminated, truncated):
 
 @overload(act, jit_options=MERGED)
 def _act(arrays, code, policy):
-    if isinstance(arrays, types.NamedTuple):
+    if isinstance(arrays, types.BaseNamedTuple):
         kernel = ACT[arrays.instance_class]
         return lambda arrays, code, policy: kernel(arrays, code, policy)
     return None
@@ -33,7 +33,7 @@ def _act(arrays, code, policy):
 
 @overload(learn, jit_options=MERGED)
 def _learn(arrays, code, action, reward, next_code, terminated, truncated):
-    if isinstance(arrays, types.NamedTuple):
+    if isinstance(arrays, types.BaseNamedTuple):
         kernel = LEARN[arrays.instance_class]
 
         def compiled(arrays, code, action, reward, next_code, terminated, truncated):

@@ -26,15 +26,16 @@ class Values(NamedTuple):
 @kernel
 def greedy(q, key, count):
     """The action of the largest value; ties are broken by the stream's number for this step."""
-    best, ties, choice = q[0], 1, 0
+    best = q[0]
     for action in range(1, len(q)):
-        if q[action] > best:
-            best, ties, choice = q[action], 1, action
-        elif q[action] == best:
-            ties += 1
+        best = max(best, q[action])
+    ties, choice = 0, 0
+    for action in range(len(q)):  # without a branch: which action is best cannot be predicted
+        ties += q[action] == best
+        choice = action if q[action] == best else choice
     if ties > 1:
         skip = np.int64(uniform_at(key, count) * ties)
-        for action in range(choice, len(q)):
+        for action in range(len(q)):
             if q[action] == best:
                 if skip == 0:
                     return action
@@ -50,8 +51,7 @@ def explore(values, code, policy):
     choice = greedy(q, values.key[0], count)
     share = epsilon / len(q)
     for action in range(len(q)):
-        policy[action] = share
-    policy[choice] += 1.0 - epsilon
+        policy[action] = share + (1.0 - epsilon) if action == choice else share
 
 
 @kernel

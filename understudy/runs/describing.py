@@ -14,10 +14,10 @@ def plain(value: Any) -> Any:
     >>> plain({"gamma": np.float64(0.5), "sizes": (1, 2)})
     {'gamma': 0.5, 'sizes': [1, 2]}
     """
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
     if isinstance(value, np.generic):
         return value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
     if isinstance(value, np.ndarray):
         if value.size <= 64 and value.dtype.kind in "iufb":
             return value.tolist()

@@ -32,18 +32,18 @@ class Plan:
     compiled: bool | None
 
     @property
-    def own_logs(self) -> bool:
-        """Whether each run has a simulator, and so a log, of its own."""
+    def from_factory(self) -> bool:
+        """Whether each run has a simulator of its own."""
         return not hasattr(self.simulator, "start")
 
     def seed_of(self, number: int) -> int:
         """The seed of a run: `simulate(simulator, make(run.seed), run.seed)` is the run again."""
-        kind = "factory" if self.own_logs else getattr(self.simulator, "kind", "simulated")
+        kind = "factory" if self.from_factory else getattr(self.simulator, "kind", "simulated")
         return spawn(self.seed, number, KINDS[kind])
 
     def simulator_for(self, seed: int) -> Any:
         """The simulator of a run."""
-        return self.simulator(seed) if self.own_logs else self.simulator
+        return self.simulator(seed) if self.from_factory else self.simulator
 
     def __call__(self, number: int, wanted: Callable[[], bool]) -> Run:
         seed = self.seed_of(number)
@@ -61,10 +61,11 @@ class Plan:
         seed = self.seed_of(0)
         simulator = self.simulator_for(seed)
         log, index = getattr(simulator, "log", None), getattr(simulator, "index", None)
+        another = getattr(self.simulator_for(self.seed_of(1)), "log", None)
         return {
             "simulator": plain(getattr(simulator, "settings", None) or {"simulator": type(simulator).__name__}),
             "kind": getattr(simulator, "kind", "simulated"),
-            "own_logs": self.own_logs,
+            "own_logs": log is not None and another is not log and another.fingerprint != log.fingerprint,
             "log": log.fingerprint if log is not None else None,
             "log_rows": len(log) if log is not None else None,
             "log_episodes": log.n_episodes if log is not None else None,
@@ -83,7 +84,7 @@ class Plan:
             return "serial"
         learner = self.make(self.seed_of(0))
         compiled = hasattr(learner, "arrays") and learner.arrays() is not None
-        compiled &= self.own_logs or can_compile(self.simulator, learner)
+        compiled &= self.from_factory or can_compile(self.simulator, learner)
         return "threads" if compiled and self.compiled is not False else "processes"
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import Exhausted, PolicyError, Step, Stop
-from understudy.contracts.compiling import routine
+from understudy.contracts.compiling import routine, settled
 from understudy.simulators.kernels import begin, cells, step
 
 SERVED, STOPPED, EPISODE_OVER, NO_POLICY = range(4)
@@ -33,6 +33,7 @@ class Rehearsal:
         self._first_observation, self._next_observation = first_observation, next_observation
         self._state_name, self._is_logged = state_name, is_logged
         self._observation: Any = None
+        self._serve: Callable | None = None
 
     @property
     def state(self) -> int:
@@ -51,7 +52,9 @@ class Rehearsal:
         policy = np.ascontiguousarray(policy, dtype=np.float64)
         if policy.shape != (self._n_actions,):
             self._refuse_policy(policy)
-        status, row, emission, action, reward, terminated, truncated = serve(self.source, policy)
+        if self._serve is None:
+            self._serve = settled(serve, self.source, policy)
+        status, row, emission, action, reward, terminated, truncated = self._serve(self.source, policy)
         if status:
             self._refuse(status, policy)
         before, self._observation = self._observation, self._next_observation(row, emission)

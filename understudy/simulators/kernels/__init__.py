@@ -26,7 +26,7 @@ def step(source, policy):
 
 @overload(begin, jit_options=MERGED)
 def _begin(source):
-    if isinstance(source, types.NamedTuple):
+    if isinstance(source, types.BaseNamedTuple):
         kernel = KERNELS[source.instance_class].begin
         return lambda source: kernel(source)
     return None
@@ -34,7 +34,7 @@ def _begin(source):
 
 @overload(step, jit_options=MERGED)
 def _step(source, policy):
-    if isinstance(source, types.NamedTuple):
+    if isinstance(source, types.BaseNamedTuple):
         kernel = KERNELS[source.instance_class].step
         return lambda source, policy: kernel(source, policy)
     return None

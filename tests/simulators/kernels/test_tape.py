@@ -1,0 +1,158 @@
+"""The order in which a log is read, and its law: what a queue serves first must not depend on how it turned out."""
+
+import numpy as np
+import pytest
+
+from understudy.contracts.streams import ORDER, streams_of
+from understudy.encoders import Function
+from understudy.logs import Log
+from understudy.simulators import any_row, psrs, qbe, states_only
+from understudy.simulators.kernels import cells
+from understudy.simulators.kernels.tape import HEAD, START, TAIL, restore, rewind, settle
+from understudy.simulators.rehearsal import commence, serve
+
+CHANCE = 0.1  # a step's true probability of being terminal, in a world of one state and one action
+SURELY = np.ones(1)
+
+
+def log_of(terminated, truncated=None):
+    """A log of one state and one action; what it can tell is when episodes end."""
+    n = len(terminated)
+    ends = terminated if truncated is None else terminated | truncated
+    return Log.from_columns(
+        observation=np.zeros(n, int), action=np.zeros(n, int), reward=np.zeros(n), next_observation=np.zeros(n, int),
+        terminated=terminated, truncated=truncated, episode=np.cumsum(ends) - ends, propensity=np.ones((n, 1)),
+    )  # fmt: skip
+
+
+def finished_log(rng, episodes):
+    lengths = rng.geometric(CHANCE, size=episodes)
+    terminated = np.zeros(lengths.sum(), bool)
+    terminated[np.cumsum(lengths) - 1] = True
+    return log_of(terminated)
+
+
+RUNS = 10  # on each log
+
+
+def deviation(simulators):
+    """How many standard errors the first step's chance of being terminal is off the truth, over many small logs.
+
+    Logs are independent, runs on one log are not: the unit is a log. No two runs have a seed in common.
+    """
+    share = [
+        np.mean([first_is_terminal(simulator, n * RUNS + run) for run in range(RUNS)])
+        for n, simulator in enumerate(simulators)
+    ]
+    return (np.mean(share) - CHANCE) / (np.std(share) / np.sqrt(len(share)))
+
+
+def first_is_terminal(simulator, seed):
+    rehearsal = simulator.start(seed)  # it lends its workspace to `source`
+    commence(rehearsal.source)
+    _, row, *_ = serve(rehearsal.source, SURELY)
+    return simulator.log.terminated[row]
+
+
+@pytest.mark.parametrize(("episodes", "n_logs"), [(1, 1000), (2, 1500), (5, 5000)])
+def test_the_first_outcome_has_its_true_law_in_episode_order_and_not_in_row_order(episodes, n_logs):
+    # 5 standard errors: false alarm about 1e-6; row order is off by 10 or more in expectation
+    rng = np.random.default_rng(episodes)
+    logs = [finished_log(rng, episodes) for _ in range(n_logs)]
+    assert abs(deviation(psrs(log) for log in logs)) < 5
+    assert deviation(psrs(log, order="rows") for log in logs) > 5
+
+
+@pytest.mark.parametrize("rows", [5, 10])
+def test_an_unfinished_episode_is_kept_last_and_moving_it_in_is_wrong(rows):
+    # as above; said to be truncated, the cut-off episode is shuffled with the others, and the outcome is too rare
+    rng = np.random.default_rng(rows)
+    ends = rng.random((3500, rows)) < CHANCE
+    last = np.arange(rows) == rows - 1
+    assert abs(deviation(psrs(log_of(terminated)) for terminated in ends)) < 5
+    assert deviation(psrs(log_of(terminated, last & ~terminated)) for terminated in ends) < -5
+
+
+def test_unfinished_episodes_come_last_in_the_order_of_the_log(random_log, play):
+    log = random_log(5, episodes=30)
+    surely = Function(lambda x: np.zeros(len(x), int))
+    opened = play(states_only(log, surely, max_episode_steps=1), lambda t, x: [1, 0, 0], seed=3).openings
+    cut_off = log.starts[:-1][log.unfinished]
+    assert len(cut_off) > 2
+    assert opened[-len(cut_off) :] == cut_off.tolist()
+    assert opened != log.starts[:-1].tolist()
+
+
+def test_log_order_is_the_order_of_the_log(random_log, play):
+    log = random_log(5, episodes=30)
+    surely = Function(lambda x: np.zeros(len(x), int))
+    trace = play(states_only(log, surely, order="log", max_episode_steps=1), lambda t, x: [1, 0, 0], seed=3)
+    assert trace.rows == list(range(30))
+    assert trace.openings == log.starts[:-1].tolist()
+
+
+@pytest.mark.parametrize("order", ["episodes", "rows"])
+def test_every_order_of_three_is_equally_likely(order, walk_log, play):
+    # chi-square with 5 degrees of freedom over 6,000 seeds: false alarm 1e-6; sorted rows are told apart at once
+    simulator = states_only(walk_log([0, 0], [0, 0], [0, 0]), order=order)
+    counts = {}
+    for seed in range(6000):
+        rows = tuple(play(simulator, lambda t, x: [1, 0], seed).rows)
+        counts[rows] = counts.get(rows, 0) + 1
+    assert len(counts) == 6
+    assert sum((count - 1000) ** 2 / 1000 for count in counts.values()) < 37
+
+
+def test_openings_and_rows_are_shuffled_apart_in_row_order(walk_log, play):
+    # twelve distinct openings: that both orders agree has probability 1e-9 a seed
+    trace = play(any_row(walk_log(*[[x, 99] for x in range(12)])), lambda t, x: [1, 0], seed=0)
+    assert sorted(trace.rows) == sorted(trace.openings) == list(range(12))
+    assert trace.rows != trace.openings
+
+
+def test_in_episode_order_openings_are_those_of_the_episodes_as_they_are_read(walk_log, play):
+    trace = play(psrs(walk_log(*[[x, 99] for x in range(12)])), lambda t, x: [0.5, 0.5], seed=0)
+    assert trace.rows == trace.openings != list(range(12))
+
+
+def test_restore_undoes_any_number_of_steps_of_a_shuffle():
+    for seed in range(50):
+        for n in (0, 1, 5, 19, 20):
+            streams, order = streams_of(seed), np.arange(20, dtype=np.int32)
+            for place in range(n):
+                settle(order, place, 15, streams, ORDER)
+            restore(order, n)
+            assert order.tolist() == list(range(20))
+
+
+@pytest.mark.parametrize("make", [psrs, qbe, any_row])
+@pytest.mark.parametrize("openings", ["queue", "replacement"])
+@pytest.mark.parametrize("steps", [0, 1, 7, 10**6])
+def test_rewind_is_complete(make, openings, steps, random_log, play, table):
+    simulator = make(random_log(2, episodes=30), openings=openings)
+    fresh, used = simulator.start(0), simulator.start(1)  # two workspaces
+    new = [np.copy(part) for part in fresh.source]
+    del fresh
+    learner = table(1)
+    rehearsal = used
+    try:
+        for step in range(steps):
+            if rehearsal.source.mind[cells.OVER]:
+                x = rehearsal.begin()
+            x = rehearsal.step(learner(step, x)).next_observation
+    except Exception as end:
+        assert type(end).__name__ == "Exhausted"
+    tape = rehearsal.source
+    rewind(tape)
+    for name, part, was in zip(tape._fields, tape, new, strict=True):
+        if name == "queue":
+            assert np.array_equal(part[:, [HEAD, TAIL]], np.column_stack([part[:, START]] * 2))
+        if name not in ("dealt", "touched", "streams"):  # never read before they are written
+            assert np.array_equal(part, was), name
+
+
+def test_starting_reads_nothing_of_the_tape(random_log):
+    rehearsal = psrs(random_log(2, episodes=30)).start(0)
+    assert rehearsal.source.mind[cells.DEALT] == 0
+    rehearsal.begin()
+    assert rehearsal.source.mind[cells.DEALT] == 1

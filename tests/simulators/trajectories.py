@@ -1,0 +1,83 @@
+"""Runs of every kind of source under every kind of learner, as plain lists: `python trajectories.py` prints them.
+
+Run once compiled and once with NUMBA_DISABLE_JIT=1, the two must be equal row for row.
+"""
+
+import json
+
+import numpy as np
+
+from understudy.contracts import Exhausted
+from understudy.encoders import Function
+from understudy.envs import CounterGrid, NoisyGrid
+from understudy.learners import ExpectedSarsa, Exponential, FixedPolicy, Harmonic, Linear, MonteCarlo, QLearning
+from understudy.logs import Log
+from understudy.simulators import exo_psrs, model, psrs, qbe, real
+
+STEPS = 150
+
+
+def uneven(n_observations):
+    """A policy that differs between observations."""
+    weight = 1.0 + (7 * np.arange(n_observations)[:, None] + 3 * np.arange(5)) % 5
+    return weight / weight.sum(axis=1, keepdims=True)
+
+
+def simulators():
+    """Each with the number of its observations."""
+    noisy, counter = NoisyGrid(1, size=3, slip=0.2), CounterGrid(4, size=3)
+    cells = Function(noisy.latent)
+    log, clocked = (
+        Log.from_columns(**env.rollout(uneven(env.n_observations), 25, seed=5)) for env in (noisy, counter)
+    )
+    oracles = {"split": counter.split, "merge": counter.merge, "reward": counter.reward}
+    return {
+        "psrs": psrs(log, cells),
+        "psrs by rows, restarted": psrs(log, cells, order="rows", openings="replacement", max_episode_steps=4),
+        "qbe": qbe(log, cells, stop="plain"),
+        "qbe predictable": qbe(log, cells),
+        "model": model(log, cells, max_episode_steps=20),
+        "exo_psrs": exo_psrs(clocked, **oracles),
+        "real tables": real(noisy, max_episode_steps=20),
+    }
+
+
+def learners():
+    """Factories; 36 observations are enough for both worlds."""
+    return {
+        "QLearning": lambda: QLearning(36, 5, epsilon=Linear(0.9, 0.2, steps=50), alpha=0.5, gamma=0.95, seed=3),
+        "ExpectedSarsa": lambda: ExpectedSarsa(
+            36, 5, epsilon=Exponential(0.9, 0.99), alpha=Harmonic(0.5, pace=50), gamma=0.95, seed=4
+        ),
+        "MonteCarlo": lambda: MonteCarlo(FixedPolicy(uneven(36)), gamma=0.9),
+    }
+
+
+def run(simulator, learner, seed):
+    """Everything a learner was told, and what it knows in the end."""
+    rehearsal, told, over = simulator.start(seed), [], True
+    try:
+        while len(told) < STEPS:
+            if over:
+                observation = rehearsal.begin()
+                told.append([float(rehearsal.opening), float(observation)])
+            step = rehearsal.step(learner.policy(observation))
+            learner.learn(step)
+            told.append([float(number) for number in step])
+            observation, over = step.next_observation, step.terminated or step.truncated
+    except Exhausted:
+        pass
+    known = learner.ledger.book.tolist() if isinstance(learner, MonteCarlo) else learner.q.ravel().tolist()
+    return {"told": told, "known": known, "stop": str(rehearsal.stop()), "counts": dict(rehearsal.stop().counts)}
+
+
+def trajectories():
+    return {
+        f"{simulator} under {learner}": run(source, make(), seed=7)
+        for simulator, source in simulators().items()
+        for learner, make in learners().items()
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(trajectories()))

@@ -1,0 +1,243 @@
+"""The command line: demo, check, simulate, report."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import understudy as us
+
+COLUMN_FLAGS = {
+    "observation": "column or columns of what the learner sees",
+    "action": "column of the action taken",
+    "reward": "column of the reward",
+    "next-observation": "column or columns of the observation that followed",
+    "terminated": "column that says an episode ended by itself",
+    "truncated": "column that says an episode was cut off",
+    "episode": "column that tells episodes apart",
+    "step": "column that counts steps within an episode",
+    "propensity": "columns of the logged probability of each action, or the column of the chosen one's",
+    "order-by": "column or columns to sort rows by, such as a time stamp",
+    "actions": "the actions' labels, in the order of the propensity columns",
+}
+SEVERAL = ("observation", "next-observation", "propensity", "order-by", "actions")
+SIMULATORS = ("psrs", "qbe", "states_only", "actions_only", "any_row", "model")
+LEARNERS = ("q-learning", "expected-sarsa", "uniform")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command. Bad input ends in one sentence on standard error and exit code 2."""
+    parser = build_parser()
+    options = parser.parse_args(arguments)
+    try:
+        return options.command(options)
+    except us.LogError as error:
+        print(f"understudy: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("understudy: interrupted; finished runs are kept where --out was given", file=sys.stderr)
+        return 130
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The commands and their options."""
+    parser = argparse.ArgumentParser(
+        prog="understudy", description="Rehearse a learning agent on your logs before it goes live."
+    )
+    parser.add_argument("--version", action="version", version=f"understudy {us.__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    demo = commands.add_parser("demo", help="the main job on a log it records itself, in under a minute")
+    demo.add_argument("--report", default="report.html", metavar="FILE", help="the page to write (%(default)s)")
+    demo.add_argument("--runs", type=positive, default=100, help="runs of each simulator (%(default)s)")
+    demo.add_argument("--seed", type=int, default=0, help="of the log and of the runs (%(default)s)")
+    demo.add_argument("--workers", type=positive, help="threads (one for each core)")
+    demo.set_defaults(command=run_demo)
+
+    check = commands.add_parser("check", help="audit a log")
+    add_log(check)
+    check.add_argument("--json", action="store_true", help="print the findings as JSON")
+    check.set_defaults(command=run_check)
+
+    simulate = commands.add_parser("simulate", help="how a learner would have learned, had it been deployed")
+    add_log(simulate)
+    add_simulation(simulate)
+    simulate.set_defaults(command=run_simulate)
+
+    report = commands.add_parser("report", help="draw the page of a results folder")
+    report.add_argument("folder", metavar="DIR", help="what was --out of simulate, or out= of an experiment")
+    report.add_argument("--report", metavar="FILE", help="the page to write (DIR/report.html)")
+    report.set_defaults(command=run_report)
+    return parser
+
+
+def add_log(parser: argparse.ArgumentParser) -> None:
+    """The log, and which of its columns is what."""
+    parser.add_argument("log", metavar="LOG", help="a Parquet or CSV file, a row for each step")
+    columns = parser.add_argument_group("columns, where they are not named as here")
+    for name, meaning in COLUMN_FLAGS.items():
+        columns.add_argument(f"--{name}", nargs="+" if name in SEVERAL else None, metavar="NAME", help=meaning)
+
+
+def add_simulation(parser: argparse.ArgumentParser) -> None:
+    """Who rehearses, where, and for how long."""
+    learner = parser.add_argument_group("learner")
+    learner.add_argument("--learner", choices=LEARNERS, default="q-learning", help="(%(default)s)")
+    learner.add_argument("--epsilon", type=probability, default=0.1, help="share of exploring steps (%(default)s)")
+    learner.add_argument("--alpha", type=probability, default=0.5, help="learning rate (%(default)s)")
+    learner.add_argument("--gamma", type=probability, default=0.99, help="discount (%(default)s)")
+    learner.add_argument("--initial", type=float, default=0.0, help="value to start from (%(default)s)")
+
+    simulator = parser.add_argument_group("simulator")
+    simulator.add_argument("--simulator", nargs="+", choices=SIMULATORS, help="one or more (psrs; without propensities, qbe)")
+    simulator.add_argument("--encoder", choices=("identity", "boxes"), default="identity", help="states (%(default)s)")
+    simulator.add_argument("--bins", type=positive, default=5, help="boxes: bins of each dimension (%(default)s)")
+    simulator.add_argument("--order", choices=("episodes", "rows", "log"), help="how the log is read (episodes)")
+    simulator.add_argument("--openings", choices=("queue", "replacement"), help="first observations (queue)")
+    simulator.add_argument("--max-episode-steps", type=positive, help="the simulator's own time limit (the log's)")
+
+    runs = parser.add_argument_group("runs")
+    runs.add_argument("--runs", type=positive, default=100, help="how many (%(default)s)")
+    runs.add_argument("--seed", type=int, default=0, help="(%(default)s)")
+    runs.add_argument("--max-steps", type=positive, help="stop a run there (when the log has no further answer)")
+    runs.add_argument("--every", type=positive, default=1000, help="steps between two readings of probes (%(default)s)")
+    runs.add_argument("--workers", type=positive, help="threads or processes (one for each core)")
+    runs.add_argument("--out", metavar="DIR", help="results folder; called again, it goes on there (LOG's name-rehearsal)")
+
+
+def run_demo(options: argparse.Namespace) -> int:
+    """`understudy demo`."""
+    from understudy.demo import demo
+
+    found = demo(options.report, runs=options.runs, seed=options.seed, workers=options.workers)
+    show_tables(found.runs)
+    print(f"\nThe page is {found.page}")
+    return 0
+
+
+def run_check(options: argparse.Namespace) -> int:
+    """`understudy check`: exit code 1 where the audit found an error, 2 where the file could not be read."""
+    audit = us.check(us.read(options.log, **columns_of(options)))
+    print(json.dumps(audit.to_json(), indent=1) if options.json else audit)
+    return 0 if audit.ok else 1
+
+
+def run_simulate(options: argparse.Namespace) -> int:
+    """`understudy simulate`."""
+    log = us.read(options.log, **columns_of(options))
+    audit = us.check(log)
+    print(audit)
+    folder = Path(options.out or f"{Path(options.log).name.split('.')[0]}-rehearsal")
+    make, probes = learner_for(log, options)
+    runs = {}
+    for name in options.simulator or (["psrs"] if log.propensity is not None and log.propensity.ndim == 2 else ["qbe"]):
+        runs[name] = us.experiment(
+            simulator_for(name, log, options), make, runs=options.runs, seed=options.seed, max_steps=options.max_steps,
+            probes=probes, every=options.every, workers=options.workers, out=folder / name, title=name,
+        )  # fmt: skip
+    show_tables(runs)
+    title = f"{options.learner} rehearsed on {Path(options.log).name}"
+    print(f"\nThe page is {us.report(runs, folder / 'report.html', audit=audit, title=title, log=log)}")
+    return 0
+
+
+def run_report(options: argparse.Namespace) -> int:
+    """`understudy report`."""
+    folder = Path(options.folder)
+    found = [folder] if (folder / "experiment.json").exists() else sorted(p.parent for p in folder.glob("*/experiment.json"))
+    if not found:
+        raise us.LogError(f"{folder} holds no results: neither it nor a folder in it has an experiment.json")
+    runs = {path.name: us.load(path) for path in found}
+    empty = [name for name, result in runs.items() if not len(result)]
+    if empty:
+        raise us.LogError(f"no run of {', '.join(empty)} in {folder} is finished; go on with understudy simulate")
+    show_tables(runs)
+    print(f"\nThe page is {us.report(runs, options.report or folder / 'report.html')}")
+    return 0
+
+
+def columns_of(options: argparse.Namespace) -> dict[str, Any]:
+    """The column flags that were given, as `read` takes them."""
+    given = {name.replace("-", "_"): getattr(options, name.replace("-", "_")) for name in COLUMN_FLAGS}
+    return {
+        name: value[0] if isinstance(value, list) and len(value) == 1 and name != "actions" else value
+        for name, value in given.items()
+        if value is not None
+    }
+
+
+def learner_for(log: us.Log, options: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
+    """A learner factory and what is measured of it."""
+    if options.learner == "uniform":
+        return (
+            lambda seed: us.learners.MonteCarlo(us.learners.Uniform(log.spec.n_actions), gamma=options.gamma),
+            {"mean return": us.probes.estimate, "episode returns": us.probes.episode_returns},
+        )
+    encoder = encoder_for(log, options)
+    if encoder is None and log.spec.n_observations is None:
+        raise us.LogError(
+            f"{options.learner} needs a table, and observations are {log.spec.observation_dtype} of shape "
+            f"{log.spec.observation_shape}; cut them into boxes with --encoder boxes --bins 5"
+        )
+    n_observations = log.spec.n_observations if encoder is None else encoder.n_states
+    kind = {"q-learning": us.learners.QLearning, "expected-sarsa": us.learners.ExpectedSarsa}[options.learner]
+    settings = {name: getattr(options, name) for name in ("epsilon", "alpha", "gamma", "initial")}
+    return (
+        lambda seed: kind(n_observations, log.spec.n_actions, encoder=encoder, seed=seed, **settings),
+        {"start value": us.probes.start_value(log), "episode returns": us.probes.episode_returns},
+    )
+
+
+def encoder_for(log: us.Log, options: argparse.Namespace) -> Any:
+    """The encoder asked for, fitted; None where observations are their own states."""
+    return us.encoders.Boxes(bins=options.bins).fit(log) if options.encoder == "boxes" else None
+
+
+def simulator_for(name: str, log: us.Log, options: argparse.Namespace) -> Any:
+    """A simulator with the options it takes."""
+    asked = {key: getattr(options, key) for key in ("order", "openings", "max_episode_steps")}
+    given = {key: value for key, value in asked.items() if value is not None}
+    if name in ("actions_only", "any_row", "model"):
+        given.pop("order", None)
+    if name == "model":
+        given.pop("openings", None)
+    return getattr(us, name)(log, encoder_for(log, options), **given)
+
+
+def show_tables(runs: dict[str, us.Runs]) -> None:
+    """Efficiency, and fidelity where real runs are among them, on the terminal."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from understudy.reporting.tables import tables_of
+
+    console = Console()
+    for content in tables_of(runs):
+        table = Table(title=escape(content.title), title_justify="left")
+        for place, column in enumerate(content.columns):
+            table.add_column(escape(column), justify="left" if place == 0 else "right")
+        for row in content.rows:
+            table.add_row(*map(escape, row))
+        console.print()
+        console.print(table)
+        for note in content.notes:
+            console.print(escape(note), soft_wrap=True)
+
+
+def positive(text: str) -> int:
+    """A whole number from 1."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is less than 1")
+    return number
+
+
+def probability(text: str) -> float:
+    """A number from 0 to 1."""
+    number = float(text)
+    if not 0.0 <= number <= 1.0:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
+    return number

@@ -1,0 +1,58 @@
+"""The main job on a log it records itself: audit, simulate, compare with the truth, report."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import understudy as us
+from understudy.logs import Audit, Log
+from understudy.runs import Runs
+
+EPISODES = 1000
+BITS = 4
+LEARNER = {"epsilon": 0.9, "alpha": 0.5, "gamma": 0.95}
+EVERY = 1000
+
+
+class Demo(NamedTuple):
+    """What the demo found."""
+
+    log: Log
+    audit: Audit
+    runs: dict[str, Runs]
+    page: Path
+
+
+def record_log(seed: int, episodes: int = EPISODES) -> tuple[Any, Log]:
+    """The paper's grid with noise bits, and a log of it under a uniform policy."""
+    env = us.envs.NoisyGrid(BITS)
+    return env, us.record(env, episodes=episodes, seed=seed)
+
+
+def demo(page: Any = "report.html", *, runs: int = 100, seed: int = 0, workers: int | None = None, tell: Any = print) -> Demo:
+    """Rehearse Q-learning under six simulators beside the true environment, and draw the page."""
+    env, log = record_log(seed)
+    tell(f"Recorded {log.n_episodes:,} episodes, {len(log):,} rows, of the 5x5 grid with {BITS} noise bits.")
+    audit = us.check(log)
+    tell(str(audit))
+    latent = us.encoders.Function(env.latent)
+    simulators = {
+        "PSRS, observations": us.psrs(log),
+        "PSRS, latent states": us.psrs(log, latent),
+        "QBE, latent states": us.qbe(log, latent),
+        "states only": us.states_only(log, latent),
+        "actions only": us.actions_only(log, latent),
+        "any row": us.any_row(log, latent),
+    }
+
+    def make(seed: int) -> Any:
+        return us.learners.QLearning(env.n_observations, env.n_actions, **LEARNER, seed=seed)
+
+    probes = {"start value": us.probes.start_value(env)}
+    options: dict[str, Any] = {"runs": runs, "seed": seed, "probes": probes, "every": EVERY, "workers": workers}
+    results = {
+        name: us.experiment(simulator, make, title=name, **options) for name, simulator in simulators.items()
+    }
+    longest = max(int(result.lengths.max()) for result in results.values())
+    results["real"] = us.experiment(us.real(env, latent), make, max_steps=longest, title="real", **options)
+    title = f"Q-learning rehearsed on {log.n_episodes:,} logged episodes of a noisy grid"
+    return Demo(log, audit, results, us.report(results, page, audit=audit, title=title, log=log))

@@ -1,0 +1,270 @@
+"""Tidy tables of runs, as the page and the command line show them."""
+
+import warnings
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from understudy.evaluation import CensoringWarning, Efficiency, Fidelity, efficiency, fidelity
+from understudy.runs import Runs
+
+NONE = "–"
+"""What a cell shows that has nothing to show."""
+
+MOST_NAMED = 5
+"""States named of those that ran out."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A heading, and whether numbers stand under it. Columns of one group share a heading of their own."""
+
+    name: str
+    numeric: bool = True
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Formatted cells, the values behind them, and what a reader must know beside."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, ...], ...]
+    values: tuple[tuple[Any, ...], ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def groups(self) -> list[tuple[str, int]]:
+        """The headings over the headings, and how many columns each spans; none where no column has a group."""
+        spans: list[tuple[str, int]] = []
+        for column in self.columns:
+            if spans and spans[-1][0] == column.group:
+                spans[-1] = (column.group, spans[-1][1] + 1)
+            else:
+                spans.append((column.group, 1))
+        return spans if any(name for name, _ in spans) else []
+
+
+def efficiency_table(runs: Mapping[str, Runs]) -> Table:
+    """How long the log could answer for each set of runs, and what ran out."""
+    columns = (
+        Column("", numeric=False),
+        Column("runs"),
+        Column("steps, median"),
+        Column("quartiles"),
+        Column("episodes, median"),
+        Column("share of log served"),
+        Column("rows looked at per step"),
+        Column("what ran out", numeric=False),
+    )
+    measured = {str(name): (set_, efficiency(set_)) for name, set_ in runs.items() if len(set_)}
+    rows, values = [], []
+    for name, (set_, found) in measured.items():
+        low, high = found.quartiles
+        at_least = "≥ " if 2 * found.n_limited >= found.n_runs and set_.about.get("log_rows") else ""
+        rows.append(
+            (
+                name,
+                f"{found.n_runs:,}",
+                f"{at_least}{found.steps:,.0f}",
+                f"{low:,.0f} to {high:,.0f}",
+                f"{found.episodes:,.0f}",
+                NONE if found.share_served is None else f"{at_least}{percent(found.share_served)}",
+                NONE if found.rows_per_step is None else f"{found.rows_per_step:.2f}",
+                _main_reason(found),
+            )
+        )
+        values.append(
+            (
+                name, found.n_runs, found.steps, found.quartiles, found.episodes, found.share_served,
+                found.rows_per_step, found.stops,
+            )
+        )  # fmt: skip
+    notes = [f"{name} has no finished run and is left out." for name, set_ in runs.items() if not len(set_)]
+    if any(row[2].startswith("≥") for row in rows):
+        notes.append("≥: max_steps stopped those runs, not the log; how long it could have answered is not known.")
+    return Table("Efficiency", columns, tuple(rows), tuple(values), tuple(notes))
+
+
+def stops_table(runs: Mapping[str, Runs]) -> Table:
+    """What ran out in each set of runs: every cause, how often, and where most."""
+    columns = (Column("", numeric=False), Column("cause", numeric=False), Column("runs"), Column("where", numeric=False))
+    rows, values = [], []
+    for name, set_ in runs.items():
+        causes = Counter(run.stopped.cause for run in set_)
+        for cause, count in causes.most_common():
+            stops = [run.stopped for run in set_ if run.stopped.cause == cause]
+            places = Counter((stop.state, stop.action) for stop in stops if stop.state is not None)
+            rows.append((str(name), cause, f"{count:,}", _where(places)))
+            values.append((str(name), cause, count, dict(places)))
+    return Table("What ran out", columns, tuple(rows), tuple(values))
+
+
+def fidelity_table(
+    runs: Mapping[str, Runs],
+    reference: Runs,
+    probe: str,
+    *,
+    horizon: int | None = None,
+    margin: float | None = None,
+) -> Table:
+    """How far each set's mean curve is from the reference's.
+
+    Errors up to different steps are not comparable, so the first columns are up to one step for all: the horizon asked
+    for, or the largest step that every run of every set reached. Beside them stand those up to each set's own.
+    """
+    own = {str(name): _compare(set_, reference, probe, None, margin) for name, set_ in runs.items()}
+    horizons = [found.horizon for found in own.values() if isinstance(found, Fidelity)]
+    shared = horizon if horizon is not None else min(horizons, default=None)
+    together = {
+        str(name): _compare(set_, reference, probe, shared, margin) if shared is not None else own[str(name)]
+        for name, set_ in runs.items()
+    }
+    group = NONE if shared is None else f"up to step {shared:,}, for all"
+    headings = ["RMSE", "floor", "mean error", "max error"]
+    columns = [Column("", numeric=False), *(Column(heading, group=group) for heading in headings)]
+    decided = any(isinstance(found, Fidelity) and found.interval for found in together.values())
+    if decided:
+        columns += [Column(f"error, {_level(together)}", group=group), Column("margin", group=group)]
+        columns += [Column("verdict", numeric=False, group=group)]
+    apart = any(h != shared for h in horizons)
+    if apart:
+        columns += [Column(heading, group="up to its own horizon") for heading in ["horizon", *headings]]
+
+    both = [found for found in (*together.values(), *own.values()) if isinstance(found, Fidelity)]
+    digits = decimals([x for found in both for x in (found.rmse, found.floor, found.mean_error)])
+    rows, values = [], []
+    for name in own:
+        value: list[Any] = [name, *_errors(together[name])]
+        cells = [name, *(_number(x, digits) for x in value[1:])]
+        if decided:
+            found = together[name]
+            value += [found.interval, found.margin, found.verdict] if isinstance(found, Fidelity) else [None] * 3
+            cells += [_roots(value[-3], digits), _number(value[-2], digits), value[-1] or NONE]
+        if apart:
+            found = own[name]
+            errors = _errors(found)
+            value += [found.horizon if isinstance(found, Fidelity) else None, *errors]
+            cells += [f"{found.horizon:,}" if isinstance(found, Fidelity) else NONE, *(_number(x, digits) for x in errors)]
+        rows.append(tuple(cells))
+        values.append(tuple(value))
+    return Table(f"Fidelity of {probe}", tuple(columns), tuple(rows), tuple(values), _notes(together))
+
+
+def as_rich(table: Table) -> Any:
+    """The table as rich prints it in a terminal. Names are shown as they are, never read as markup."""
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    several = len({column.group for column in table.columns if column.group}) > 1
+    caption = "\n".join(table.notes) or None
+    shown = RichTable(title=table.title, caption=caption and Text(caption), box=box.SIMPLE, title_justify="left",
+                      caption_justify="left")  # fmt: skip
+    groups = dict.fromkeys(column.group for column in table.columns if column.group)
+    if groups and not several:
+        shown.title = Text(f"{table.title}, {next(iter(groups))}")
+    for column in table.columns:
+        heading = f"{column.name}\n{column.group}" if several and column.group else column.name
+        shown.add_column(Text(heading), justify="right" if column.numeric else "left")
+    for row in table.rows:
+        shown.add_row(*map(Text, row))
+    return shown
+
+
+def decimals(numbers: Sequence[float]) -> int:
+    """How many decimals show two digits of the smallest of them.
+
+    >>> decimals([0.0123, 2.5]), decimals([310.0, 1200.0])
+    (3, 0)
+    """
+    known = np.abs([x for x in numbers if np.isfinite(x) and x != 0])
+    return int(np.clip(1 - np.floor(np.log10(known.min())), 0, 5)) if len(known) else 2
+
+
+def percent(share: float) -> str:
+    """A share as a percentage that says neither 0 nor 100 unless it is.
+
+    >>> percent(0.389), percent(0.0004), percent(1.0), percent(2.5)
+    ('39%', '0.04%', '100%', '250%')
+    """
+    return f"{share:.1g}%" if share == 0 else f"{100 * share:.1g}%" if share < 0.01 else f"{share:.0%}"
+
+
+def _main_reason(found: Efficiency) -> str:
+    reason, count = next(iter(found.stops.items()))
+    others = len(found.stops) - 1
+    more = "" if not others else f", and {others} other reason{'s' if others > 1 else ''}"
+    return f"{reason} ({count:,} of {found.n_runs:,}){more}"
+
+
+def _where(places: Counter[tuple[int | None, int | None]]) -> str:
+    """The states that ran out most, with the action where one was wanted, and how often."""
+    named = [
+        f"state {state}{'' if action is None else f', action {action}'} ({count:,})"
+        for (state, action), count in places.most_common(MOST_NAMED)
+    ]
+    if len(places) > MOST_NAMED:
+        named.append(f"{len(places) - MOST_NAMED} others")
+    return "; ".join(named) or NONE
+
+
+def _compare(
+    runs: Runs, reference: Runs, probe: str, horizon: int | None, margin: float | None
+) -> Fidelity | str:
+    """The fidelity, or why there is none."""
+    if not len(runs) or not len(reference):
+        return "there is no finished run"
+    if probe not in runs.probes or probe not in reference.probes:
+        return f"{probe} was not probed"
+    if not any(len(run.steps) for run in runs) or min(runs.lengths.min(), reference.lengths.min()) == 0:
+        return "some runs stopped before the first reading"
+    shapes = {np.shape(run.curves[probe])[1:] for set_ in (runs, reference) for run in set_ if len(run.steps)}
+    if len(shapes) > 1:
+        return "its readings have another shape than the reference's"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CensoringWarning)  # said in the notes instead
+            return fidelity(runs, reference, probe, horizon=horizon, margin=margin)
+    except ValueError as error:
+        return str(error)
+
+
+def _errors(found: Fidelity | str) -> list[float | None]:
+    if isinstance(found, str):
+        return [None] * 4
+    return [found.rmse, found.floor, found.mean_error, found.max_error]
+
+
+def _number(value: float | None, digits: int) -> str:
+    if value is None or not np.isfinite(value):
+        return NONE
+    return f"{value:,.{digits}f}"
+
+
+def _roots(interval: tuple[float, float] | None, digits: int) -> str:
+    """The interval of a squared error in the probe's own units."""
+    if interval is None:
+        return NONE
+    low, high = (np.sqrt(max(0.0, end)) for end in interval)
+    return f"{low:,.{digits}f} to {high:,.{digits}f}"
+
+
+def _level(found: Mapping[str, Fidelity | str]) -> str:
+    return f"{next(one.level for one in found.values() if isinstance(one, Fidelity)):.0%}"
+
+
+def _notes(found: Mapping[str, Fidelity | str]) -> tuple[str, ...]:
+    """Why a set has no verdict or no number: each reason once, with the sets it holds for unless it holds for all."""
+    reasons: dict[str, list[str]] = {}
+    for name, one in found.items():
+        if text := one if isinstance(one, str) else one.note:
+            reasons.setdefault(text, []).append(name)
+    return tuple(
+        f"{text}." if len(names) == len(found) and len(found) > 1 else f"{', '.join(names)}: {text}."
+        for text, names in reasons.items()
+    )
