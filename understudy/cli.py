@@ -209,22 +209,15 @@ def simulator_for(name: str, log: us.Log, options: argparse.Namespace) -> Any:
 def show_tables(runs: dict[str, us.Runs]) -> None:
     """Efficiency, and fidelity where real runs are among them, on the terminal."""
     from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
 
-    from understudy.reporting.tables import tables_of
+    from understudy.reporting.tables import as_rich, tables_of
 
     console = Console()
-    for content in tables_of(runs):
-        table = Table(title=escape(content.title), title_justify="left")
-        for place, column in enumerate(content.columns):
-            table.add_column(escape(column), justify="left" if place == 0 else "right")
-        for row in content.rows:
-            table.add_row(*map(escape, row))
+    for table in tables_of(runs):
         console.print()
-        console.print(table)
-        for note in content.notes:
-            console.print(escape(note), soft_wrap=True)
+        console.print(as_rich(table))
+        for note in table.notes:
+            console.print(note, markup=False, highlight=False)
 
 
 def positive(text: str) -> int:

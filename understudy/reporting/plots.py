@@ -3,14 +3,13 @@
 Widths are in pixels of the page. Colors follow the order of the sets; the reference is black.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from understudy.reporting.curves import MeanCurve, has_readings, mean_curve, shares_going
-from understudy.reporting.svg import INK, MUTED, PALETTE, PAPER, RULE, STYLE
+from understudy.reporting.svg import INK, MUTED, PALETTE, PAPER, RULE, drawn_alike
 from understudy.runs import Runs
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ MARKERS = ("", "s", "^", "o", "D")
 MOST_RUNS = 30
 """Individual runs drawn of each set."""
 
-LEFT, RIGHT, BOTTOM = 56, 14, 46
+LEFT, RIGHT, BOTTOM = 56, 14, 40
 """Margins around axes, in pixels."""
 
 
@@ -36,7 +35,7 @@ def learning_curves(
     the runs that were still going, which differ from those that had stopped; it ends where fewer than a tenth are left.
     """
     named = {name: runs for name, runs in named_runs.items() if has_readings(runs, probe)}
-    with _styled():
+    with drawn_alike():
         legend_height = _legend_height(named_runs, width)
         top, main, gap, beneath = legend_height + 26, min(360, int(0.75 * width)), 34, 64
         figure, place = _canvas(width, top + main + gap + beneath + BOTTOM)
@@ -69,9 +68,9 @@ def curves_of_runs(
     Where there is a reference, its mean is drawn in every panel.
     """
     named = {name: runs for name, runs in named_runs.items() if has_readings(runs, probe)}
-    n_columns = max(1, min(len(named), width // 210))
+    n_columns = max(1, min(len(named), 4, width // 180))
     n_rows = max(1, -(-len(named) // n_columns))
-    with _styled():
+    with drawn_alike():
         gap, top, between = 14, 28, 34
         across = (width - LEFT - RIGHT - gap * (n_columns - 1)) / n_columns
         down = 132
@@ -88,10 +87,10 @@ def curves_of_runs(
             if reference_name in means and name != reference_name:
                 reference = means[reference_name]
                 axes.plot(reference.steps, reference.mean, color=INK, linewidth=1.1)
-            _draw_mean(axes, means[name], looks[name] | {"marker": ""}, 4, band=False)
+            _draw_mean(axes, means[name], looks[name] | {"marker": "", "linewidth": 1.8}, 4, band=False)
             _settle(axes, 3)
             axes.yaxis.set_major_locator(_ticks(4))
-            axes.set_title(_label(name, int(across / 7.5)), loc="left", parse_math=False, fontsize=11, pad=6)
+            axes.set_title(_label(name, int(across / 6.3)), loc="left", parse_math=False, fontsize=11, pad=6)
             below = number + n_columns >= len(named)
             axes.tick_params(labelleft=column == 0, labelbottom=below)
             if below:
@@ -110,8 +109,9 @@ def visitation_bars(
     """
     named = {name: runs for name, runs in named_runs.items() if len(runs) and probe in runs.probes}
     vectors = {name: vector for name, runs in named.items() if (vector := final_vector(runs, probe)) is not None}
-    with _styled():
-        top, down, between = 28, 56, 36
+    with drawn_alike():
+        top, down = 28, 56
+        between = 48 if len({len(vector) for vector in vectors.values()}) > 1 else 34
         figure, place = _canvas(width, top + len(vectors) * (down + between) - between + BOTTOM if vectors else 60)
         looks = _looks(named_runs, reference_name)
         highest = max((float(np.nanmax(vector)) for vector in vectors.values()), default=1.0)
@@ -127,7 +127,9 @@ def visitation_bars(
             axes.set(xlim=(edges[0], edges[-1]), ylim=(min(0.0, lowest), 1.05 * highest if highest > 0 else 1.0))
             axes.yaxis.set_major_locator(_ticks(2))
             axes.set_title(_label(name, 60), loc="left", parse_math=False, fontsize=11, pad=6)
-            if number == len(vectors) - 1:
+            last = number == len(vectors) - 1
+            axes.tick_params(labelbottom=last or between > 34)
+            if last:
                 axes.set_xlabel("state, by number")
     return figure
 
@@ -140,14 +142,6 @@ def final_vector(runs: Runs, probe: str) -> np.ndarray | None:
         return None
     mean = np.mean(vectors, axis=0)
     return mean if np.isfinite(mean).any() else None
-
-
-@contextmanager
-def _styled() -> Iterator[None]:
-    import matplotlib
-
-    with matplotlib.rc_context(STYLE):
-        yield
 
 
 def _canvas(width: float, height: float) -> tuple["Figure", Any]:
@@ -200,13 +194,13 @@ def _draw_mean(axes: "Axes", curve: MeanCurve, look: Mapping[str, Any], order: f
     beside[:-1] |= ~curve.complete[1:]
     beside[1:] |= ~curve.complete[:-1]
     part = np.where(beside, curve.mean, np.nan)
-    dashed = {"color": look["color"], "linewidth": 0.8 * look["linewidth"], "linestyle": (0, (3, 2))}
+    dashed = {"color": look["color"], "linewidth": look["linewidth"], "linestyle": (0, (2, 1))}
     if (~curve.complete).any():
         axes.plot(curve.steps, part, **dashed, zorder=order - 0.5)
     if curve.complete.any():
         last = np.flatnonzero(curve.complete)[-1]
         end = {"color": look["color"], "markeredgecolor": PAPER, "markeredgewidth": 1.2, "markersize": 7 if band else 5}
-        axes.plot(curve.steps[last], curve.mean[last], "o", **end, zorder=order + 0.5)
+        axes.plot(curve.steps[last], curve.mean[last], "o", **end, zorder=9)
 
 
 def _one_by_one(runs: Runs, probe: str) -> tuple[np.ndarray, np.ndarray]:
@@ -225,11 +219,13 @@ def _looks(names: Mapping[str, Any], reference_name: str | None) -> dict[str, di
     """The color, line and marker of each set."""
     looks = {}
     others = [name for name in names if name != reference_name]
+    # Later sets lie over earlier ones and are thinner, so that curves that coincide all show.
+    widths = 2.0 + min(0.6, 2.4 / max(1, len(others))) * np.arange(len(others))[::-1]
     for place, name in enumerate(others):
         marker = MARKERS[place // len(PALETTE) % len(MARKERS)]
-        looks[name] = {"color": PALETTE[place % len(PALETTE)], "linewidth": 2.0, "marker": marker}
+        looks[name] = {"color": PALETTE[place % len(PALETTE)], "linewidth": float(widths[place]), "marker": marker}
     if reference_name is not None:
-        looks[reference_name] = {"color": INK, "linewidth": 1.5, "marker": ""}
+        looks[reference_name] = {"color": INK, "linewidth": 1.2, "marker": ""}
     return looks
 
 
@@ -252,7 +248,7 @@ def _legend(figure: "Figure", names: Mapping[str, Any], looks: Mapping[str, Mapp
 def _legend_columns(names: Mapping[str, Any], width: int) -> tuple[int, int]:
     """Into how many columns names go, and how many characters of each."""
     longest = min(44, max((len(_label(name, 44)) for name in names), default=1), max(8, (width - LEFT - 60) // 8))
-    return max(1, min(len(names), (width - LEFT) // (8 * longest + 44))), longest
+    return max(1, min(len(names), (width - LEFT) // (7 * longest + 44))), longest
 
 
 def _legend_height(names: Mapping[str, Any], width: int) -> int:

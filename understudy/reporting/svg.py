@@ -3,6 +3,8 @@
 import io
 import re
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +47,17 @@ STYLE: dict[str, Any] = {
     "path.simplify": True,
     "path.sketch": None,
 }
-"""Set while a figure is drawn, so that it does not depend on what the caller has set, nor change it."""
+"""All that a figure's looks depend on."""
+
+
+@contextmanager
+def drawn_alike(**more: Any) -> Iterator[None]:
+    """Figures drawn within have our style, whatever the caller has set, and what that was is put back."""
+    import matplotlib
+
+    settings: Any = STYLE | more
+    with matplotlib.rc_context(settings):
+        yield
 
 
 def inline_svg(figure: "Figure", description: str, salt: str = "") -> str:
@@ -53,11 +65,9 @@ def inline_svg(figure: "Figure", description: str, salt: str = "") -> str:
 
     `salt` tells the ids of several figures on one page apart.
     """
-    import matplotlib
-
-    settings = STYLE | {"svg.fonttype": "none", "svg.hashsalt": f"understudy {salt}"}
+    settings = {"svg.fonttype": "none", "svg.hashsalt": f"understudy {salt}"}
     target = io.StringIO()
-    with matplotlib.rc_context(settings), warnings.catch_warnings():
+    with drawn_alike(**settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)  # the reader's browser has it
         figure.savefig(target, format="svg", metadata={"Date": None, "Creator": None})
     text = target.getvalue()

@@ -11,8 +11,10 @@ import numpy as np
 from understudy.evaluation import CensoringWarning, Efficiency, Fidelity, efficiency, fidelity
 from understudy.runs import Runs
 
-NONE = "–"
+NONE = "\N{EN DASH}"
 """What a cell shows that has nothing to show."""
+
+NO_READING = "there is no reading up to the horizon that every run has"
 
 MOST_NAMED = 5
 """States named of those that ran out."""
@@ -32,21 +34,49 @@ class Table:
     """Formatted cells, the values behind them, and what a reader must know beside."""
 
     title: str
-    columns: tuple[Column, ...]
+    headings: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
     values: tuple[tuple[Any, ...], ...]
     notes: tuple[str, ...] = ()
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The name over each column."""
+        return tuple(column.name for column in self.headings)
+
+    @property
     def groups(self) -> list[tuple[str, int]]:
         """The headings over the headings, and how many columns each spans; none where no column has a group."""
         spans: list[tuple[str, int]] = []
-        for column in self.columns:
+        for column in self.headings:
             if spans and spans[-1][0] == column.group:
                 spans[-1] = (column.group, spans[-1][1] + 1)
             else:
                 spans.append((column.group, 1))
         return spans if any(name for name, _ in spans) else []
+
+
+def tables_of(runs: Mapping[str, Runs], *, reference: str | None = None, margin: float | None = None) -> list[Table]:
+    """Efficiency, and the fidelity of each probe that some set shares with the reference, by default the real runs."""
+    reference = reference_of(runs) if reference is None else reference
+    others = {name: set_ for name, set_ in runs.items() if name != reference}
+    return [
+        efficiency_table(runs),
+        *(fidelity_table(others, runs[str(reference)], probe, margin=margin) for probe in compared(runs, reference)),
+    ]
+
+
+def reference_of(runs: Mapping[str, Runs]) -> str | None:
+    """The first set of real runs, which others are measured against."""
+    return next((name for name, set_ in runs.items() if len(set_) and set_.about.get("kind") == "real"), None)
+
+
+def compared(runs: Mapping[str, Runs], reference: str | None) -> list[str]:
+    """The probes that the reference shares with any other set."""
+    if reference is None:
+        return []
+    others = {probe for name, set_ in runs.items() if name != reference for probe in set_.probes}
+    return [probe for probe in runs[reference].probes if probe in others]
 
 
 def efficiency_table(runs: Mapping[str, Runs]) -> Table:
@@ -57,7 +87,7 @@ def efficiency_table(runs: Mapping[str, Runs]) -> Table:
         Column("steps, median"),
         Column("quartiles"),
         Column("episodes, median"),
-        Column("share of log served"),
+        Column("log served"),
         Column("rows looked at per step"),
         Column("what ran out", numeric=False),
     )
@@ -71,7 +101,7 @@ def efficiency_table(runs: Mapping[str, Runs]) -> Table:
                 name,
                 f"{found.n_runs:,}",
                 f"{at_least}{found.steps:,.0f}",
-                f"{low:,.0f} to {high:,.0f}",
+                f"{low:,.0f}{NONE}{high:,.0f}",
                 f"{found.episodes:,.0f}",
                 NONE if found.share_served is None else f"{at_least}{percent(found.share_served)}",
                 NONE if found.rows_per_step is None else f"{found.rows_per_step:.2f}",
@@ -92,7 +122,12 @@ def efficiency_table(runs: Mapping[str, Runs]) -> Table:
 
 def stops_table(runs: Mapping[str, Runs]) -> Table:
     """What ran out in each set of runs: every cause, how often, and where most."""
-    columns = (Column("", numeric=False), Column("cause", numeric=False), Column("runs"), Column("where", numeric=False))
+    columns = (
+        Column("", numeric=False),
+        Column("cause", numeric=False),
+        Column("runs"),
+        Column("where", numeric=False),
+    )
     rows, values = [], []
     for name, set_ in runs.items():
         causes = Counter(run.stopped.cause for run in set_)
@@ -102,6 +137,35 @@ def stops_table(runs: Mapping[str, Runs]) -> Table:
             rows.append((str(name), cause, f"{count:,}", _where(places)))
             values.append((str(name), cause, count, dict(places)))
     return Table("What ran out", columns, tuple(rows), tuple(values))
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """The fidelity of several sets, or why there is none: up to one step for all, and up to each set's own horizon."""
+
+    shared: int | None  # None where no set could be compared
+    together: dict[str, Fidelity | str]
+    own: dict[str, Fidelity | str]
+
+
+def comparisons(
+    runs: Mapping[str, Runs],
+    reference: Runs,
+    probe: str,
+    *,
+    horizon: int | None = None,
+    margin: float | None = None,
+) -> Comparisons:
+    """Compare each set with the reference, up to the step asked for or the largest that all runs reached."""
+    own = {str(name): _compare(set_, reference, probe, None, margin) for name, set_ in runs.items()}
+    horizons = [found.horizon for found in own.values() if isinstance(found, Fidelity)]
+    shared = horizon if horizon is not None else min(horizons, default=None)
+    if shared is None:
+        return Comparisons(None, own, own)
+    together = {str(name): _compare(set_, reference, probe, shared, margin) for name, set_ in runs.items()}
+    if horizon is None:  # what had nothing up to its own horizon has survivors at most up to another
+        together |= {name: found for name, found in own.items() if isinstance(found, str)}
+    return Comparisons(shared, together, own)
 
 
 def fidelity_table(
@@ -117,42 +181,41 @@ def fidelity_table(
     Errors up to different steps are not comparable, so the first columns are up to one step for all: the horizon asked
     for, or the largest step that every run of every set reached. Beside them stand those up to each set's own.
     """
-    own = {str(name): _compare(set_, reference, probe, None, margin) for name, set_ in runs.items()}
-    horizons = [found.horizon for found in own.values() if isinstance(found, Fidelity)]
-    shared = horizon if horizon is not None else min(horizons, default=None)
-    together = {
-        str(name): _compare(set_, reference, probe, shared, margin) if shared is not None else own[str(name)]
-        for name, set_ in runs.items()
-    }
-    group = NONE if shared is None else f"up to step {shared:,}, for all"
-    headings = ["RMSE", "floor", "mean error", "max error"]
-    columns = [Column("", numeric=False), *(Column(heading, group=group) for heading in headings)]
-    decided = any(isinstance(found, Fidelity) and found.interval for found in together.values())
-    if decided:
-        columns += [Column(f"error, {_level(together)}", group=group), Column("margin", group=group)]
-        columns += [Column("verdict", numeric=False, group=group)]
-    apart = any(h != shared for h in horizons)
-    if apart:
-        columns += [Column(heading, group="up to its own horizon") for heading in ["horizon", *headings]]
+    found = comparisons(runs, reference, probe, horizon=horizon, margin=margin)
+    together, own = found.together, found.own
+    known = [one for one in (*together.values(), *own.values()) if isinstance(one, Fidelity)]
+    digits = decimals([x for one in known for x in (one.rmse, one.floor, one.mean_error)])
+    decided = any(isinstance(one, Fidelity) and one.interval for one in together.values())
+    apart = any(isinstance(one, Fidelity) and one.horizon != found.shared for one in own.values())
 
-    both = [found for found in (*together.values(), *own.values()) if isinstance(found, Fidelity)]
-    digits = decimals([x for found in both for x in (found.rmse, found.floor, found.mean_error)])
+    headings = ["RMSE", "floor", "mean error", "max error"]
+    group = "" if found.shared is None else f"all up to step {found.shared:,}"
+    columns = [Column("", numeric=False), *(Column(heading, group=group) for heading in headings)]
+    if decided:
+        level = next(one.level for one in known)
+        columns += [Column(f"error, {level:.0%} interval", group=group), Column("margin", group=group)]
+        columns += [Column("verdict", numeric=False, group=group)]
+    if apart:
+        columns += [
+            Column(heading, group="each up to its own horizon") for heading in ["own horizon", "own RMSE", "own floor"]
+        ]
+
     rows, values = [], []
     for name in own:
         value: list[Any] = [name, *_errors(together[name])]
         cells = [name, *(_number(x, digits) for x in value[1:])]
         if decided:
-            found = together[name]
-            value += [found.interval, found.margin, found.verdict] if isinstance(found, Fidelity) else [None] * 3
+            value += _decision(together[name])
             cells += [_roots(value[-3], digits), _number(value[-2], digits), value[-1] or NONE]
         if apart:
-            found = own[name]
-            errors = _errors(found)
-            value += [found.horizon if isinstance(found, Fidelity) else None, *errors]
-            cells += [f"{found.horizon:,}" if isinstance(found, Fidelity) else NONE, *(_number(x, digits) for x in errors)]
+            one = own[name]
+            value += [one.horizon if isinstance(one, Fidelity) else None, *_errors(one)[:2]]
+            cells += [f"{one.horizon:,}" if isinstance(one, Fidelity) else NONE]
+            cells += [_number(x, digits) for x in value[-2:]]
         rows.append(tuple(cells))
         values.append(tuple(value))
-    return Table(f"Fidelity of {probe}", tuple(columns), tuple(rows), tuple(values), _notes(together))
+    title = f"Fidelity of {probe}" + ("" if found.shared is None else f" up to step {found.shared:,}")
+    return Table(title, tuple(columns), tuple(rows), tuple(values), _notes(together))
 
 
 def as_rich(table: Table) -> Any:
@@ -161,16 +224,15 @@ def as_rich(table: Table) -> Any:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    several = len({column.group for column in table.columns if column.group}) > 1
-    caption = "\n".join(table.notes) or None
-    shown = RichTable(title=table.title, caption=caption and Text(caption), box=box.SIMPLE, title_justify="left",
-                      caption_justify="left")  # fmt: skip
-    groups = dict.fromkeys(column.group for column in table.columns if column.group)
-    if groups and not several:
-        shown.title = Text(f"{table.title}, {next(iter(groups))}")
-    for column in table.columns:
-        heading = f"{column.name}\n{column.group}" if several and column.group else column.name
-        shown.add_column(Text(heading), justify="right" if column.numeric else "left")
+    shown = RichTable(
+        title=Text(table.title, style="bold"),
+        caption=Text("\n".join(table.notes), style="dim") if table.notes else None,
+        title_justify="left",
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+    )
+    for column in table.headings:
+        shown.add_column(Text(column.name), justify="right" if column.numeric else "left")
     for row in table.rows:
         shown.add_row(*map(Text, row))
     return shown
@@ -202,7 +264,7 @@ def _main_reason(found: Efficiency) -> str:
     return f"{reason} ({count:,} of {found.n_runs:,}){more}"
 
 
-def _where(places: Counter[tuple[int | None, int | None]]) -> str:
+def _where(places: Counter[tuple[int, int | None]]) -> str:
     """The states that ran out most, with the action where one was wanted, and how often."""
     named = [
         f"state {state}{'' if action is None else f', action {action}'} ({count:,})"
@@ -213,16 +275,14 @@ def _where(places: Counter[tuple[int | None, int | None]]) -> str:
     return "; ".join(named) or NONE
 
 
-def _compare(
-    runs: Runs, reference: Runs, probe: str, horizon: int | None, margin: float | None
-) -> Fidelity | str:
+def _compare(runs: Runs, reference: Runs, probe: str, horizon: int | None, margin: float | None) -> Fidelity | str:
     """The fidelity, or why there is none."""
     if not len(runs) or not len(reference):
         return "there is no finished run"
     if probe not in runs.probes or probe not in reference.probes:
         return f"{probe} was not probed"
     if not any(len(run.steps) for run in runs) or min(runs.lengths.min(), reference.lengths.min()) == 0:
-        return "some runs stopped before the first reading"
+        return NO_READING
     shapes = {np.shape(run.curves[probe])[1:] for set_ in (runs, reference) for run in set_ if len(run.steps)}
     if len(shapes) > 1:
         return "its readings have another shape than the reference's"
@@ -230,14 +290,18 @@ def _compare(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CensoringWarning)  # said in the notes instead
             return fidelity(runs, reference, probe, horizon=horizon, margin=margin)
-    except ValueError as error:
-        return str(error)
+    except ValueError:  # its message names a horizon, and would differ from set to set
+        return NO_READING
 
 
 def _errors(found: Fidelity | str) -> list[float | None]:
     if isinstance(found, str):
         return [None] * 4
     return [found.rmse, found.floor, found.mean_error, found.max_error]
+
+
+def _decision(found: Fidelity | str) -> list[Any]:
+    return [None] * 3 if isinstance(found, str) else [found.interval, found.margin, found.verdict]
 
 
 def _number(value: float | None, digits: int) -> str:
@@ -251,11 +315,7 @@ def _roots(interval: tuple[float, float] | None, digits: int) -> str:
     if interval is None:
         return NONE
     low, high = (np.sqrt(max(0.0, end)) for end in interval)
-    return f"{low:,.{digits}f} to {high:,.{digits}f}"
-
-
-def _level(found: Mapping[str, Fidelity | str]) -> str:
-    return f"{next(one.level for one in found.values() if isinstance(one, Fidelity)):.0%}"
+    return f"{low:,.{digits}f}{NONE}{high:,.{digits}f}"
 
 
 def _notes(found: Mapping[str, Fidelity | str]) -> tuple[str, ...]:

@@ -69,7 +69,8 @@ class Runs(Sequence[Run]):
         shape = (len(self), len(longest.steps), *np.shape(longest.curves[probe])[1:])
         values = np.full(shape, np.nan)
         for place, run in enumerate(self.runs):
-            values[place, : len(run.steps)] = run.curves[probe]
+            if len(run.steps):
+                values[place, : len(run.steps)] = run.curves[probe]
         return longest.steps, values
 
     def __repr__(self) -> str:

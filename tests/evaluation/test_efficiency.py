@@ -1,0 +1,55 @@
+import json
+
+import numpy as np
+import pytest
+
+from understudy.contracts import Stop
+from understudy.evaluation import efficiency
+from understudy.runs import Run, Runs
+
+NONE = np.empty(0)
+
+
+def run(length, stop):
+    return Run(0, np.arange(length), NONE, None, np.arange(length // 5), NONE, NONE, {}, {}, stop)
+
+
+def some_runs():
+    empty = Stop("queue empty", state=3, counts={"rows taken": 40})
+    limit = Stop("max steps", counts={"rows taken": 60})
+    return Runs((run(10, empty), run(20, empty), run(30, limit)), {"log_rows": 100})
+
+
+def test_steps_are_the_median_with_quartiles_and_extremes():
+    found = efficiency(some_runs())
+    assert (found.steps, found.quartiles, found.shortest, found.longest) == (20, (15.0, 25.0), 10, 30)
+    assert (found.share_served, found.episodes) == (0.2, 4)
+
+
+def test_rows_per_step_counts_what_was_looked_at():
+    assert efficiency(some_runs()).rows_per_step == 2.0
+
+
+def test_what_ran_out_is_counted_and_limits_are_told_apart():
+    found = efficiency(some_runs())
+    assert found.stops == {"state 3 has no row left": 2, "max_steps was reached": 1}
+    assert found.n_limited == 1
+
+
+def test_many_reasons_are_not_all_listed():
+    runs = Runs(tuple(run(5, Stop("queue empty", state=state)) for state in range(9)))
+    assert "6 other reasons" in str(efficiency(runs))
+
+
+def test_runs_of_no_step_and_without_a_log_have_no_rows_per_step():
+    found = efficiency(Runs((run(0, Stop("no opening")),)))
+    assert (found.steps, found.share_served, found.rows_per_step) == (0, None, None)
+
+
+def test_no_runs_are_refused():
+    with pytest.raises(ValueError, match="no run"):
+        efficiency(Runs(()))
+
+
+def test_an_efficiency_is_plain_json():
+    assert json.loads(json.dumps(efficiency(some_runs()).to_json()))["n_runs"] == 3

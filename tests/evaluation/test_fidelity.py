@@ -1,0 +1,170 @@
+import numpy as np
+import pytest
+
+from understudy.contracts import Stop
+from understudy.evaluation import CensoringWarning, fidelity
+from understudy.evaluation.fidelity import squared_distance
+from understudy.runs import Run, Runs
+
+NONE = np.empty(0)
+
+
+def runs_of(curves, lengths=None, every=10, **about):
+    """Runs with given curves, one probe."""
+    made = []
+    for place, curve in enumerate(np.asarray(curves, float)):
+        length = len(curve) * every if lengths is None else lengths[place]
+        points = length // every
+        made.append(
+            Run(
+                seed=place,
+                rows=np.arange(length),
+                openings=NONE,
+                emissions=None,
+                ends=NONE,
+                returns=NONE,
+                steps=every * np.arange(1, points + 1),
+                curves={"g": curve[:points]},
+                final={"g": curve[points - 1]},
+                stopped=Stop("max steps"),
+            )
+        )
+    return Runs(tuple(made), about)
+
+
+def wandering(rng, n_runs, n_points=30, shift=0.0):
+    """Curves with strongly correlated noise, as learning curves have: a random walk around a common rise."""
+    noise = rng.normal(size=(n_runs, n_points)).cumsum(axis=1) / np.sqrt(n_points)
+    return np.linspace(0, 5, n_points) + shift * np.linspace(0, 1, n_points) + noise
+
+
+def test_errors_are_those_of_the_mean_curves():
+    ours, theirs = runs_of([[0, 2], [2, 4]], kind="simulated"), runs_of([[1, 1], [1, 1]], kind="real")
+    found = fidelity(ours, theirs)
+    assert (found.rmse, found.mean_error, found.max_error) == (np.sqrt(2), 1.0, 2.0)
+    assert found.horizon == 20
+
+
+def test_the_horizon_is_what_every_run_reached():
+    ours = runs_of([[1, 1, 1], [1, 1, 9]], lengths=[29, 30], own_logs=True)
+    theirs = runs_of([[1, 1, 5], [1, 1, 5]], kind="real")
+    found = fidelity(ours, theirs)
+    assert (found.horizon, found.n_points, found.rmse, found.alive) == (29, 2, 0.0, 1.0)
+
+
+def test_survivors_are_never_averaged_silently():
+    ours, theirs = runs_of([[1, 1, 1], [1, 1, 9]], lengths=[20, 30], own_logs=True), runs_of(np.ones((3, 3)), kind="real")
+    with pytest.warns(CensoringWarning, match="1 of 5 runs had stopped before step 30"):
+        found = fidelity(ours, theirs, horizon=30)
+    assert found.alive == 0.8
+    assert found.max_error == 8.0
+    assert found.verdict is None
+    assert "survivors" in found.note
+
+
+def test_a_horizon_before_the_first_reading_is_refused():
+    with pytest.raises(ValueError, match="no reading"):
+        fidelity(runs_of(np.ones((2, 3))), runs_of(np.ones((2, 3))), horizon=5)
+
+
+def test_runs_on_one_log_get_no_verdict_and_are_told_why():
+    found = fidelity(runs_of(np.ones((5, 3)), own_logs=False), runs_of(np.ones((5, 3)), kind="real"))
+    assert found.verdict is None
+    assert found.interval is None
+    assert "share one log" in str(found)
+
+
+def test_two_runs_get_no_verdict():
+    found = fidelity(runs_of(np.ones((2, 3)), own_logs=True), runs_of(np.ones((5, 3)), kind="real"))
+    assert found.verdict is None
+
+
+def test_readings_that_are_nan_are_left_out_of_both():
+    ours = runs_of([[np.nan, 2, 3], [1, 2, 3]], own_logs=True)
+    found = fidelity(ours, runs_of(np.ones((3, 3)), kind="real"))
+    assert (found.n_points, found.max_error) == (2, 2.0)
+
+
+def test_vector_probes_are_compared_entry_by_entry():
+    ours, theirs = runs_of(np.zeros((3, 4))), runs_of(np.zeros((3, 4)))
+    for run in ours:
+        run.curves["share"] = np.full((4, 2), 0.5)
+    for run in theirs:
+        run.curves["share"] = np.tile([0.25, 0.75], (4, 1))
+    assert fidelity(ours, theirs, "share").rmse == 0.25
+
+
+def test_sets_without_a_common_probe_are_refused():
+    other = runs_of(np.ones((2, 2)))
+    for run in other:
+        run.curves["h"] = run.curves.pop("g")
+    with pytest.raises(ValueError, match="no probe in common"):
+        fidelity(runs_of(np.ones((2, 2))), other)
+
+
+def test_the_squared_error_is_unbiased_where_the_rmse_is_not():
+    """Mean of 1,000 estimates within 5 standard errors: false alarms below 1e-6. The plain RMSE fails the same test."""
+    rng = np.random.default_rng(1)
+    debiased, plain = [], []
+    for _ in range(1000):
+        ours, theirs = wandering(rng, 8, shift=0.5), wandering(rng, 12)
+        debiased.append(squared_distance(ours, theirs, 0.95)[0])
+        plain.append(np.mean((ours.mean(0) - theirs.mean(0)) ** 2))
+    truth = np.mean((0.5 * np.linspace(0, 1, 30)) ** 2)
+
+    def standard_errors_off(estimates):
+        return abs(np.mean(estimates) - truth) / (np.std(estimates) / np.sqrt(len(estimates)))
+
+    assert standard_errors_off(debiased) < 5 < standard_errors_off(plain)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.3, 3.0])
+@pytest.mark.parametrize("n_runs", [5, 50])
+def test_the_interval_covers_the_truth_as_often_as_it_says(shift, n_runs):
+    """500 intervals at 95 %: fewer than 90.6 % would be 4.5 standard deviations below; an 80 % interval is caught."""
+    rng = np.random.default_rng(n_runs)
+    truth = np.mean((shift * np.linspace(0, 1, 30)) ** 2)
+    covered = {0.95: 0, 0.8: 0}
+    for _ in range(500):
+        ours, theirs = wandering(rng, n_runs, shift=shift), wandering(rng, n_runs)
+        for level in covered:
+            low, high = squared_distance(ours, theirs, level)[1]
+            covered[level] += low <= truth <= high
+    assert covered[0.95] / 500 > 0.906
+    if shift >= 1.0:  # near 0 the interval is wide on purpose
+        assert covered[0.8] / 500 < 0.906
+
+
+def test_equivalence_is_claimed_wrongly_at_most_as_often_as_stated():
+    """At a true error of exactly the margin, "equivalent" is wrong: at most 2.5 % + 4 s.d. of 1,000 verdicts."""
+    rng = np.random.default_rng(3)
+    margin = np.sqrt(np.mean((0.5 * np.linspace(0, 1, 30)) ** 2))
+    wrong = 0
+    for _ in range(1000):
+        ours, theirs = wandering(rng, 50, shift=0.5), wandering(rng, 50)
+        wrong += squared_distance(ours, theirs, 0.95)[1][1] < margin**2
+    assert wrong / 1000 < 0.025 + 4 * np.sqrt(0.025 * 0.975 / 1000)
+
+
+def test_verdicts_tell_equivalent_different_and_undecided_apart():
+    rng = np.random.default_rng(4)
+    real = runs_of(wandering(rng, 200), kind="real")
+    close, far = (runs_of(wandering(rng, 200, shift=s), own_logs=True) for s in (0.0, 3.0))
+    few = runs_of(wandering(rng, 4), own_logs=True)
+    verdicts = [fidelity(runs, real, margin=0.5).verdict for runs in (close, far, few)]
+    assert verdicts == ["equivalent", "different", "undecided"]
+    assert fidelity(close, real, margin=0.5).faithful
+
+
+def test_the_margin_is_a_tenth_of_the_reference_range_unless_stated():
+    rng = np.random.default_rng(5)
+    found = fidelity(runs_of(wandering(rng, 9), own_logs=True), runs_of(np.tile([0.0, 5.0, 2.0] * 10, (9, 1)), kind="real"))
+    assert found.margin == pytest.approx(0.5)
+
+
+def test_a_fidelity_is_plain_json():
+    import json
+
+    rng = np.random.default_rng(6)
+    found = fidelity(runs_of(wandering(rng, 9), own_logs=True), runs_of(wandering(rng, 9), kind="real"))
+    assert json.loads(json.dumps(found.to_json()))["verdict"] == found.verdict

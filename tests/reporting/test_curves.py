@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+
+from understudy.reporting.curves import has_readings, is_scalar, mean_curve, shares_going
+from understudy.runs import Runs
+
+
+def test_the_mean_is_complete_up_to_the_horizon_and_no_further(runs_of):
+    curve = mean_curve(runs_of([40, 60, 60, 60]), "g")
+    assert curve.horizon == 40
+    assert curve.steps[curve.complete].tolist() == [10, 20, 30, 40]
+    assert np.isfinite(curve.half_width).tolist() == curve.complete.tolist()
+    assert np.isfinite(curve.mean).all()
+
+
+def test_the_band_is_1_96_standard_errors_over_runs(runs_of):
+    runs = runs_of([30] * 5)
+    _, values = runs.curve("g")
+    np.testing.assert_allclose(mean_curve(runs, "g").half_width, 1.96 * values.std(axis=0, ddof=1) / np.sqrt(5))
+
+
+@pytest.mark.parametrize(("n_runs", "drawn"), [(10, False), (30, False), (1, True)])
+def test_one_survivor_is_not_drawn_unless_there_was_one_run(runs_of, n_runs, drawn):
+    curve = mean_curve(runs_of([50] + [20] * (n_runs - 1)), "g")
+    assert np.isfinite(curve.mean[-1]) == drawn
+
+
+def test_fewer_than_a_tenth_of_the_runs_are_not_drawn(runs_of):
+    curve = mean_curve(runs_of([20] * 27 + [40] + [60] * 2), "g")
+    assert np.isfinite(curve.mean).tolist() == [True, True, True, True, False, False]
+
+
+def test_a_missing_reading_makes_a_point_incomplete_but_not_the_next(run_of):
+    gap = run_of(30, {"g": lambda t: np.nan if t == 20 else 1.0})
+    curve = mean_curve(Runs((gap, run_of(30, {"g": float}), run_of(30, {"g": float}))), "g")
+    assert curve.complete.tolist() == [True, False, True]
+    assert curve.mean[1] == 20
+
+
+def test_a_run_without_a_reading_counts_as_one_that_stopped(runs_of):
+    runs = runs_of([5, 30, 30])
+    curve = mean_curve(runs, "g")
+    assert curve.horizon == 5
+    assert not curve.complete.any()
+
+
+def test_runs_of_no_step_have_no_reading_and_stay_scalar(runs_of):
+    runs = runs_of([0, 0])
+    assert not has_readings(runs, "g")
+    assert is_scalar(runs, "g")
+
+
+def test_a_vector_is_no_scalar_even_before_its_first_reading(run_of):
+    vector = {"visits": lambda t: np.ones(3) / 3}
+    assert not is_scalar(Runs((run_of(30, vector),)), "visits")
+    assert not is_scalar(Runs((run_of(5, vector),)), "visits")
+
+
+def test_the_share_still_going_falls_to_nothing_where_runs_stop(runs_of):
+    steps, shares = shares_going(runs_of([10, 20, 20, 40]))
+    assert steps.tolist() == [0, 10, 20, 40]
+    assert shares.tolist() == [1.0, 0.75, 0.25, 0.0]

@@ -1,0 +1,162 @@
+import re
+from html.parser import HTMLParser
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from understudy.contracts import LogError
+from understudy.logs import Audit, Finding, Log
+from understudy.reporting import report
+from understudy.runs import Runs
+
+HOSTILE = "<script>alert(1)</script> $x^$ \"'"
+
+
+class Tags(HTMLParser):
+    """Collects the tags of a page, and checks that they close in order."""
+
+    VOID = ("meta", "br", "img", "use", "path")
+
+    def __init__(self):
+        super().__init__()
+        self.seen, self.open = [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+
+def tags(text):
+    parser = Tags()
+    parser.feed(text)
+    parser.close()
+    assert not parser.open
+    return parser.seen
+
+
+def page(tmp_path, runs, **options):
+    return report(runs, tmp_path / "report.html", **options).read_text(encoding="utf-8")
+
+
+def test_a_page_has_its_parts_in_order(tmp_path, runs_of, real_of):
+    text = page(tmp_path, {"psrs": runs_of([40] * 3), "real": real_of([90] * 3)}, title="My rehearsal")
+    order = ["My rehearsal</h1>", "RMSE of", "Learning curves", "Efficiency</h2>", "Fidelity</h2>", "What ran out</h2>"]
+    order += ["Audit of the log</h2>", "Individual runs</h2>", "Settings</h2>", "How to read this</h2>"]
+    places = [text.index(part) for part in order]
+    assert places == sorted(places)
+
+
+def test_a_page_is_one_file_without_script_or_network(tmp_path, runs_of, real_of):
+    text = page(tmp_path, {"psrs": runs_of([40] * 3), "real": real_of([90] * 3)})
+    seen = tags(text)
+    assert not {"script", "link", "iframe", "img", "object"} & {tag for tag, _ in seen}
+    for _, attributes in seen:
+        assert not any(name.startswith("on") or name == "src" for name in attributes)
+        assert attributes.get("xlink:href", "#").startswith("#")
+    assert not re.search(r"url\((?!#)|@import", text)
+
+
+def test_the_same_runs_give_the_same_page(tmp_path, runs_of):
+    assert page(tmp_path, runs_of([40] * 3)) == page(tmp_path, runs_of([40] * 3))
+
+
+def test_whatever_users_wrote_is_escaped(tmp_path, runs_of, real_of):
+    finding = Finding("error", HOSTILE, (1,), 1, HOSTILE)
+    about = {"learner": {"class": HOSTILE, HOSTILE: HOSTILE}, "simulator": {"simulator": HOSTILE}}
+    sets = {HOSTILE: runs_of([40] * 3, probe=HOSTILE, **about), "real": real_of([90] * 3)}
+    text = page(tmp_path, sets, title=HOSTILE, audit=Audit((finding,), 10, 1, 2))
+    assert "script" not in {tag for tag, _ in tags(text)}
+    assert text.count("&lt;script&gt;alert(1)&lt;/script&gt; $x^$") > 10
+
+
+def test_a_name_that_utf8_cannot_hold_is_no_obstacle(tmp_path, runs_of):
+    assert "psrs ?" in page(tmp_path, {"psrs \udcff": runs_of([40] * 3)})
+
+
+def test_one_set_alone_has_no_fidelity(tmp_path, runs_of):
+    text = page(tmp_path, runs_of([40] * 3))
+    assert "<summary>psrs</summary>" in text
+    assert "Fidelity</h2>" not in text
+
+
+def test_without_probes_there_are_tables_only(tmp_path, runs_of):
+    text = page(tmp_path, {"psrs": runs_of([40] * 3, probe=None), "b": runs_of([50], probe=None)})
+    assert "<svg" not in text
+    assert "Efficiency</h2>" in text
+
+
+@pytest.mark.parametrize("lengths", [[0, 0], [5, 5], [0], [5, 30], [0, 30]])
+def test_runs_that_stopped_early_are_reported_like_others(tmp_path, runs_of, real_of, lengths):
+    text = page(tmp_path, {"psrs": runs_of(lengths), "real": real_of([90] * 3)})
+    assert "could not be measured" in text
+    assert "there is no reading up to the horizon that every run has" in text
+
+
+def test_where_no_run_was_read_it_is_said(tmp_path, runs_of):
+    assert "every run stopped before its first reading" in page(tmp_path, runs_of([5, 0]))
+
+
+def test_sets_with_different_probes_have_figures_of_their_own(tmp_path, runs_of, real_of):
+    sets = {"a": runs_of([40] * 3, probe="g"), "b": runs_of([40] * 3, probe="h"), "real": real_of([90] * 3)}
+    text = page(tmp_path, sets)
+    assert "Mean curves of g for a, real" in text
+    assert "Mean curves of h for b" in text
+    assert "b: g was not probed." in text
+
+
+def test_vectors_are_drawn_as_bars_and_what_is_neither_is_said_not_to_be(tmp_path, run_of):
+    curves = {"visits": lambda t: np.ones(4) / 4, "table": lambda t: np.ones((2, 2))}
+    text = page(tmp_path, Runs((run_of(30, curves), run_of(5, curves))))
+    assert "Final readings of visits" in text
+    assert "“table” is not drawn" in text
+
+
+def test_findings_are_shown_with_their_severity_and_none_as_nothing_found(tmp_path, runs_of):
+    finding = Finding("warning", "unfinished", (3,), 1, "an episode ends early")
+    assert 'class="severity warning"' in page(tmp_path, runs_of([40]), audit=Audit((finding,), 20, 2, 4))
+    text = page(tmp_path, runs_of([40]), audit=Audit((), 20, 2, 4))
+    assert "20 rows, 2 episodes, 4 actions: nothing found." in text
+
+
+def test_a_log_without_an_audit_is_audited(tmp_path, runs_of):
+    log = Log.from_columns(observation=[0, 1, 0], action=[0, 1, 0], reward=[0, 0, 1], terminated=[False, False, True])
+    assert "no-propensity" in page(tmp_path, runs_of([40]), log=log)
+
+
+def test_the_reference_can_be_any_set(tmp_path, runs_of):
+    text = page(tmp_path, {"a": runs_of([40] * 3), "b": runs_of([50] * 3)}, reference="b")
+    assert "from that of “b”" in text
+
+
+def test_a_reference_that_is_not_there_is_refused(tmp_path, runs_of):
+    with pytest.raises(LogError, match="'truth' to measure against; there is a"):
+        report({"a": runs_of([40])}, tmp_path / "report.html", reference="truth")
+
+
+@pytest.mark.parametrize("runs", [{}, Runs(()), {"begun": Runs(())}])
+def test_nothing_finished_is_nothing_to_report(tmp_path, runs):
+    with pytest.raises(LogError, match="no finished run"):
+        report(runs, tmp_path / "report.html")
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_are_no_runs_is_refused_by_name(tmp_path):
+    with pytest.raises(TypeError, match="'a' is a SimpleNamespace"):
+        report({"a": SimpleNamespace()}, tmp_path / "report.html")
+
+
+def test_a_path_that_cannot_be_written_is_a_clear_error(tmp_path, runs_of):
+    with pytest.raises(LogError, match="is a folder; give the name of a file"):
+        report(runs_of([40]), tmp_path)
+    with pytest.raises(LogError, match="cannot write"):
+        report(runs_of([40]), tmp_path / "missing" / "report.html")
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,92 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from understudy.reporting import plots
+from understudy.reporting.svg import INK, inline_svg
+from understudy.runs import Runs
+
+
+def dashed(axes):
+    return [line for line in axes.lines if line.get_linestyle() != "-" and line.get_marker() != "o"]
+
+
+def test_a_mean_is_solid_up_to_the_horizon_and_dashed_beyond(runs_of):
+    axes, going = plots.learning_curves({"psrs": runs_of([40, 60, 60])}, "g").axes
+    solid, beyond, dot = axes.lines
+    assert solid.get_xdata()[np.isfinite(solid.get_ydata())].tolist() == [10, 20, 30, 40]
+    assert beyond.get_xdata()[np.isfinite(beyond.get_ydata())].tolist() == [40, 50, 60]
+    assert dot.get_xdata() == [40]
+    assert going.get_shared_x_axes().joined(axes, going)
+
+
+def test_where_all_runs_go_to_the_end_nothing_is_dashed(runs_of):
+    assert not dashed(plots.learning_curves({"psrs": runs_of([40, 40])}, "g").axes[0])
+
+
+def test_the_reference_is_black_and_over_the_others(runs_of, real_of):
+    axes = plots.learning_curves({"real": real_of([50] * 3), "psrs": runs_of([40] * 3)}, "g", "real").axes[0]
+    black = [line for line in axes.lines if line.get_color() == INK and line.get_marker() != "o"]
+    others = [line for line in axes.lines if line.get_color() != INK and line.get_marker() != "o"]
+    assert black[0].get_zorder() > max(line.get_zorder() for line in others)
+
+
+def test_the_legend_names_every_set_and_covers_no_curve(runs_of):
+    sets = {f"set {number}": runs_of([40] * 3) for number in range(9)}
+    figure = plots.learning_curves(sets, "g")
+    figure.canvas.draw()
+    legend = figure.legends[0]
+    assert [text.get_text() for text in legend.get_texts()] == list(sets)
+    assert not legend.get_window_extent().overlaps(figure.axes[0].get_window_extent())
+
+
+def test_more_sets_than_colors_are_told_apart_by_markers(runs_of):
+    sets = {f"set {number}": runs_of([40] * 3) for number in range(9)}
+    handles = plots.learning_curves(sets, "g").legends[0].get_lines()
+    assert len({(line.get_color(), line.get_marker()) for line in handles}) == 9
+
+
+def test_individual_runs_are_at_most_thirty_and_share_their_axes(runs_of, real_of):
+    figure = plots.curves_of_runs({"real": real_of([50] * 40), "psrs": runs_of([40] * 3)}, "g", "real")
+    real, psrs = figure.axes
+    assert np.isnan(real.lines[0].get_ydata()).sum() == 30
+    assert np.isnan(psrs.lines[0].get_ydata()).sum() == 3
+    assert real.get_shared_y_axes().joined(real, psrs)
+
+
+def test_sets_without_the_probe_or_without_a_reading_are_passed_over(runs_of):
+    sets = {"psrs": runs_of([40] * 3), "other": runs_of([40] * 3, probe="h"), "early": runs_of([5] * 3)}
+    assert len(plots.curves_of_runs(sets, "g").axes) == 1
+    assert plots.learning_curves(sets, "g").axes
+
+
+def test_bars_are_the_mean_of_final_vectors_with_the_reference_outlined(run_of):
+    one, other = (Runs((run_of(30, {"visits": lambda t, v=v: np.array(v)}),)) for v in ([0.2, 0.8], [0.4, 0.6]))
+    figure = plots.visitation_bars({"real": one, "psrs": other}, "visits", "real")
+    bars, outline = figure.axes[1].patches
+    assert bars.get_data().values.tolist() == [0.4, 0.6]
+    assert outline.get_data().values.tolist() == [0.2, 0.8]
+
+
+def test_vectors_of_several_lengths_have_strips_of_their_own(run_of):
+    sets = {str(n): Runs((run_of(30, {"visits": lambda t, n=n: np.ones(n) / n}),)) for n in (2, 5)}
+    assert [len(axes.patches) for axes in plots.visitation_bars(sets, "visits", "2").axes] == [1, 1]
+
+
+def test_a_vector_is_known_from_its_final_reading_alone(run_of):
+    assert plots.final_vector(Runs((run_of(5, {"visits": lambda t: np.ones(2) / 2}),)), "visits").tolist() == [0.5, 0.5]
+    assert plots.final_vector(Runs((run_of(5, {"g": float}),)), "g") is None
+
+
+@pytest.mark.parametrize("draw", [plots.learning_curves, plots.curves_of_runs])
+@pytest.mark.parametrize("name", ["<script>alert(1)</script>", "$x^$", "a\nb\x00c", "n" * 200, ""])
+def test_any_name_can_be_drawn(runs_of, draw, name):
+    text = inline_svg(draw({name: runs_of([40, 50], probe=name)}, name, width=380), "a figure")
+    assert "<script" not in text
+
+
+def test_importing_the_room_loads_neither_matplotlib_nor_jinja():
+    code = "import sys, understudy.reporting; assert not {'matplotlib', 'jinja2'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,52 @@
+from understudy.reporting.summary import tiles, what_came_of_it, what_was_done
+from understudy.reporting.tables import comparisons
+
+
+def test_what_was_done_names_learner_log_and_reference(runs_of, real_of):
+    sets = {"psrs": runs_of([40] * 3), "qbe": runs_of([60] * 3), "real": real_of([100] * 5)}
+    assert what_was_done(sets, "real") == (
+        "A QLearning learner rehearsed on a log of 200 rows (20 episodes) 3 times under each of 2 simulators, "
+        "to be compared with 5 runs of “real”."
+    )
+
+
+def test_one_run_alone_is_said_plainly(runs_of):
+    assert what_was_done({"psrs": runs_of([40])}, None).endswith("(20 episodes) once.")
+    assert what_came_of_it({"psrs": runs_of([40])}, None, None, None) == [
+        "“psrs” could answer for 40 steps (20% of the log)."
+    ]
+
+
+def test_runs_in_an_environment_rehearse_on_no_log(real_of):
+    assert what_was_done({"real": real_of([40] * 2)}, "real") == "A QLearning learner ran 2 times."
+
+
+def test_the_answer_is_how_long_and_how_far_off(runs_of, real_of):
+    sets = {"psrs": runs_of([40] * 3, noise=0, level=0.5), "real": real_of([100] * 3, noise=0)}
+    found = comparisons({"psrs": sets["psrs"]}, sets["real"], "g")
+    text = " ".join(what_came_of_it(sets, "real", "g", found))
+    assert "could answer for 40 steps (20% of the log; median over runs)" in text
+    assert "Over the first 40 of these" in text
+    assert "RMSE of 0.50" in text
+    assert "share one log" in text
+
+
+def test_of_several_sets_the_closest_is_named_first_and_the_longest_too(runs_of, real_of):
+    sets = {"far": runs_of([80] * 3, level=2.0), "near": runs_of([40] * 3), "real": real_of([100] * 3)}
+    found = comparisons({name: sets[name] for name in ("far", "near")}, sets["real"], "g")
+    text = " ".join(what_came_of_it(sets, "real", "g", found))
+    assert "closest to “real” is “near”" in text
+    assert "After it comes “far”" in text
+    assert "“far” lasted longest, 80 steps" in text
+    assert tiles(sets, "real", "g", found)[0].value == "40"
+
+
+def test_a_verdict_is_told_with_its_margin(runs_of, real_of):
+    sets = {"psrs": runs_of([40] * 30, own_logs=True), "real": real_of([100] * 30)}
+    found = comparisons({"psrs": sets["psrs"]}, sets["real"], "g", margin=0.5)
+    assert "equivalent at a margin of 0.5" in " ".join(what_came_of_it(sets, "real", "g", found))
+
+
+def test_sets_that_share_no_probe_are_said_not_to(runs_of, real_of):
+    sets = {"psrs": runs_of([40] * 3, probe="h"), "real": real_of([100] * 3)}
+    assert "they share no probe" in what_came_of_it(sets, "real", None, None)[-1]

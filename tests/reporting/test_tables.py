@@ -1,0 +1,130 @@
+import numpy as np
+import pytest
+from rich.console import Console
+
+from understudy.contracts import Stop
+from understudy.evaluation import fidelity
+from understudy.evaluation.fidelity import ONE_LOG
+from understudy.reporting.tables import (
+    NONE,
+    as_rich,
+    comparisons,
+    efficiency_table,
+    fidelity_table,
+    stops_table,
+    tables_of,
+)
+from understudy.runs import Run, Runs
+
+
+def cell(table, row, column):
+    return table.rows[row][table.columns.index(column)]
+
+
+def test_efficiency_tells_steps_share_and_rows_looked_at(runs_of):
+    table = efficiency_table({"psrs": runs_of([40, 60, 80])})
+    assert cell(table, 0, "steps, median") == "60"
+    assert cell(table, 0, "log served") == "30%"
+    assert cell(table, 0, "rows looked at per step") == "2.00"
+    assert cell(table, 0, "what ran out") == "state 3 has no row left (3 of 3)"
+
+
+def test_only_the_most_frequent_reason_is_spelled_out(run_of):
+    stops = [Stop("queue empty", state=state) for state in (1, 1, 2, 5)]
+    table = efficiency_table({"psrs": Runs(tuple(run_of(20, stop=stop) for stop in stops))})
+    assert cell(table, 0, "what ran out") == "state 1 has no row left (2 of 4), and 2 other reasons"
+
+
+def test_runs_that_max_steps_stopped_last_at_least_so_long(runs_of):
+    limited = runs_of([40, 40])
+    limited = Runs(tuple(Run(**{**vars(run), "stopped": Stop("max steps")}) for run in limited), limited.about)
+    table = efficiency_table({"model": limited})
+    assert cell(table, 0, "steps, median") == "≥ 40"
+    assert "not the log" in table.notes[0]
+
+
+def test_a_set_without_a_finished_run_is_left_out_and_said_so(runs_of):
+    table = efficiency_table({"psrs": runs_of([40]), "begun": Runs(())})
+    assert len(table.rows) == 1
+    assert "begun" in table.notes[0]
+
+
+def test_a_run_of_no_step_has_its_row(runs_of):
+    table = efficiency_table({"psrs": runs_of([0, 0])})
+    assert cell(table, 0, "steps, median") == "0"
+    assert cell(table, 0, "rows looked at per step") == NONE
+
+
+def test_what_ran_out_is_counted_by_cause_and_state(run_of):
+    stops = [Stop("queue empty", state=state) for state in (4, 4, *range(10, 16))] + [Stop("no opening")]
+    table = stops_table({"psrs": Runs(tuple(run_of(20, stop=stop) for stop in stops))})
+    assert table.rows[0][1:3] == ("queue empty", "8")
+    assert table.rows[0][3].startswith("state 4 (2); ")
+    assert table.rows[0][3].endswith("; 2 others")
+    assert table.rows[1] == ("psrs", "no opening", "1", NONE)
+
+
+def test_all_sets_are_compared_up_to_the_smallest_common_horizon(runs_of, real_of):
+    real, sets = real_of([100] * 4), {"short": runs_of([40] * 4), "long": runs_of([80] * 4, level=1.0)}
+    table = fidelity_table(sets, real, "g")
+    assert table.title == "Fidelity of g up to step 40"
+    assert table.values[1][1] == fidelity(sets["long"], real, "g", horizon=40).rmse
+    assert cell(table, 1, "own horizon") == "80"
+    assert table.values[1][table.columns.index("own RMSE")] == fidelity(sets["long"], real, "g").rmse
+
+
+def test_where_all_horizons_are_one_it_is_not_shown_twice(runs_of, real_of):
+    table = fidelity_table({"psrs": runs_of([40] * 4)}, real_of([100] * 4), "g")
+    assert "own horizon" not in table.columns
+
+
+def test_on_one_log_there_is_no_verdict_and_the_reason_stands_once(runs_of, real_of):
+    table = fidelity_table({"a": runs_of([40] * 4), "b": runs_of([40] * 4)}, real_of([100] * 4), "g")
+    assert "verdict" not in table.columns
+    assert table.notes == (f"{ONE_LOG}.",)
+
+
+def test_runs_with_logs_of_their_own_get_interval_margin_and_verdict(runs_of, real_of):
+    sets = {
+        "near": runs_of([40] * 30, own_logs=True),
+        "far": runs_of([40] * 30, level=5.0, own_logs=True),
+        "one log": runs_of([40] * 30),
+    }
+    table = fidelity_table(sets, real_of([40] * 30), "g", margin=0.5)
+    assert [cell(table, row, "verdict") for row in range(3)] == ["equivalent", "different", NONE]
+    assert cell(table, 1, "margin").startswith("0.5")
+    low, high = map(float, cell(table, 1, "error, 95% interval").split(NONE))
+    assert low < 5.0 < high
+    assert table.notes == (f"one log: {ONE_LOG}.",)
+
+
+def test_beyond_the_horizon_the_table_says_that_survivors_were_averaged(runs_of, real_of):
+    table = fidelity_table({"psrs": runs_of([40, 60, 60])}, real_of([100] * 3), "g", horizon=60)
+    assert "survivors" in table.notes[0]
+
+
+def test_what_cannot_be_compared_is_a_dash_and_a_note(runs_of, real_of):
+    sets = {"ok": runs_of([40] * 3), "early": runs_of([5] * 3), "other": runs_of([40] * 3, probe="h"), "none": Runs(())}
+    table = fidelity_table(sets, real_of([100] * 3), "g")
+    assert table.title.endswith("step 40")
+    assert [row[1] == NONE for row in table.rows] == [False, True, True, True]
+    assert len(table.notes) == 4
+
+
+def test_vectors_of_another_length_are_not_compared(run_of):
+    sets = [Runs((run_of(30, {"visits": lambda t, n=n: np.ones(n) / n}),) * 2) for n in (3, 4)]
+    assert "shape" in comparisons({"psrs": sets[0]}, sets[1], "visits").together["psrs"]
+
+
+def test_tables_of_runs_are_efficiency_then_fidelity_against_the_real_ones(runs_of, real_of):
+    titles = [table.title for table in tables_of({"psrs": runs_of([40] * 3), "real": real_of([100] * 3)})]
+    assert titles == ["Efficiency", "Fidelity of g up to step 40"]
+    assert [table.title for table in tables_of({"psrs": runs_of([40] * 3)})] == ["Efficiency"]
+
+
+@pytest.mark.parametrize("name", ["[bold]psrs[/bold]", "[/]", "plain"])
+def test_the_terminal_shows_names_as_they_are(runs_of, name):
+    console = Console(width=200, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    with console.file:
+        console.print(as_rich(efficiency_table({name: runs_of([40])})))
+    assert name in console.export_text()

@@ -1,0 +1,425 @@
+"""A results folder: whole runs or none, read back as they were, and never mixed with others."""
+
+import errno
+import json
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from understudy.contracts import LogError, Stop
+from understudy.encoders import Function
+from understudy.envs import CounterGrid, Grid
+from understudy.learners import ExpectedSarsa, Linear, QLearning
+from understudy.logs import Log
+from understudy.runs import experiment, load, probes, simulate
+from understudy.runs.folder import FORMAT, Folder, FolderError
+from understudy.simulators import exo_psrs, model, psrs, qbe, real
+
+MEASURED = {"value": probes.start_value([0]), "returns": probes.episode_returns, "visitation": probes.visitation}
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "results"
+
+
+@pytest.fixture
+def kept(log, make, out):
+    """Three runs, and the folder they are in."""
+    return experiment(psrs(log), make, runs=3, probes=MEASURED, every=50, out=out)
+
+
+def files(folder):
+    return sorted(str(path.relative_to(folder)) for path in Path(folder).rglob("*"))
+
+
+def test_runs_come_back_as_they_were(kept, out, assert_same_runs):
+    again = load(out)
+    assert_same_runs(kept, again)
+    assert again.about == kept.about
+    assert repr(again) == repr(kept)
+
+
+@pytest.mark.parametrize("kind", ["model", "exo_psrs", "real", "no step", "one step"])
+def test_every_kind_of_run_comes_back_as_it_was(kind, log, grid, make, out, assert_same):
+    env = CounterGrid(2, size=3)
+    ticking = Log.from_columns(**env.rollout(np.full((18, 5), 0.2), 40, seed=0))
+    simulator, steps = {
+        "model": (model(log, Function(grid.latent)), 200),
+        "exo_psrs": (exo_psrs(ticking, split=env.split, merge=env.merge, reward=env.reward), None),
+        "real": (real(grid), 200),
+        "no step": (psrs(log, Function(lambda x: np.where(x % 9 == 0, -1, x))), None),
+        "one step": (psrs(log), 1),
+    }[kind]
+    run = simulate(simulator, make(1), 1, steps, probes=MEASURED, every=30)
+    folder = Folder(out, {"simulator": {}})
+    folder.claim()
+    folder.save(0, run)
+    assert_same(folder.load(0), run)
+
+
+def test_a_folder_holds_parquet_and_json_only(kept, out):
+    assert files(out) == [
+        "experiment.json", "runs", *(f"runs/00000{n}.{kind}" for n in range(3) for kind in ("json", "parquet")),
+    ]  # fmt: skip
+    table = pq.read_table(out / "runs" / "000001.parquet")
+    assert table["rows"][0].as_py() == kept[1].rows.tolist()
+
+
+def test_json_is_json_for_every_reader(kept, out):
+    def refuse(constant):
+        raise AssertionError(f"{constant} is no JSON")
+
+    for path in out.rglob("*.json"):
+        json.loads(path.read_text(), parse_constant=refuse)
+
+
+def test_finished_runs_are_not_run_again(kept, out, log, make, assert_same_runs):
+    made = []
+
+    def counted(seed):
+        made.append(seed)
+        return make(seed)
+
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")}
+    again = experiment(psrs(log), counted, runs=3, probes=MEASURED, every=50, out=out)
+    assert_same_runs(again, kept)
+    assert not set(made) & {run.seed for run in kept[1:]}
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")} == before
+
+
+def test_more_runs_go_on_where_it_stopped(kept, out, log, make, assert_same_runs):
+    more = experiment(psrs(log), make, runs=5, probes=MEASURED, every=50, out=out)
+    assert_same_runs(more[:3], kept)
+    assert_same_runs(more, experiment(psrs(log), make, runs=5, probes=MEASURED, every=50))
+    assert len(load(out)) == 5
+
+
+def test_fewer_runs_are_the_first_ones(kept, out, log, make, assert_same_runs):
+    assert_same_runs(experiment(psrs(log), make, runs=2, probes=MEASURED, every=50, out=out), kept[:2])
+
+
+def test_a_gap_is_filled(kept, out, log, make, assert_same_runs):
+    for kind in ("json", "parquet"):
+        (out / "runs" / f"000001.{kind}").unlink()
+    assert_same_runs(experiment(psrs(log), make, runs=3, probes=MEASURED, every=50, out=out), kept)
+
+
+def test_a_run_without_its_json_is_not_finished(kept, out, log, make, assert_same_runs):
+    (out / "runs" / "000001.json").unlink()
+    assert len(load(out)) == 2
+    assert_same_runs(experiment(psrs(log), make, runs=3, probes=MEASURED, every=50, out=out), kept)
+
+
+def test_workers_and_backend_may_change_in_between(kept, out, log, make, assert_same_runs):
+    again = experiment(
+        psrs(log), make, runs=4, probes=MEASURED, every=50, out=out, backend="serial", compiled=False, workers=1
+    )
+    assert_same_runs(again, experiment(psrs(log), make, runs=4, probes=MEASURED, every=50))
+
+
+def refusal(log, make, out, *, simulator=None, **changed):
+    """What is said when an experiment that differs in something is given the folder of another."""
+    options = {"runs": 2, "max_steps": 60, "probes": MEASURED, "every": 50}
+    before = files(out)
+    with pytest.raises(FolderError, match="another experiment") as caught:
+        experiment(simulator or psrs(log), changed.pop("make", make), out=out, **(options | changed))
+    assert files(out) == before
+    assert "Give another folder" in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.fixture
+def taken(log, make, out):
+    experiment(psrs(log), make, runs=2, max_steps=60, probes=MEASURED, every=50, out=out)
+    return out
+
+
+def test_a_folder_of_another_log_is_refused(taken, log, make):
+    assert "log is" in refusal(log, make, taken, simulator=psrs(log.select(range(59))))
+
+
+def test_a_folder_of_other_states_is_refused(taken, log, grid, make):
+    assert "states is" in refusal(log, make, taken, simulator=psrs(log, Function(grid.latent)))
+    shifted = Function(lambda x: (x + 1) % 18)
+    assert "states is" in refusal(log, make, taken, simulator=psrs(log, shifted))
+
+
+def test_a_folder_of_another_simulator_or_option_is_refused(taken, log, make):
+    assert "simulator simulator is psrs there and qbe here" in refusal(log, make, taken, simulator=qbe(log))
+    assert "simulator order is episodes there and rows here" in refusal(
+        log, make, taken, simulator=psrs(log, order="rows")
+    )
+    assert "openings" in refusal(log, make, taken, simulator=psrs(log, openings="replacement"))
+    assert "max_episode_steps is None there and 9 here" in refusal(
+        log, make, taken, simulator=psrs(log, max_episode_steps=9)
+    )
+
+
+@pytest.mark.parametrize(
+    ("setting", "changed"),
+    [("epsilon", 0.4), ("alpha", 0.4), ("gamma", 0.4), ("initial", 0.4), ("epsilon", Linear(0.5, 0.5, steps=3))],
+)
+def test_a_folder_of_another_learner_setting_is_refused(taken, log, make, setting, changed):
+    other = {"epsilon": 0.5, setting: changed}
+    assert f"learner {setting} is" in refusal(log, make, taken, make=lambda seed: QLearning(18, 5, seed=seed, **other))
+
+
+def test_a_folder_of_another_learner_is_refused(taken, log, make):
+    sarsa = refusal(log, make, taken, make=lambda seed: ExpectedSarsa(18, 5, epsilon=0.5, seed=seed))
+    assert "learner class is QLearning there and ExpectedSarsa here" in sarsa
+
+
+def test_a_folder_of_another_schedule_is_refused(log, make, out):
+    def learner(schedule):
+        return lambda seed: QLearning(18, 5, epsilon=schedule, seed=seed)
+
+    options = {"runs": 1, "max_steps": 60, "probes": MEASURED, "every": 50}
+    experiment(psrs(log), learner(lambda step: 1 / np.sqrt(step + 1)), out=out, **options)
+    experiment(psrs(log), learner(lambda step: 1 / np.sqrt(step + 1)), out=out, **options)
+    assert "learner epsilon" in refusal(log, make, out, make=learner(lambda step: 0.5 / np.sqrt(step + 1)))
+    assert "learner epsilon" in refusal(log, make, out, make=learner(lambda step: 1 / np.cbrt(step + 1)))
+
+
+def test_a_folder_of_another_encoder_of_the_learner_is_refused(log, make, out):
+    def learner(f):
+        return lambda seed: QLearning(18, 5, encoder=Function(f), seed=seed)
+
+    experiment(psrs(log), learner(lambda x: x // 2), runs=2, max_steps=60, every=50, out=out)
+    assert "learner encoder" in refusal(log, make, out, make=learner(lambda x: x // 3), probes=None)
+
+
+def test_a_folder_of_another_seed_reading_or_length_is_refused(taken, log, make):
+    assert "seed is 0 there and 1 here" in refusal(log, make, taken, seed=1)
+    assert "every is 50 there and 25 here" in refusal(log, make, taken, every=25)
+    assert "max_steps is 60 there and None here" in refusal(log, make, taken, max_steps=None)
+    assert "probes is" in refusal(log, make, taken, probes={"value": MEASURED["value"]})
+    assert "probes is" in refusal(log, make, taken, probes=None)
+
+
+def test_a_folder_of_another_probe_of_the_same_name_is_refused(taken, log, make):
+    assert "probes" in refusal(log, make, taken, probes=MEASURED | {"value": probes.start_value([9])})
+    assert "probes" in refusal(log, make, taken, probes=MEASURED | {"value": lambda learner: 0.0})
+
+
+def test_a_folder_of_another_oracle_is_refused(make, out):
+    env = CounterGrid(2, size=3)
+    log = Log.from_columns(**env.rollout(np.full((18, 5), 0.2), 40, seed=0))
+    oracles = {"split": env.split, "merge": env.merge}
+    experiment(exo_psrs(log, reward=env.reward, **oracles), make, runs=1, out=out)
+    with pytest.raises(FolderError, match="another experiment"):
+        experiment(exo_psrs(log, reward=lambda z, c: -env.reward(z, c), **oracles), make, runs=1, out=out)
+
+
+def test_a_folder_of_another_real_environment_is_refused(make, out):
+    import gymnasium
+
+    options = {"runs": 1, "max_steps": 30, "out": out}
+    experiment(real(Grid(size=3)), make, **options)
+    with pytest.raises(FolderError, match="slip=0.1"):
+        experiment(real(Grid(size=3, slip=0.1)), make, **options)
+    with pytest.raises(FolderError, match="another experiment"):
+        experiment(real(gymnasium.wrappers.TransformReward(Grid(size=3), lambda r: -r)), make, **options)
+
+
+def test_a_folder_that_was_there_with_something_else_is_refused(log, make, tmp_path):
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(FolderError, match="no results folder"):
+        experiment(psrs(log), make, runs=1, out=tmp_path)
+    assert files(tmp_path) == ["letter.txt"]
+
+
+def test_an_empty_folder_is_taken(log, make, tmp_path):
+    assert len(experiment(psrs(log), make, runs=1, out=str(tmp_path))) == 1
+
+
+def test_a_path_that_is_a_file_or_lies_below_one_is_refused(log, make, tmp_path):
+    (tmp_path / "file").write_text("dear")
+    with pytest.raises(FolderError, match="no results folder"):
+        experiment(psrs(log), make, runs=1, out=tmp_path / "file")
+    with pytest.raises(FolderError, match="cannot make the folder"):
+        experiment(psrs(log), make, runs=1, out=tmp_path / "file" / "below")
+    assert (tmp_path / "file").read_text() == "dear"
+
+
+@pytest.mark.parametrize("path", ["/proc/understudy", "/dev/null/results", "/tmp/" + "x" * 300])
+def test_a_path_that_cannot_be_made_is_refused_before_anything_runs(log, path):
+    def never(seed):
+        made.append(seed)
+        return QLearning(18, 5, seed=seed)
+
+    made = []
+    with pytest.raises(FolderError, match=path[:10]):
+        experiment(psrs(log), never, runs=2, out=path)
+    assert len(set(made)) <= 1  # one learner is made to be described
+
+
+@pytest.mark.parametrize("kind", ["parquet", "json"])
+@pytest.mark.parametrize("length", [0, 1, 40, -1])
+def test_a_file_that_was_cut_short_is_named_with_what_to_do(kept, out, log, make, kind, length):
+    path = out / "runs" / f"000001.{kind}"
+    path.write_bytes(path.read_bytes()[:length])
+    for read in (
+        lambda: load(out),
+        lambda: experiment(psrs(log), make, runs=3, probes=MEASURED, every=50, out=out),
+    ):
+        with pytest.raises(FolderError, match=rf"000001\.{kind} .*remove it"):
+            read()
+
+
+def test_a_run_without_its_parquet_is_named_with_what_to_do(kept, out):
+    (out / "runs" / "000002.parquet").unlink()
+    with pytest.raises(FolderError, match=r"000002\.parquet .*remove it and its \.json"):
+        load(out)
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", "3", '{"seed": 1}', '{"seed": 1, "shapes": [], "stopped": {}, "final": 0}'])
+def test_a_json_of_something_else_is_named(kept, out, content):
+    (out / "runs" / "000000.json").write_text(content)
+    with pytest.raises(FolderError, match="000000"):
+        load(out)
+
+
+def test_a_parquet_of_something_else_is_named(kept, out, log):
+    import understudy
+
+    path = out / "runs" / "000000.parquet"
+    understudy.write(log, path)
+    with pytest.raises(FolderError, match="000000"):
+        load(out)
+    pq.write_table(pq.read_table(out / "runs" / "000001.parquet")[:0], path)
+    with pytest.raises(FolderError, match="000000"):
+        load(out)
+
+
+def test_damage_anywhere_in_a_parquet_is_an_error_of_ours_or_none(kept, out):
+    path = out / "runs" / "000000.parquet"
+    whole, rng = path.read_bytes(), np.random.default_rng(0)
+    for _ in range(60):
+        damaged = bytearray(whole)
+        for place in rng.integers(len(whole), size=8):
+            damaged[place] = rng.integers(256)
+        path.write_bytes(damaged)
+        try:
+            Folder(out).load(0)
+        except FolderError:
+            pass
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"format": 1}', '{"format": 1, "about": 3}'])
+def test_a_damaged_experiment_json_is_named(kept, out, log, make, content):
+    (out / "experiment.json").write_text(content)
+    with pytest.raises(FolderError, match="results"):
+        load(out)
+    with pytest.raises(FolderError, match="results"):
+        experiment(psrs(log), make, runs=3, probes=MEASURED, every=50, out=out)
+
+
+def test_a_folder_from_the_future_is_refused(kept, out, log, make):
+    marker = out / "experiment.json"
+    marker.write_text(json.dumps(json.loads(marker.read_text()) | {"format": FORMAT + 1}))
+    with pytest.raises(FolderError, match="update understudy"):
+        load(out)
+    with pytest.raises(FolderError, match="update understudy"):
+        experiment(psrs(log), make, runs=4, probes=MEASURED, every=50, out=out)
+
+
+def test_what_is_no_results_folder_cannot_be_loaded(tmp_path):
+    with pytest.raises(FolderError, match=r"no experiment\.json"):
+        load(tmp_path)
+    with pytest.raises(FolderError, match=r"no experiment\.json"):
+        load(tmp_path / "nowhere")
+
+
+def test_a_folder_error_is_a_log_error():
+    assert issubclass(FolderError, LogError)
+
+
+def full_disk(*arguments, **options):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_disk_that_is_full_for_parquet_leaves_no_half_and_the_run_can_go_on(
+    log, make, out, monkeypatch, assert_same_runs
+):
+    with monkeypatch.context() as patched:
+        patched.setattr(pq, "write_table", lambda table, path, **_: (Path(path).write_bytes(b"PAR"), full_disk()))
+        with pytest.raises(FolderError, match=r"000000\.parquet: No space left on device; make room"):
+            experiment(psrs(log), make, runs=2, backend="serial", out=out)
+        assert files(out) == ["experiment.json", "runs"]
+    assert_same_runs(experiment(psrs(log), make, runs=2, out=out), experiment(psrs(log), make, runs=2))
+
+
+def test_a_disk_that_is_full_for_json_leaves_no_half_and_the_run_can_go_on(
+    log, make, out, monkeypatch, assert_same_runs
+):
+    def half(path, text, **options):
+        with path.open("w") as file:
+            file.write(text[: len(text) // 2])
+        full_disk() if "0000" in path.name else None
+
+    with monkeypatch.context() as patched:
+        experiment(psrs(log), make, runs=1, out=out)
+        patched.setattr(Path, "write_text", half)
+        with pytest.raises(FolderError, match="No space left on device; make room"):
+            experiment(psrs(log), make, runs=3, backend="serial", out=out)
+    assert [name for name in files(out) if name.startswith("runs/.")] == []
+    assert len(load(out)) == 1
+    assert_same_runs(experiment(psrs(log), make, runs=3, out=out), experiment(psrs(log), make, runs=3))
+
+
+def test_a_disk_that_is_full_from_the_start_leaves_nothing_that_stands_in_the_way(log, make, out, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_text", full_disk)
+        with pytest.raises(FolderError, match="No space left"):
+            experiment(psrs(log), make, runs=1, out=out)
+    assert len(experiment(psrs(log), make, runs=1, out=out)) == 1
+
+
+def test_a_truly_full_disk_is_named(log, make, tmp_path):
+    """On a memory disk of 64 kB, where one may be mounted."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if shutil.which("mount") is None or os.system(f"mount -t tmpfs -o size=64k tmpfs {disk} 2>/dev/null"):
+        pytest.skip("no disk can be mounted here")
+    try:
+        with pytest.raises(FolderError, match="No space left on device; make room"):
+            experiment(psrs(log), make, runs=40, probes=MEASURED, every=1, out=disk / "results", backend="serial")
+        finished = load(disk / "results")
+        assert 0 < len(finished) < 40
+        assert not [name for name in files(disk) if "/." in name]
+    finally:
+        os.system(f"umount {disk}")
+
+
+def test_a_mistake_that_is_found_before_anything_runs_does_not_claim_the_folder(log, make, out):
+    with pytest.raises(LogError, match="max_steps"):
+        experiment(model(log), make, runs=2, out=out)
+    assert len(experiment(model(log), make, runs=2, max_steps=40, out=out)) == 2
+
+
+def test_a_folder_that_was_made_but_not_yet_marked_is_taken(log, make, out):
+    (out / "runs").mkdir(parents=True)  # killed there
+    assert len(experiment(psrs(log), make, runs=1, out=out)) == 1
+
+
+def test_numbers_of_numpy_are_written_as_numbers(log, make, out):
+    options = {"runs": np.int64(1), "seed": np.int64(3), "max_steps": np.int64(20), "every": np.int32(5)}
+    experiment(psrs(log), make, out=out, **options)
+    experiment(psrs(log), make, out=out, runs=1, seed=3, max_steps=20, every=5)
+    assert len(load(out)) == 1
+
+
+def test_stops_come_back_with_all_they_tell(log, out):
+    run = simulate(psrs(log), QLearning(18, 5), 0)
+    stop = Stop("unsupported", state=3, action=1, mass=0.25, counts={"steps": 12})
+    folder = Folder(out, {})
+    folder.claim()
+    folder.save(7, run.__class__(**{**vars(run), "stopped": stop}))
+    assert folder.load(7).stopped == stop
+    assert folder.numbers() == [7]
+    assert 7 in folder

@@ -1,0 +1,126 @@
+"""A log packed for replay: states, records, openings and propensities, and encoders that will not do."""
+
+import numpy as np
+import pytest
+
+from understudy.contracts import LogError
+from understudy.encoders import Boxes, Function, Identity
+from understudy.logs import Log
+from understudy.simulators import psrs, qbe
+from understudy.simulators.index import grouped, index
+
+
+class Raw:
+    """An encoder that returns what it is told to, unchecked."""
+
+    def __init__(self, encode):
+        self.encode = encode
+
+    def fit(self, log):
+        raise AssertionError("it said it was fitted")
+
+
+def test_records_are_the_columns(random_log, merge):
+    log = random_log(0)
+    packed = index(log, merge)
+    assert np.array_equal(packed.records["row"], np.arange(len(log)))
+    for name in ("action", "reward", "terminated"):
+        assert np.array_equal(packed.records[name], getattr(log, name))
+    assert np.array_equal(packed.records["next_state"], merge.encode(log.next_observation))
+    assert np.array_equal(packed.records["next_code"], log.next_observation)
+    assert np.array_equal(packed.state, merge.encode(log.observation))
+    assert np.array_equal(packed.opening["row"], log.starts[:-1])
+    with np.errstate(divide="ignore"):
+        assert np.array_equal(packed.inverse[packed.records["vector"]], 1 / log.propensity)
+
+
+def test_a_record_is_32_bytes_and_equal_propensities_are_kept_once(walk_log):
+    packed = index(walk_log([0] * 50), None)
+    assert packed.records.itemsize == 32
+    assert packed.inverse.shape == (1, 2)
+    two = np.tile([[0.5, 0.5], [0.25, 0.75]], (25, 1))[:49]
+    assert index(walk_log([0] * 50, propensity=two), None).inverse.shape == (2, 2)
+
+
+def test_a_propensity_of_minus_zero_is_zero(walk_log, play):
+    log = walk_log([0, 9], propensity=[[1.0, -0.0]])
+    assert play(psrs(log), lambda t, x: [0.5, 0.5], 0).stop.cause == "unsupported"
+    assert play(psrs(log), lambda t, x: [1.0, 0.0], 0).rows == [0]
+
+
+@pytest.mark.parametrize("scale", [1, 10**6, 10**12])
+def test_states_of_a_vast_range_are_renumbered_and_keep_their_names(scale, walk_log, play):
+    log = walk_log([0, 1, 2, 9], [2, 1, 9])
+    simulator = psrs(log, Function(lambda x: x * scale))
+    assert simulator.n_states <= 4 * len(log) + 1024
+    rows = play(simulator, lambda t, x: [0.5, 0.5], 0).rows
+    assert rows == play(psrs(log), lambda t, x: [0.5, 0.5], 0).rows
+    assert simulator.index.name(simulator.index.state[1]) == scale
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.int64, np.uint64])
+def test_integers_of_any_width_are_their_own_states(dtype, walk_log, play):
+    log = walk_log(np.array([0, 1, 200, 9], dtype), np.array([200, 1, 9], dtype))
+    assert sorted(play(psrs(log), lambda t, x: [0.5, 0.5], 0).rows) == list(range(5))
+
+
+@pytest.mark.parametrize("offset", [-5, 2**40])
+def test_negative_and_huge_integers_are_numbered(offset, walk_log, play):
+    paths = np.array([0, 1, 2, 9]), np.array([2, 1, 9])
+    log, moved = walk_log(*paths), walk_log(*(path + offset for path in paths))
+    for make in (psrs, qbe):
+        one, other = (play(make(which), lambda t, x: [1.0, 0.0], 3) for which in (log, moved))
+        assert one.rows == other.rows
+        assert [s.next_observation + offset for s in one.steps] == [s.next_observation for s in other.steps]
+
+
+def test_no_encoder_is_identity(random_columns, play, table):
+    columns = random_columns(0)
+    for dtype in (np.int64, np.float64):
+        log = Log.from_columns(**(columns | {n: columns[n].astype(dtype) for n in ("observation", "next_observation")}))
+        assert play(psrs(log), table(1), 1).rows == play(psrs(log, Identity()), table(1), 1).rows
+
+
+def test_an_encoder_that_is_not_fitted_is_fitted_to_the_log(play):
+    rng = np.random.default_rng(0)
+    x = rng.random((51, 2))
+    log = Log.from_columns(
+        observation=x[:-1], next_observation=x[1:], action=np.zeros(50, int), reward=np.zeros(50),
+        terminated=np.arange(50) == 49, propensity=np.ones((50, 1)),
+    )  # fmt: skip
+    assert play(psrs(log, Boxes(bins=2)), lambda t, x: [1.0], 0).rows == list(range(50))
+
+
+def test_one_that_is_fitted_stays_as_it_is(walk_log):
+    psrs(walk_log([0, 1]), Raw(lambda x: x))
+
+
+@pytest.mark.parametrize(
+    "states",
+    [
+        lambda x: x.astype(float), lambda x: x[:-1], lambda x: np.column_stack([x, x]), lambda x: x - 2,
+        lambda x: ["a"] * len(x), lambda x: 0,
+    ],
+    ids=["floats", "too few", "pairs", "below -1", "text", "one for all"],
+)  # fmt: skip
+def test_an_encoder_that_does_not_return_one_state_for_each_is_refused(states, walk_log):
+    with pytest.raises(LogError, match="encoder"):
+        psrs(walk_log([0, 1, 2]), Raw(states))
+
+
+def test_an_encoder_that_knows_no_observation_of_the_log_is_refused(walk_log):
+    with pytest.raises(LogError, match="no state for any observation"):
+        psrs(walk_log([0, 1, 2]), Function(lambda x: np.full(len(x), -1)))
+
+
+def test_grouped_lists_each_keys_rows_in_log_order():
+    key = np.random.default_rng(0).integers(-1, 7, size=200)
+    first, members = grouped(key, 9)
+    for k in range(9):
+        assert members[first[k] : first[k + 1]].tolist() == np.flatnonzero(key == k).tolist()
+
+
+def test_the_fingerprint_tells_one_encoders_states_from_anothers(random_log, merge):
+    log = random_log(0)
+    assert index(log, merge).fingerprint == index(log, merge).fingerprint
+    assert index(log, merge).fingerprint != index(log, None).fingerprint

@@ -1,0 +1,375 @@
+"""Replaying a log: what the simulators promise beyond the law of a single draw."""
+
+import gc
+import pickle
+import sys
+import threading
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from understudy.contracts import Exhausted, LogError
+from understudy.encoders import Function
+from understudy.envs import NoisyGrid
+from understudy.logs import Log
+from understudy.simulators import actions_only, any_row, psrs, qbe, states_only
+
+STAY = np.array([1.0, 0.0])
+EVENLY = np.array([0.5, 0.5])
+
+GRID = NoisyGrid(1, size=3, slip=0.2)
+LOGGER = np.random.default_rng(0).dirichlet(np.ones(5), size=GRID.n_observations)
+
+
+@pytest.fixture(scope="module")
+def grid_log():
+    return Log.from_columns(**GRID.rollout(LOGGER, 40, seed=1))
+
+
+# A consequence of episode order
+
+
+@pytest.mark.parametrize(
+    "encoder",
+    [None, GRID.latent, lambda x: np.zeros(len(x), int), lambda x: (7 * x) % 4],
+    ids=["identity", "latent", "one state", "nonsense"],
+)
+def test_under_the_logging_policy_psrs_serves_the_log_word_for_word_with_any_encoder(encoder, grid_log, play):
+    simulator = psrs(grid_log, encoder and Function(encoder))
+    orders = set()
+    for seed in range(5):
+        trace = play(simulator, lambda t, x: LOGGER[x], seed)
+        spans = dict(zip(grid_log.starts[:-1].tolist(), grid_log.starts[1:].tolist(), strict=True))
+        assert sorted(trace.openings) == sorted(spans)
+        assert trace.rows == [row for first in trace.openings for row in range(first, spans[first])]
+        assert trace.stop.cause == "no opening"
+        orders.add(tuple(trace.openings))
+    assert len(orders) == 5
+    assert play(psrs(grid_log, order="rows"), lambda t, x: LOGGER[x], 0).rows != trace.rows
+
+
+# Ends of a run
+
+
+def test_a_state_that_was_never_acted_from_is_an_ordinary_stop(walk_log, play):
+    log = walk_log([0, 1], [0, 2, 9], terminated=[False, False, True], episode=[0, 1, 1])
+    stop = play(psrs(log, order="log"), lambda t, x: EVENLY, 0).stop
+    assert (stop.cause, stop.state, stop.counts["steps"]) == ("never logged", 1, 1)
+    assert str(stop) == "state 1 was never logged as a state to act from after 1 steps"
+
+
+@pytest.mark.parametrize("make", [psrs, qbe, states_only])
+def test_an_observation_without_a_state_is_an_ordinary_stop(make, walk_log, play):
+    log = walk_log([0, 1, 2], action=[0, 1])
+    only_first = Function(lambda x: np.where(x == 0, 0, -1))
+    trace = play(make(log, only_first), lambda t, x: STAY, 0)
+    assert trace.rows == [0]
+    assert trace.stop.cause == "no state"
+
+
+def test_an_opening_without_a_state_is_an_ordinary_stop(walk_log, play):
+    log = walk_log([0, 1, 2])
+    trace = play(psrs(log, Function(lambda x: x - 1)), lambda t, x: STAY, 0)
+    assert (trace.rows, trace.openings, trace.stop.cause) == ([], [0], "no state")
+
+
+def test_an_empty_queue_is_an_ordinary_stop_that_names_the_state(walk_log, play):
+    log = walk_log([0, 0, 9], [0, 9])
+    stop = play(states_only(log, max_episode_steps=1, openings="replacement"), lambda t, x: STAY, 0).stop
+    assert (stop.cause, stop.state, stop.counts["steps"]) == ("queue empty", 0, 3)
+
+
+def test_qbe_names_the_action_that_ran_out(walk_log, play):
+    log = walk_log([0, 9], [0, 9], action=[1, 1])
+    stop = play(qbe(log), lambda t, x: EVENLY, 0).stop
+    assert (stop.cause, stop.state, stop.action) == ("queue empty for action", 0, 0)
+
+
+def test_a_stop_gives_the_encoders_own_number_of_a_state(walk_log, play):
+    log = walk_log([0, 1, 9], terminated=[False, False])
+    stop = play(psrs(log, Function(lambda x: x * 10**12)), lambda t, x: EVENLY, 0).stop
+    assert (stop.cause, stop.state) == ("never logged", 9 * 10**12)
+
+
+def test_without_states_the_stop_is_that_no_row_is_left(walk_log, play):
+    trace = play(any_row(walk_log([0, 1], terminated=[False])), lambda t, x: STAY, 0)
+    assert trace.rows == [0]
+    assert trace.stop.cause == "queue empty"  # being in state 1, never acted from, is no reason here
+    lost = play(any_row(walk_log([0, 1], terminated=[False]), Function(lambda x: -x)), lambda t, x: STAY, 0).stop
+    assert "None" not in str(lost)
+
+
+def test_a_rehearsal_that_has_stopped_stays_so(walk_log):
+    rehearsal = psrs(walk_log([0, 9])).start(0)
+    rehearsal.begin()
+    rehearsal.step(EVENLY)
+    for attempt in (rehearsal.begin, rehearsal.begin, lambda: rehearsal.step(EVENLY)):
+        with pytest.raises(Exhausted, match="opening") as end:
+            attempt()
+        assert end.value.stop == rehearsal.stop()
+
+
+# Openings
+
+
+def test_openings_are_used_once_each_and_end_the_run(random_log, play, table):
+    log = random_log(1, episodes=20)
+    everywhere = Function(lambda x: np.zeros(len(x), int))
+    for order in ("episodes", "rows", "log"):
+        trace = play(states_only(log, everywhere, order=order, max_episode_steps=1), table(0), 4)
+        assert trace.stop.cause == "no opening"
+        assert sorted(trace.openings) == log.starts[:-1].tolist()
+        assert trace.stop.counts["openings drawn with replacement"] == 0
+
+
+def test_openings_drawn_with_replacement_are_counted_and_uniform_over_episodes(walk_log):
+    # chi-square with 3 degrees of freedom, 4,000 draws: false alarm 1e-6; uniform over rows is told apart at once
+    rehearsal = psrs(walk_log([0, 9], [1, 9], [2, 9], [3, 9, 9, 9]), openings="replacement").start(0)
+    counts = np.bincount([rehearsal.begin() for _ in range(4000)])
+    assert rehearsal.stop().counts["openings drawn with replacement"] == 4000
+    assert chisquare(counts, np.full(4, 1000)).pvalue > 1e-6
+    assert chisquare(counts, 4000 * np.array([1, 1, 1, 3]) / 6).pvalue < 1e-12
+
+
+# Time limits
+
+
+def test_a_truncated_row_is_an_ordinary_step(walk_log, play):
+    log = walk_log([0, 1], [1, 2], terminated=[False, True], truncated=[True, False])
+    trace = play(psrs(log, order="log", max_episode_steps=None), lambda t, x: EVENLY, 0)
+    assert trace.rows == [0, 1]
+    assert trace.openings == [0, 1]  # one opening for both steps; the second one found no row left
+    assert [(step.terminated, step.truncated) for step in trace.steps] == [(False, False), (True, False)]
+
+
+def test_the_time_limit_is_of_the_simulators_own_steps(walk_log, play):
+    path = [0] * 7 + [9]
+    trace = play(psrs(walk_log(path, path), max_episode_steps=3), lambda t, x: EVENLY, 0)
+    assert [step.truncated for step in trace.steps] == [False, False, True] * 2
+    assert trace.stop.cause == "no opening"
+    longer = play(psrs(walk_log(path, path), max_episode_steps=8), lambda t, x: EVENLY, 0)
+    assert [step.terminated for step in longer.steps] == ([False] * 6 + [True]) * 2
+    assert not any(step.truncated for step in longer.steps)
+
+
+def test_a_terminal_step_at_the_limit_is_terminated_and_not_truncated(walk_log, play):
+    (step,) = play(psrs(walk_log([0, 9]), max_episode_steps=1), lambda t, x: EVENLY, 0).steps
+    assert (step.terminated, step.truncated) == (True, False)
+
+
+def test_the_time_limit_is_the_logs_own_where_its_truncated_episodes_agree(walk_log):
+    ends = {"terminated": np.zeros(5, bool), "truncated": np.array([False, True, False, True, False])}
+    agreed = walk_log([0, 0, 0], [0, 0, 0], [0, 0], **ends)
+    assert psrs(agreed).settings["max_episode_steps"] == 2
+    assert psrs(agreed, max_episode_steps=None).settings["max_episode_steps"] is None
+    assert psrs(agreed, max_episode_steps=7).settings["max_episode_steps"] == 7
+    odds = {"terminated": np.zeros(5, bool), "truncated": np.array([False, True, False, False, True])}
+    assert psrs(walk_log([0, 0, 0], [0, 0, 0, 0], **odds)).settings["max_episode_steps"] is None
+
+
+def test_a_row_that_is_both_terminated_and_truncated_is_terminated(walk_log, play):
+    (step,) = play(psrs(walk_log([0, 9], truncated=[True])), lambda t, x: EVENLY, 0).steps
+    assert (step.terminated, step.truncated) == (True, False)
+
+
+# A run depends on its seed alone
+
+
+VARIANTS = [
+    *product((psrs, qbe), ("episodes", "rows", "log"), ("queue", "replacement")),
+    *product((actions_only, any_row), ("rows",), ("queue", "replacement")),
+]
+
+
+@pytest.mark.parametrize(("make", "order", "openings"), VARIANTS)
+def test_a_run_depends_on_its_seed_alone(make, order, openings, random_log, play, table):
+    log = random_log(8, episodes=40, zeros=False)
+    learner = table(0, zeros=False)
+
+    def simulator():
+        return make(log, order=order, openings=openings, max_episode_steps=5)
+
+    alone = [play(simulator(), learner, seed, max_steps=60) for seed in range(6)]
+    shared = simulator()
+    for seed in (0, 0, 1, 2, 3):  # one after the other, in the same workspace
+        assert play(shared, learner, seed, max_steps=60).rows == alone[seed].rows
+    for steps in (1, 3, 20):  # after others that were left half-read
+        play(shared, learner, 9, max_steps=steps)
+        assert play(shared, learner, 4, max_steps=60).rows == alone[4].rows
+    assert len(shared._spare) == 1
+    kept = shared.start(5)  # while another is under way
+    first = kept.begin()
+    for seed in (0, 1):
+        assert play(shared, learner, seed, max_steps=60).rows == alone[seed].rows
+    assert kept.opening == alone[5].openings[0]
+    if alone[5].steps:
+        assert kept.step(learner(0, first)).row == alone[5].rows[0]
+
+
+def test_interleaved_rehearsals_do_not_disturb_each_other(random_log, play, table):
+    log = random_log(8, episodes=60, zeros=False)
+    simulator, learner = psrs(log, Function(lambda x: x % 2)), table(0, zeros=False)
+    alone = [play(simulator, learner, seed, max_steps=40).rows for seed in range(4)]
+    rehearsals = [simulator.start(seed) for seed in range(4)]
+    seen, rows, over = [None] * 4, [[] for _ in range(4)], [True] * 4
+    for _ in range(40):
+        for n, rehearsal in enumerate(rehearsals):
+            if len(rows[n]) < len(alone[n]):
+                if over[n]:
+                    seen[n] = rehearsal.begin()
+                step = rehearsal.step(learner(len(rows[n]), seen[n]))
+                rows[n].append(step.row)
+                seen[n], over[n] = step.next_observation, step.terminated or step.truncated
+    assert rows == alone
+    assert min(map(len, alone)) > 10
+
+
+def test_no_global_generator_is_touched(random_log, play, table):
+    before = np.random.get_state()[1].copy()  # noqa: NPY002 (the very thing that must not change)
+    play(psrs(random_log(0)), table(0), 0)
+    assert np.array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+
+
+def test_a_seed_may_be_an_integer_of_numpy(random_log, play, table):
+    simulator = psrs(random_log(0))
+    assert play(simulator, table(0), np.int64(3)).rows == play(simulator, table(0), 3).rows
+
+
+def test_threads_may_start_rehearsals_of_one_simulator(random_log):
+    simulator = psrs(random_log(0))
+    errors, interval = [], sys.getswitchinterval()
+
+    def work():
+        try:
+            for seed in range(400):
+                simulator.start(seed)
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert errors == []
+
+
+def test_a_workspace_is_used_again_only_when_its_rehearsal_is_gone(random_log):
+    simulator = psrs(random_log(0))
+    one, other = simulator.start(0), simulator.start(0)
+    assert one.source.mind is not other.source.mind
+    mind = one.source.mind
+    del one
+    gc.collect()
+    assert simulator.start(0).source.mind is mind
+
+
+def test_a_simulator_can_be_pickled_in_mid_rehearsal(random_log, play, table):
+    simulator = psrs(random_log(0))
+    rehearsal = simulator.start(0)
+    rehearsal.begin()
+    copy = pickle.loads(pickle.dumps(simulator))
+    assert play(copy, table(0), 3).rows == play(simulator, table(0), 3).rows
+
+
+# Options and logs that will not do
+
+
+@pytest.mark.parametrize("make", [psrs, qbe, states_only])
+@pytest.mark.parametrize(
+    ("option", "value", "choices"),
+    [
+        ("order", "episode", ["'episodes'", "'rows'", "'log'"]),
+        ("openings", "fresh", ["'queue'", "'replacement'"]),
+        ("order", None, ["'episodes'"]),
+    ],
+)
+def test_a_choice_that_is_none_is_refused_with_a_list_of_those_that_are(make, option, value, choices, random_log):
+    with pytest.raises(ValueError, match=f"{option}={value!r}") as error:
+        make(random_log(0), **{option: value})
+    assert all(choice in str(error.value) for choice in choices)
+
+
+def test_a_stop_that_is_none_is_refused_with_a_list_of_those_that_are(random_log):
+    with pytest.raises(ValueError, match="stop='predictible' is none of 'plain', 'predictable'"):
+        qbe(random_log(0), stop="predictible")
+
+
+@pytest.mark.parametrize("limit", [0, -1, 2.5, True, "ten", np.nan])
+def test_a_time_limit_that_is_no_number_of_steps_is_refused(limit, random_log):
+    with pytest.raises(ValueError, match="max_episode_steps"):
+        psrs(random_log(0), max_episode_steps=limit)
+
+
+@pytest.mark.parametrize("make", [actions_only, any_row])
+def test_baselines_without_states_know_row_order_only(make, random_log):
+    assert make(random_log(0), order="rows").settings["order"] == "rows"
+    for order in ("episodes", "log"):
+        with pytest.raises(ValueError, match="rows"):
+            make(random_log(0), order=order)
+
+
+@pytest.mark.parametrize("make", [psrs, actions_only])
+@pytest.mark.parametrize("kind", ["none", "chosen"])
+def test_rejection_sampling_needs_all_propensities_and_says_to_use_qbe(make, kind, random_columns, play, table):
+    columns = random_columns(0, zeros=False)
+    chosen = columns["propensity"][np.arange(len(columns["action"])), columns["action"]]
+    log = Log.from_columns(**(columns | {"propensity": chosen if kind == "chosen" else None}), n_actions=3)
+    with pytest.raises(LogError, match="qbe"):
+        make(log)
+    assert play(qbe(log), table(0, zeros=False), 0).openings
+    assert play(states_only(log), table(0), 0).rows
+
+
+def test_a_log_with_an_error_is_refused(random_columns):
+    columns = random_columns(0)
+    columns["propensity"] = columns["propensity"] * 0.9
+    for make in (psrs, qbe, states_only):
+        with pytest.raises(LogError, match="sums to"):
+            make(Log.from_columns(**columns))
+
+
+@pytest.mark.parametrize("make", [psrs, qbe, states_only, actions_only, any_row])
+def test_a_log_of_one_row(make, walk_log, play):
+    trace = play(make(walk_log([3, 4])), lambda t, x: STAY, 0)
+    assert (trace.rows, trace.openings, trace.stop.cause) == ([0], [0], "no opening")
+
+
+def test_ten_thousand_states_of_one_row_each(play):
+    n = 10_000
+    log = Log.from_columns(
+        observation=np.arange(n), next_observation=np.arange(1, n + 1), action=np.zeros(n, int), reward=np.ones(n),
+        terminated=np.arange(n) == n - 1, propensity=np.tile([0.5, 0.5], (n, 1)),
+    )  # fmt: skip
+    trace = play(psrs(log), lambda t, x: EVENLY, 0)
+    assert trace.rows == list(range(n))
+    assert play(psrs(log), lambda t, x: [0.0, 1.0], 0).stop.cause == "queue empty"
+    assert play(qbe(log), lambda t, x: EVENLY, 0).stop.cause == "queue empty for action"
+
+
+def test_actions_that_were_never_logged(walk_log, play):
+    log = walk_log([0, 0, 0, 9], n_actions=4)
+    policy = np.full(4, 0.25)
+    assert set(play(psrs(log), lambda t, x: policy, 0).rows) <= {0, 1, 2}
+    stop = play(qbe(log), lambda t, x: policy, 0).stop
+    assert (stop.cause, stop.action, stop.counts["steps"]) == ("queue empty for action", 1, 0)
+    assert play(qbe(log), lambda t, x: [1, 0, 0, 0], 0).rows == [0, 1, 2]
+
+
+@pytest.mark.parametrize("encoder", [None, Function(lambda x: (x[:, 0] > 0.5).astype(int))])
+def test_observations_of_any_shape_are_served_as_they_were_logged(encoder, play):
+    observation = np.array([[0.1, 2.0], [0.9, 3.0], [0.1, 2.0]])
+    log = Log.from_columns(
+        observation=observation, next_observation=observation[[1, 0, 2]], action=[0, 1, 0], reward=[1, 2, 3],
+        terminated=[False, False, True], propensity=np.tile([0.5, 0.5], (3, 1)),
+    )  # fmt: skip
+    trace = play(psrs(log, encoder), lambda t, x: EVENLY, 0)
+    assert trace.rows == [0, 1, 2]
+    for step in trace.steps:
+        assert np.array_equal(step.next_observation, log.next_observation[step.row])

@@ -1,0 +1,167 @@
+"""One self-contained page about runs."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from understudy.contracts import LogError
+from understudy.logs import Audit, Log, check
+from understudy.reporting import plots, tables
+from understudy.reporting.curves import has_readings, is_scalar
+from understudy.reporting.summary import tiles, what_came_of_it, what_was_done
+from understudy.reporting.svg import inline_svg
+from understudy.runs import Runs
+from understudy.runs.folder import write_text
+
+WIDE, NARROW = 900, 380
+"""Figures are drawn twice, for a desk and for a phone; the page shows the one that fits."""
+
+
+def report(
+    runs: Mapping[str, Runs] | Runs,
+    path: Any = "report.html",
+    *,
+    audit: Audit | None = None,
+    title: str | None = None,
+    reference: str | None = None,
+    margin: float | None = None,
+    log: Log | None = None,
+) -> Path:
+    """Write a page about one or several sets of runs: one file, which needs no network and no script.
+
+    `reference` names the set that others are measured against, by default the one of real runs. `margin` is what
+    `fidelity` takes. A `log` given without an `audit` is audited.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise LogError(f"{path} is a folder; give the name of a file in it, such as {path / 'report.html'}")
+    named = _named(runs)
+    finished = {name: set_ for name, set_ in named.items() if len(set_)}
+    if not finished:
+        raise LogError("there is no finished run to report on; run the experiment first")
+    if reference is None:
+        reference = tables.reference_of(finished)
+    elif reference not in finished:
+        raise LogError(f"there is no set of runs {reference!r} to measure against; there is {', '.join(finished)}")
+    if audit is None and log is not None:
+        audit = check(log)
+    html = _template().render(**_content(named, finished, reference, margin, audit, title))
+    write_text(path, html.encode("utf-8", "replace").decode("utf-8"))
+    return path
+
+
+def _named(runs: Mapping[str, Runs] | Runs) -> dict[str, Runs]:
+    if isinstance(runs, Runs):
+        return {str(runs.about.get("simulator", {}).get("simulator", "runs")): runs}
+    for name, set_ in runs.items():
+        if not isinstance(set_, Runs):
+            raise TypeError(f"{name!r} is a {type(set_).__name__}; give the Runs of an experiment, by name")
+    return {str(name): set_ for name, set_ in runs.items()}
+
+
+def _template() -> Any:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("understudy.reporting"),
+        autoescape=True,  # every name, label and setting is the user's
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html.j2")
+
+
+def _content(
+    named: Mapping[str, Runs],
+    finished: Mapping[str, Runs],
+    reference: str | None,
+    margin: float | None,
+    audit: Audit | None,
+    title: str | None,
+) -> dict[str, Any]:
+    from understudy import __version__
+
+    others = {name: set_ for name, set_ in finished.items() if name != reference}
+    names = dict.fromkeys(probe for set_ in finished.values() for probe in set_.probes)
+    holders = {probe: {name: set_ for name, set_ in finished.items() if probe in set_.probes} for probe in names}
+    compared = tables.compared(finished, reference)
+    headline, found = None, None
+    if reference is not None and compared:
+        headline = compared[0]
+        found = tables.comparisons(others, finished[reference], headline, margin=margin)
+    stops = tables.stops_table(finished)
+    efficiency, *fidelity = tables.tables_of(named, reference=reference, margin=margin)
+    figures, skipped = _figures(holders, reference)
+    return {
+        "title": title or "What the rehearsal showed",
+        "done": what_was_done(finished, reference),
+        "answer": what_came_of_it(finished, reference, headline, found),
+        "tiles": tiles(finished, reference, headline, found),
+        "figures": figures,
+        "skipped": skipped,
+        "efficiency": efficiency,
+        "fidelity": fidelity,
+        "reference": reference,
+        "stops": stops,
+        "names_states": any(places for *_, places in stops.values),
+        "audit": audit,
+        "settings": {name: _settings(set_) for name, set_ in named.items()},
+        "version": __version__,
+    }
+
+
+def _figures(
+    holders: Mapping[str, Mapping[str, Runs]], reference: str | None
+) -> tuple[dict[str, list[Any]], list[str]]:
+    """The figures of each kind, and a sentence for each probe that has none."""
+    figures: dict[str, list[Any]] = {"curves": [], "runs": [], "vectors": []}
+    skipped = []
+    for probe, sets in holders.items():
+        scalar = {name: set_ for name, set_ in sets.items() if is_scalar(set_, probe)}
+        if any(has_readings(set_, probe) for set_ in scalar.values()):
+            figures["curves"].append(_drawn(plots.learning_curves, scalar, probe, reference, "Mean curves"))
+            figures["runs"].append(_drawn(plots.curves_of_runs, scalar, probe, reference, "Individual runs"))
+        elif scalar:
+            skipped.append(f"“{probe}” has no curve: every run stopped before its first reading.")
+        vectors = {name: set_ for name, set_ in sets.items() if name not in scalar}
+        if any(plots.final_vector(set_, probe) is not None for set_ in vectors.values()):
+            figures["vectors"].append(_drawn(plots.visitation_bars, vectors, probe, reference, "Final readings"))
+        elif vectors:
+            skipped.append(f"“{probe}” is not drawn: its readings are neither numbers nor vectors of one length.")
+    return figures, skipped
+
+
+def _drawn(draw: Any, sets: Mapping[str, Runs], probe: str, reference: str | None, what: str) -> dict[str, Any]:
+    from markupsafe import Markup
+
+    shown = reference if reference in sets else None
+    description = f"{what} of {probe} for {', '.join(sets)}"
+    svgs = {
+        kind: Markup(inline_svg(draw(sets, probe, shown, width=width), description, f"{draw.__name__} {probe} {width}"))
+        for kind, width in (("wide", WIDE), ("narrow", NARROW))
+    }
+    return {"probe": probe, "reference": shown, "most_runs": max(len(set_) for set_ in sets.values()), **svgs}
+
+
+def _settings(runs: Runs) -> list[tuple[str, str]]:
+    """What runs are of, as names and values."""
+    seeds = [str(run.seed) for run in runs[:3]]
+    more = [f"... ({len(runs):,} in all)"] if len(runs) > len(seeds) else []
+    return [
+        *_flat(runs.about),
+        ("runs", f"{len(runs):,}"),
+        ("seeds of runs", ", ".join([*seeds, *more]) or tables.NONE),
+    ]
+
+
+def _flat(settings: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    lines = []
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            lines += _flat(value, f"{prefix}{key} · ")
+        else:
+            text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
+            lines.append((f"{prefix}{key}", tables.NONE if value is None else text))
+    return lines
