@@ -91,7 +91,9 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
     learner.add_argument("--initial", type=float, default=0.0, help="value to start from (%(default)s)")
 
     simulator = parser.add_argument_group("simulator")
-    simulator.add_argument("--simulator", nargs="+", choices=SIMULATORS, help="one or more (psrs; without propensities, qbe)")
+    simulator.add_argument(
+        "--simulator", nargs="+", choices=SIMULATORS, help="one or more (psrs; without propensities, qbe)"
+    )
     simulator.add_argument("--encoder", choices=("identity", "boxes"), default="identity", help="states (%(default)s)")
     simulator.add_argument("--bins", type=positive, default=5, help="boxes: bins of each dimension (%(default)s)")
     simulator.add_argument("--order", choices=("episodes", "rows", "log"), help="how the log is read (episodes)")
@@ -104,7 +106,9 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
     runs.add_argument("--max-steps", type=positive, help="stop a run there (when the log has no further answer)")
     runs.add_argument("--every", type=positive, default=1000, help="steps between two readings of probes (%(default)s)")
     runs.add_argument("--workers", type=positive, help="threads or processes (one for each core)")
-    runs.add_argument("--out", metavar="DIR", help="results folder; called again, it goes on there (LOG's name-rehearsal)")
+    runs.add_argument(
+        "--out", metavar="DIR", help="results folder; called again, it goes on there (LOG's name-rehearsal)"
+    )
 
 
 def run_demo(options: argparse.Namespace) -> int:
@@ -112,7 +116,7 @@ def run_demo(options: argparse.Namespace) -> int:
     from understudy.demo import demo
 
     found = demo(options.report, runs=options.runs, seed=options.seed, workers=options.workers)
-    show_tables(found.runs)
+    show_table(found.runs)
     print(f"\nThe page is {found.page}")
     return 0
 
@@ -137,7 +141,7 @@ def run_simulate(options: argparse.Namespace) -> int:
             simulator_for(name, log, options), make, runs=options.runs, seed=options.seed, max_steps=options.max_steps,
             probes=probes, every=options.every, workers=options.workers, out=folder / name, title=name,
         )  # fmt: skip
-    show_tables(runs)
+    show_table(runs)
     title = f"{options.learner} rehearsed on {Path(options.log).name}"
     print(f"\nThe page is {us.report(runs, folder / 'report.html', audit=audit, title=title, log=log)}")
     return 0
@@ -146,14 +150,18 @@ def run_simulate(options: argparse.Namespace) -> int:
 def run_report(options: argparse.Namespace) -> int:
     """`understudy report`."""
     folder = Path(options.folder)
-    found = [folder] if (folder / "experiment.json").exists() else sorted(p.parent for p in folder.glob("*/experiment.json"))
+    found = (
+        [folder]
+        if (folder / "experiment.json").exists()
+        else sorted(p.parent for p in folder.glob("*/experiment.json"))
+    )
     if not found:
         raise us.LogError(f"{folder} holds no results: neither it nor a folder in it has an experiment.json")
     runs = {path.name: us.load(path) for path in found}
     empty = [name for name, result in runs.items() if not len(result)]
     if empty:
         raise us.LogError(f"no run of {', '.join(empty)} in {folder} is finished; go on with understudy simulate")
-    show_tables(runs)
+    show_table(runs)
     print(f"\nThe page is {us.report(runs, options.report or folder / 'report.html')}")
     return 0
 
@@ -206,18 +214,13 @@ def simulator_for(name: str, log: us.Log, options: argparse.Namespace) -> Any:
     return getattr(us, name)(log, encoder_for(log, options), **given)
 
 
-def show_tables(runs: dict[str, us.Runs]) -> None:
-    """Efficiency, and fidelity where real runs are among them, on the terminal."""
+def show_table(runs: dict[str, us.Runs]) -> None:
+    """How long, how close, what ran out, on the terminal."""
     from rich.console import Console
 
-    from understudy.reporting.tables import as_rich, tables_of
+    from understudy.reporting.terminal import as_rich, brief_table
 
-    console = Console()
-    for table in tables_of(runs):
-        console.print()
-        console.print(as_rich(table))
-        for note in table.notes:
-            console.print(note, markup=False, highlight=False)
+    Console().print(as_rich(brief_table(runs)))
 
 
 def positive(text: str) -> int:

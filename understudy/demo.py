@@ -9,7 +9,7 @@ from understudy.runs import Runs
 
 EPISODES = 1000
 BITS = 4
-LEARNER = {"epsilon": 0.9, "alpha": 0.5, "gamma": 0.95}
+LEARNER: dict[str, Any] = {"epsilon": 0.9, "alpha": 0.5, "gamma": 0.95}
 EVERY = 1000
 
 
@@ -28,7 +28,9 @@ def record_log(seed: int, episodes: int = EPISODES) -> tuple[Any, Log]:
     return env, us.record(env, episodes=episodes, seed=seed)
 
 
-def demo(page: Any = "report.html", *, runs: int = 100, seed: int = 0, workers: int | None = None, tell: Any = print) -> Demo:
+def demo(
+    page: Any = "report.html", *, runs: int = 100, seed: int = 0, workers: int | None = None, tell: Any = print
+) -> Demo:
     """Rehearse Q-learning under six simulators beside the true environment, and draw the page."""
     env, log = record_log(seed)
     tell(f"Recorded {log.n_episodes:,} episodes, {len(log):,} rows, of the 5x5 grid with {BITS} noise bits.")
@@ -49,9 +51,7 @@ def demo(page: Any = "report.html", *, runs: int = 100, seed: int = 0, workers: 
 
     probes = {"start value": us.probes.start_value(env)}
     options: dict[str, Any] = {"runs": runs, "seed": seed, "probes": probes, "every": EVERY, "workers": workers}
-    results = {
-        name: us.experiment(simulator, make, title=name, **options) for name, simulator in simulators.items()
-    }
+    results = {name: us.experiment(simulator, make, title=name, **options) for name, simulator in simulators.items()}
     longest = max(int(result.lengths.max()) for result in results.values())
     results["real"] = us.experiment(us.real(env, latent), make, max_steps=longest, title="real", **options)
     title = f"Q-learning rehearsed on {log.n_episodes:,} logged episodes of a noisy grid"

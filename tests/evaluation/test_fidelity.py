@@ -53,7 +53,10 @@ def test_the_horizon_is_what_every_run_reached():
 
 
 def test_survivors_are_never_averaged_silently():
-    ours, theirs = runs_of([[1, 1, 1], [1, 1, 9]], lengths=[20, 30], own_logs=True), runs_of(np.ones((3, 3)), kind="real")
+    ours, theirs = (
+        runs_of([[1, 1, 1], [1, 1, 9]], lengths=[20, 30], own_logs=True),
+        runs_of(np.ones((3, 3)), kind="real"),
+    )
     with pytest.warns(CensoringWarning, match="1 of 5 runs had stopped before step 30"):
         found = fidelity(ours, theirs, horizon=30)
     assert found.alive == 0.8
@@ -158,7 +161,9 @@ def test_verdicts_tell_equivalent_different_and_undecided_apart():
 
 def test_the_margin_is_a_tenth_of_the_reference_range_unless_stated():
     rng = np.random.default_rng(5)
-    found = fidelity(runs_of(wandering(rng, 9), own_logs=True), runs_of(np.tile([0.0, 5.0, 2.0] * 10, (9, 1)), kind="real"))
+    found = fidelity(
+        runs_of(wandering(rng, 9), own_logs=True), runs_of(np.tile([0.0, 5.0, 2.0] * 10, (9, 1)), kind="real")
+    )
     assert found.margin == pytest.approx(0.5)
 
 

@@ -1,13 +1,10 @@
 import numpy as np
-import pytest
-from rich.console import Console
 
 from understudy.contracts import Stop
 from understudy.evaluation import fidelity
 from understudy.evaluation.fidelity import ONE_LOG
 from understudy.reporting.tables import (
     NONE,
-    as_rich,
     comparisons,
     efficiency_table,
     fidelity_table,
@@ -120,11 +117,3 @@ def test_tables_of_runs_are_efficiency_then_fidelity_against_the_real_ones(runs_
     titles = [table.title for table in tables_of({"psrs": runs_of([40] * 3), "real": real_of([100] * 3)})]
     assert titles == ["Efficiency", "Fidelity of g up to step 40"]
     assert [table.title for table in tables_of({"psrs": runs_of([40] * 3)})] == ["Efficiency"]
-
-
-@pytest.mark.parametrize("name", ["[bold]psrs[/bold]", "[/]", "plain"])
-def test_the_terminal_shows_names_as_they_are(runs_of, name):
-    console = Console(width=200, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
-    with console.file:
-        console.print(as_rich(efficiency_table({name: runs_of([40])})))
-    assert name in console.export_text()

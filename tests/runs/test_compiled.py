@@ -8,7 +8,16 @@ import pytest
 from understudy.contracts import LogError, PolicyError
 from understudy.encoders import Boxes, Function
 from understudy.envs import ContinuousGrid, CounterGrid, NoisyGrid
-from understudy.learners import ExpectedSarsa, Exponential, FixedPolicy, Harmonic, Linear, MonteCarlo, QLearning, Uniform
+from understudy.learners import (
+    ExpectedSarsa,
+    Exponential,
+    FixedPolicy,
+    Harmonic,
+    Linear,
+    MonteCarlo,
+    QLearning,
+    Uniform,
+)
 from understudy.logs import Log
 from understudy.runs import probes, simulate
 from understudy.simulators import actions_only, any_row, exo_psrs, model, psrs, qbe, real, states_only
@@ -183,9 +192,7 @@ def test_many_seeds_on_irregular_logs_are_alike(seed, assert_same):
 
 @pytest.mark.parametrize("emission", ["uniform", "empirical", "row"])
 @pytest.mark.parametrize("seed", range(2))
-def test_a_learner_with_an_encoder_is_alike_in_a_model_that_emits_what_was_seen_at_an_end(
-    seed, emission, assert_same
-):
+def test_a_learner_with_an_encoder_is_alike_in_a_model_that_emits_what_was_seen_at_an_end(seed, emission, assert_same):
     log = irregular_log(seed)
     simulator = model(log, Function(lambda x: x % 2), emission=emission)
     encoder = Function(lambda x: 17 - x)

@@ -122,8 +122,11 @@ def test_descriptions_are_alike_in_every_process():
     text = "from understudy.runs.describing import plain; print(plain(lambda x: x in {'a', 'b', 'c', 'd', 'e', 'f'}))"
     told = {
         subprocess.run(
-            [sys.executable, "-c", text], env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
-            capture_output=True, text=True, check=True,
+            [sys.executable, "-c", text],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout  # fmt: skip
         for seed in ("1", "2")
     }

@@ -70,10 +70,12 @@ def test_a_folder_holds_parquet_and_json_only(kept, out):
     assert table["rows"][0].as_py() == kept[1].rows.tolist()
 
 
-def test_json_is_json_for_every_reader(kept, out):
+def test_json_is_json_for_every_reader(log, make, out):
     def refuse(constant):
         raise AssertionError(f"{constant} is no JSON")
 
+    runs = experiment(psrs(log), make, runs=1, max_steps=1, probes=MEASURED, out=out)
+    assert np.isnan(runs[0].final["returns"])
     for path in out.rglob("*.json"):
         json.loads(path.read_text(), parse_constant=refuse)
 
@@ -122,12 +124,12 @@ def test_workers_and_backend_may_change_in_between(kept, out, log, make, assert_
     assert_same_runs(again, experiment(psrs(log), make, runs=4, probes=MEASURED, every=50))
 
 
-def refusal(log, make, out, *, simulator=None, **changed):
+def refusal(log, make, out, simulator=None, **changed):
     """What is said when an experiment that differs in something is given the folder of another."""
     options = {"runs": 2, "max_steps": 60, "probes": MEASURED, "every": 50}
     before = files(out)
     with pytest.raises(FolderError, match="another experiment") as caught:
-        experiment(simulator or psrs(log), changed.pop("make", make), out=out, **(options | changed))
+        experiment(simulator or psrs(log), make, out=out, **(options | changed))
     assert files(out) == before
     assert "Give another folder" in str(caught.value)
     return str(caught.value)
@@ -164,33 +166,33 @@ def test_a_folder_of_another_simulator_or_option_is_refused(taken, log, make):
     ("setting", "changed"),
     [("epsilon", 0.4), ("alpha", 0.4), ("gamma", 0.4), ("initial", 0.4), ("epsilon", Linear(0.5, 0.5, steps=3))],
 )
-def test_a_folder_of_another_learner_setting_is_refused(taken, log, make, setting, changed):
+def test_a_folder_of_another_learner_setting_is_refused(taken, log, setting, changed):
     other = {"epsilon": 0.5, setting: changed}
-    assert f"learner {setting} is" in refusal(log, make, taken, make=lambda seed: QLearning(18, 5, seed=seed, **other))
+    assert f"learner {setting} is" in refusal(log, lambda seed: QLearning(18, 5, seed=seed, **other), taken)
 
 
-def test_a_folder_of_another_learner_is_refused(taken, log, make):
-    sarsa = refusal(log, make, taken, make=lambda seed: ExpectedSarsa(18, 5, epsilon=0.5, seed=seed))
+def test_a_folder_of_another_learner_is_refused(taken, log):
+    sarsa = refusal(log, lambda seed: ExpectedSarsa(18, 5, epsilon=0.5, seed=seed), taken)
     assert "learner class is QLearning there and ExpectedSarsa here" in sarsa
 
 
-def test_a_folder_of_another_schedule_is_refused(log, make, out):
+def test_a_folder_of_another_schedule_is_refused(log, out):
     def learner(schedule):
         return lambda seed: QLearning(18, 5, epsilon=schedule, seed=seed)
 
     options = {"runs": 1, "max_steps": 60, "probes": MEASURED, "every": 50}
     experiment(psrs(log), learner(lambda step: 1 / np.sqrt(step + 1)), out=out, **options)
     experiment(psrs(log), learner(lambda step: 1 / np.sqrt(step + 1)), out=out, **options)
-    assert "learner epsilon" in refusal(log, make, out, make=learner(lambda step: 0.5 / np.sqrt(step + 1)))
-    assert "learner epsilon" in refusal(log, make, out, make=learner(lambda step: 1 / np.cbrt(step + 1)))
+    assert "learner epsilon" in refusal(log, learner(lambda step: 0.5 / np.sqrt(step + 1)), out)
+    assert "learner epsilon" in refusal(log, learner(lambda step: 1 / np.cbrt(step + 1)), out)
 
 
-def test_a_folder_of_another_encoder_of_the_learner_is_refused(log, make, out):
+def test_a_folder_of_another_encoder_of_the_learner_is_refused(log, out):
     def learner(f):
         return lambda seed: QLearning(18, 5, encoder=Function(f), seed=seed)
 
     experiment(psrs(log), learner(lambda x: x // 2), runs=2, max_steps=60, every=50, out=out)
-    assert "learner encoder" in refusal(log, make, out, make=learner(lambda x: x // 3), probes=None)
+    assert "learner encoder" in refusal(log, learner(lambda x: x // 3), out, probes=None)
 
 
 def test_a_folder_of_another_seed_reading_or_length_is_refused(taken, log, make):
@@ -277,7 +279,9 @@ def test_a_run_without_its_parquet_is_named_with_what_to_do(kept, out):
         load(out)
 
 
-@pytest.mark.parametrize("content", ["{}", "[]", "3", '{"seed": 1}', '{"seed": 1, "shapes": [], "stopped": {}, "final": 0}'])
+@pytest.mark.parametrize(
+    "content", ["{}", "[]", "3", '{"seed": 1}', '{"seed": 1, "shapes": [], "stopped": {}, "final": 0}']
+)
 def test_a_json_of_something_else_is_named(kept, out, content):
     (out / "runs" / "000000.json").write_text(content)
     with pytest.raises(FolderError, match="000000"):

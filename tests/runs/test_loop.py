@@ -136,7 +136,8 @@ def test_a_learner_with_another_number_of_actions_is_refused(log, compiled):
 
 
 @pytest.mark.parametrize(
-    ("policy", "fault"), [([0.5, 0.5], "shape"), ([np.nan] * 5, "NaN"), ([0.3] * 5, "sums"), ([2, -1, 0, 0, 0], "negat")]
+    ("policy", "fault"),
+    [([0.5, 0.5], "shape"), ([np.nan] * 5, "NaN"), ([0.3] * 5, "sums"), ([2, -1, 0, 0, 0], "negat")],
 )
 def test_a_policy_that_is_none_is_refused(log, policy, fault):
     with pytest.raises(PolicyError, match=fault):

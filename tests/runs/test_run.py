@@ -13,7 +13,9 @@ MEASURED = {"value": probes.start_value([0, 9]), "visitation": probes.visitation
 def runs(log, make):
     """Of 30, 60, 90 and 45 steps."""
     simulator = psrs(log)
-    made = [simulate(simulator, make(n), n, steps, probes=MEASURED, every=20) for n, steps in enumerate([30, 60, 90, 45])]
+    made = [
+        simulate(simulator, make(n), n, steps, probes=MEASURED, every=20) for n, steps in enumerate([30, 60, 90, 45])
+    ]
     return Runs(tuple(made), {"simulator": {"simulator": "psrs"}})
 
 

@@ -81,7 +81,7 @@ class Reference:
                 if u < policy[a] / (bound * p[a]):
                     return row, None
             passed |= unsupported
-        return None, "unsupported" if passed else "queue empty"
+        return None, "unsupported" if passed else "queue empty" if keyed else "no row"
 
     def chosen(self, z, policy):
         have = [bool(self.queues.get((z, a))) for a in range(len(policy))]

@@ -93,12 +93,16 @@ def test_a_stop_gives_the_encoders_own_number_of_a_state(walk_log, play):
     assert (stop.cause, stop.state) == ("never logged", 9 * 10**12)
 
 
-def test_without_states_the_stop_is_that_no_row_is_left(walk_log, play):
-    trace = play(any_row(walk_log([0, 1], terminated=[False])), lambda t, x: STAY, 0)
-    assert trace.rows == [0]
-    assert trace.stop.cause == "queue empty"  # being in state 1, never acted from, is no reason here
-    lost = play(any_row(walk_log([0, 1], terminated=[False]), Function(lambda x: -x)), lambda t, x: STAY, 0).stop
-    assert "None" not in str(lost)
+@pytest.mark.parametrize("encoder", [None, Function(lambda x: -x)], ids=["never acted from", "no state"])
+def test_without_states_the_current_one_is_no_reason_to_stop(encoder, walk_log, play):
+    log = walk_log([0, 1], [0, 1], terminated=[False, False], propensity=[[1.0, 0.0]] * 2)
+    none_left = play(any_row(log, encoder), lambda t, x: STAY, 0)
+    assert len(none_left.rows) == 2
+    assert none_left.stop.cause == "no row"
+    unsupported = play(actions_only(log, encoder), lambda t, x: STAY if t == 0 else EVENLY, 0)
+    assert len(unsupported.rows) == 1
+    assert (unsupported.stop.cause, unsupported.stop.action) == ("unsupported", 1)
+    assert "None" not in str(unsupported.stop)
 
 
 def test_a_rehearsal_that_has_stopped_stays_so(walk_log):

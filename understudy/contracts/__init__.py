@@ -37,27 +37,39 @@ class Stop:
     counts: Mapping[str, int] = field(default_factory=dict)
 
     @property
+    def what(self) -> str:
+        """What ran out, in a word or two."""
+        return CAUSES[self.cause][0].format(state=self.state, action=self.action)
+
+    @property
     def reason(self) -> str:
-        """The cause in words, without the counts."""
+        """The cause as a clause, without the counts."""
         mass = None if self.mass is None else f"{self.mass:.3g}"
-        return CAUSES[self.cause].format(state=self.state, action=self.action, mass=mass)
+        return CAUSES[self.cause][1].format(state=self.state, action=self.action, mass=mass)
 
     def __str__(self) -> str:
         return f"{self.reason} after {self.counts.get('steps', 0):,} steps"
 
 
 CAUSES = {
-    "max steps": "max_steps was reached",
-    "queue empty": "state {state} has no row left",
-    "queue empty for action": "state {state} has no row left with action {action}",
-    "unsupported": "state {state} has no row left whose logger could take action {action} "
-    "(policy mass {mass} on actions the log does not support there)",
-    "never logged": "state {state} was never logged as a state to act from",
-    "no state": "the encoder has no state for the current observation",
-    "no opening": "every logged opening observation has been used",
-    "exogenous queue empty": "exogenous part {state} has no row left",
+    "max steps": ("nothing", "max_steps was reached"),
+    "queue empty": ("state {state}", "state {state} has no row left"),
+    "queue empty for action": (
+        "state {state}, action {action}",
+        "state {state} has no row left with action {action}",
+    ),
+    "unsupported": (
+        "state {state}, action {action}",
+        "state {state} has no row left whose logger could take action {action} "
+        "(policy mass {mass} on actions the log does not support there)",
+    ),
+    "never logged": ("state {state}", "state {state} was never logged as a state to act from"),
+    "no state": ("states", "the encoder has no state for the current observation"),
+    "no row": ("rows", "every logged row has been used"),
+    "no opening": ("openings", "every logged opening observation has been used"),
+    "exogenous queue empty": ("exogenous part {state}", "exogenous part {state} has no row left"),
 }
-"""Every way a run can end."""
+"""Every way a run can end: what ran out, and how that is said."""
 
 
 class Exhausted(Exception):  # noqa: N818 (nothing went wrong)

@@ -102,12 +102,14 @@ def fidelity(
         warnings.warn(f"fidelity of {probe!r}: {note}", CensoringWarning, stacklevel=2)
     usable = _usable(runs, ours, points) & _usable(reference, theirs, points)
     if not usable.any():
-        raise ValueError(f"{probe!r} has no reading up to step {horizon:,} that all runs share; it may be NaN throughout")
+        raise ValueError(
+            f"{probe!r} has no reading up to step {horizon:,} that all runs share; it may be NaN throughout"
+        )
     ours, theirs = ours[:, usable], theirs[:, usable]
 
     error = np.nanmean(ours, axis=0) - np.nanmean(theirs, axis=0)
     noise = _noise(ours) + _noise(theirs)
-    result = {
+    result: dict[str, Any] = {
         "probe": probe,
         "horizon": horizon,
         "n_points": int(usable.sum()),

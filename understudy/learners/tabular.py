@@ -19,7 +19,7 @@ class Values(NamedTuple):
     alpha: np.ndarray  # (4,) float64: a schedule
     gamma: np.ndarray  # (1,) float64
     expected: np.ndarray  # (1,) bool: the target is the policy's value (Expected SARSA), not the greedy one
-    count: np.ndarray  # (1,) int64: steps learned
+    learned: np.ndarray  # (1,) int64: how many steps
     key: np.ndarray  # (1,) uint64: the learner's own stream
 
 
@@ -46,7 +46,7 @@ def greedy(q, key, count):
 @kernel
 def explore(values, code, policy):
     """Write the epsilon-greedy policy: with probability epsilon any action, evenly; else the greedy one."""
-    q, count = values.q[code], values.count[0]
+    q, count = values.q[code], values.learned[0]
     epsilon = scheduled(values.epsilon, count)
     choice = greedy(q, values.key[0], count)
     share = epsilon / len(q)
@@ -65,12 +65,12 @@ def update(values, code, action, reward, next_code, terminated, truncated):
             best = max(best, q[a])
             total += q[a]
         if values.expected[0]:
-            epsilon = scheduled(values.epsilon, values.count[0])
+            epsilon = scheduled(values.epsilon, values.learned[0])
             best = epsilon * (total / len(q)) + (1.0 - epsilon) * best
         target += values.gamma[0] * best
-    alpha = scheduled(values.alpha, values.count[0])
+    alpha = scheduled(values.alpha, values.learned[0])
     values.q[code, action] += alpha * (target - values.q[code, action])
-    values.count[0] += 1
+    values.learned[0] += 1
 
 
 class _Tabular:
@@ -106,7 +106,7 @@ class _Tabular:
             alpha=np.zeros(4) if schedules[1] is None else schedules[1],
             gamma=np.array([self.gamma]),
             expected=np.array([self.expected]),
-            count=np.zeros(1, dtype=np.int64),
+            learned=np.zeros(1, dtype=np.int64),
             key=np.array([stream_key(seed, LEARNER)], dtype=np.uint64),
         )
 
@@ -150,7 +150,7 @@ class _Tabular:
         if not self.compilable:
             for schedule, cells in ((self.epsilon, self._values.epsilon), (self.alpha, self._values.alpha)):
                 if callable(schedule):
-                    cells[1] = schedule(int(self._values.count[0]))
+                    cells[1] = schedule(int(self._values.learned[0]))
                 else:
                     cells[1] = schedule
 

@@ -202,40 +202,20 @@ def fidelity_table(
 
     rows, values = [], []
     for name in own:
-        value: list[Any] = [name, *_errors(together[name])]
-        cells = [name, *(_number(x, digits) for x in value[1:])]
+        value: list[Any] = [name, *errors_of(together[name])]
+        cells = [name, *(number(x, digits) for x in value[1:])]
         if decided:
             value += _decision(together[name])
-            cells += [_roots(value[-3], digits), _number(value[-2], digits), value[-1] or NONE]
+            cells += [_roots(value[-3], digits), number(value[-2], digits), value[-1] or NONE]
         if apart:
             one = own[name]
-            value += [one.horizon if isinstance(one, Fidelity) else None, *_errors(one)[:2]]
+            value += [one.horizon if isinstance(one, Fidelity) else None, *errors_of(one)[:2]]
             cells += [f"{one.horizon:,}" if isinstance(one, Fidelity) else NONE]
-            cells += [_number(x, digits) for x in value[-2:]]
+            cells += [number(x, digits) for x in value[-2:]]
         rows.append(tuple(cells))
         values.append(tuple(value))
     title = f"Fidelity of {probe}" + ("" if found.shared is None else f" up to step {found.shared:,}")
-    return Table(title, tuple(columns), tuple(rows), tuple(values), _notes(together))
-
-
-def as_rich(table: Table) -> Any:
-    """The table as rich prints it in a terminal. Names are shown as they are, never read as markup."""
-    from rich import box
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    shown = RichTable(
-        title=Text(table.title, style="bold"),
-        caption=Text("\n".join(table.notes), style="dim") if table.notes else None,
-        title_justify="left",
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-    )
-    for column in table.headings:
-        shown.add_column(Text(column.name), justify="right" if column.numeric else "left")
-    for row in table.rows:
-        shown.add_row(*map(Text, row))
-    return shown
+    return Table(title, tuple(columns), tuple(rows), tuple(values), notes_on(together))
 
 
 def decimals(numbers: Sequence[float]) -> int:
@@ -294,7 +274,8 @@ def _compare(runs: Runs, reference: Runs, probe: str, horizon: int | None, margi
         return NO_READING
 
 
-def _errors(found: Fidelity | str) -> list[float | None]:
+def errors_of(found: Fidelity | str) -> list[float | None]:
+    """RMSE, floor, mean and maximum error, where there are any."""
     if isinstance(found, str):
         return [None] * 4
     return [found.rmse, found.floor, found.mean_error, found.max_error]
@@ -304,7 +285,8 @@ def _decision(found: Fidelity | str) -> list[Any]:
     return [None] * 3 if isinstance(found, str) else [found.interval, found.margin, found.verdict]
 
 
-def _number(value: float | None, digits: int) -> str:
+def number(value: float | None, digits: int) -> str:
+    """A number with so many decimals."""
     if value is None or not np.isfinite(value):
         return NONE
     return f"{value:,.{digits}f}"
@@ -318,7 +300,7 @@ def _roots(interval: tuple[float, float] | None, digits: int) -> str:
     return f"{low:,.{digits}f}{NONE}{high:,.{digits}f}"
 
 
-def _notes(found: Mapping[str, Fidelity | str]) -> tuple[str, ...]:
+def notes_on(found: Mapping[str, Fidelity | str]) -> tuple[str, ...]:
     """Why a set has no verdict or no number: each reason once, with the sets it holds for unless it holds for all."""
     reasons: dict[str, list[str]] = {}
     for name, one in found.items():

@@ -4,7 +4,7 @@ import io
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,9 @@ import numpy as np
 LARGE = 1 << 20
 """Arrays of so many bytes or more reach other processes as memory maps."""
 
+Results = Generator[tuple[int, Any], None, None]
+"""Numbers of runs and the runs, as they finish."""
+
 Task = Callable[[int, Callable[[], bool]], Any]
 """A run by its number, and whether it is still wanted."""
 
@@ -24,13 +27,13 @@ def n_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def in_turn(task: Task, numbers: Sequence[int], workers: int) -> Iterator[tuple[int, Any]]:
+def in_turn(task: Task, numbers: Sequence[int], workers: int) -> Results:
     """One run after another, in this thread."""
     for number in numbers:
         yield number, task(number, lambda: True)
 
 
-def in_threads(task: Task, numbers: Sequence[int], workers: int) -> Iterator[tuple[int, Any]]:
+def in_threads(task: Task, numbers: Sequence[int], workers: int) -> Results:
     """Runs in threads: for compiled loops, which let other threads work."""
     called_off = threading.Event()
     with ThreadPoolExecutor(workers) as executor:
@@ -38,7 +41,7 @@ def in_threads(task: Task, numbers: Sequence[int], workers: int) -> Iterator[tup
                                 called_off.set)  # fmt: skip
 
 
-def in_processes(task: Task, numbers: Sequence[int], workers: int) -> Iterator[tuple[int, Any]]:
+def in_processes(task: Task, numbers: Sequence[int], workers: int) -> Results:
     """Runs in processes: for loops in Python. What they need travels once, large arrays as memory maps."""
     from loky import ProcessPoolExecutor
 
@@ -56,7 +59,7 @@ BACKENDS = {"serial": in_turn, "threads": in_threads, "processes": in_processes}
 
 def _as_finished(
     executor: Executor, call: Callable[[int], Any], numbers: Sequence[int], call_off: Callable[[], None]
-) -> Iterator[tuple[int, Any]]:
+) -> Results:
     """Results as they come. Whatever ends this early - an error, Ctrl-C, the consumer - calls the rest off."""
     futures: dict[Future, int] = {executor.submit(call, number): number for number in numbers}
     try:
@@ -109,4 +112,3 @@ def _receive(parcel: bytes) -> None:
 def _perform(number: int) -> Any:
     assert _task is not None
     return _task(number, lambda: True)
-

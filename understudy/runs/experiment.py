@@ -60,12 +60,13 @@ class Plan:
         """What the runs are of. With logs of their own, the first run's stands for all."""
         seed = self.seed_of(0)
         simulator = self.simulator_for(seed)
-        log, index = getattr(simulator, "log", None), getattr(simulator, "index", None)
-        another = getattr(self.simulator_for(self.seed_of(1)), "log", None)
+        log: Any = getattr(simulator, "log", None)
+        index = getattr(simulator, "index", None)
+        another: Any = getattr(self.simulator_for(self.seed_of(1)), "log", None)
         return {
             "simulator": plain(getattr(simulator, "settings", None) or {"simulator": type(simulator).__name__}),
             "kind": getattr(simulator, "kind", "simulated"),
-            "own_logs": log is not None and another is not log and another.fingerprint != log.fingerprint,
+            "own_logs": None not in (log, another) and another is not log and another.fingerprint != log.fingerprint,
             "log": log.fingerprint if log is not None else None,
             "log_rows": len(log) if log is not None else None,
             "log_episodes": log.n_episodes if log is not None else None,

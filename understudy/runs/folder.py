@@ -1,8 +1,8 @@
 """A results folder: runs written as they finish, whole or not at all, and read back.
 
-    DIR/experiment.json     what the runs are of
-    DIR/runs/000000.parquet one run's arrays, a list column each
-    DIR/runs/000000.json    its seed, why it stopped, and its last readings; written last, so it marks a finished run
+DIR/experiment.json     what the runs are of
+DIR/runs/000000.parquet one run's arrays, a list column each
+DIR/runs/000000.json    its seed, why it stopped, and its last readings; written last, so it marks a finished run
 """
 
 import json
@@ -38,9 +38,8 @@ class Folder:
         if marker.exists():
             apart = differences(_read_json(marker)["about"], self.about)
             if apart:
-                raise FolderError(
-                    f"{self.path} holds runs of another experiment: {'; '.join(apart)}. Give another folder, or remove it"
-                )
+                found = f"{self.path} holds runs of another experiment: {'; '.join(apart)}"
+                raise FolderError(f"{found}; give another folder, or remove it")
             return
         if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
             raise FolderError(f"{self.path} is there already and is no results folder; give another, or remove it")
@@ -58,7 +57,13 @@ class Folder:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        lists = {"rows": run.rows, "openings": run.openings, "ends": run.ends, "returns": run.returns, "steps": run.steps}
+        lists = {
+            "rows": run.rows,
+            "openings": run.openings,
+            "ends": run.ends,
+            "returns": run.returns,
+            "steps": run.steps,
+        }
         if run.emissions is not None:
             lists["emissions"] = run.emissions
         lists |= {f"curve {name}": curve.ravel() for name, curve in run.curves.items()}
@@ -114,10 +119,14 @@ def load(path: Any) -> Runs:
     """The finished runs of a results folder."""
     marker = Path(path) / "experiment.json"
     if not marker.exists():
-        raise FolderError(f"{path} is no results folder: it has no experiment.json; give what was out= of an experiment")
+        raise FolderError(
+            f"{path} is no results folder: it has no experiment.json; give what was out= of an experiment"
+        )
     content = _read_json(marker)
     if content.get("format") != FORMAT:
-        raise FolderError(f"{path} has format {content.get('format')}, and this version reads {FORMAT}; update understudy")
+        raise FolderError(
+            f"{path} has format {content.get('format')}, and this version reads {FORMAT}; update understudy"
+        )
     folder = Folder(path, content["about"])
     return Runs(tuple(folder.load(number) for number in folder.numbers()), content["about"])
 
@@ -129,7 +138,9 @@ def write_whole(path: Path, write: Any) -> None:
         write(beside)
         os.replace(beside, path)
     except OSError as error:
-        raise FolderError(f"cannot write {path}: {error.strerror or error}; make room, or give another folder") from error
+        raise FolderError(
+            f"cannot write {path}: {error.strerror or error}; make room, or give another folder"
+        ) from error
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)

@@ -64,7 +64,11 @@ def python_loop(
 ) -> Run:
     """The loop as a sentence."""
     rehearsal = simulator.start(seed)
-    rows, openings, emissions, ends, returns = [], [], [], [], []
+    rows: list[int] = []
+    openings: list[int] = []
+    emissions: list[int] = []
+    ends: list[int] = []
+    returns: list[float] = []
     visits = _visits(simulator, readings)
     limit = float("inf") if max_steps is None else max_steps
     stopped = None

@@ -107,8 +107,8 @@ def dense(state: np.ndarray, next_state: np.ndarray) -> tuple[np.ndarray | None,
         return None, state.astype(np.int32, copy=False), next_state.astype(np.int32, copy=False)
     names = np.unique(np.concatenate([state, next_state]))
     names = names[names >= 0]
-    renumbered = (np.where(s < 0, -1, np.searchsorted(names, s)).astype(np.int32) for s in (state, next_state))
-    return names, *renumbered
+    one, other = (np.where(s < 0, -1, np.searchsorted(names, s)).astype(np.int32) for s in (state, next_state))
+    return names, one, other
 
 
 def inverse_propensities(log: Log) -> tuple[np.ndarray, np.ndarray]:

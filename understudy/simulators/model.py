@@ -25,7 +25,7 @@ class ModelSimulator:
     exhaustible = False
     serves_rows = True
 
-    def __init__(self, index: Index, *, emission: str, max_episode_steps: int | None | str) -> None:
+    def __init__(self, index: Index, *, emission: str, max_episode_steps: int | str | None) -> None:
         self.log, self.index = index.log, index
         self.n_actions, self.n_states = self.log.spec.n_actions, index.n_states
         limit = time_limit(self.log, max_episode_steps)
@@ -102,7 +102,7 @@ def model(
     encoder: Encoder | None = None,
     *,
     emission: str = "uniform",
-    max_episode_steps: int | None | str = LOGS_OWN,
+    max_episode_steps: int | str | None = LOGS_OWN,
 ) -> ModelSimulator:
     """The maximum-likelihood model of a log: rows of the state and the drawn action, with replacement.
 

@@ -74,7 +74,9 @@ class Rehearsal:
         }
         if not mind[cells.CAUSE]:
             return Stop("max steps", counts=counts)
-        if cause in ("no state", "no opening"):
+        if cause == "queue empty" and not self.source.rules[cells.KEYED]:
+            cause = "no row"
+        if cause in ("no state", "no opening", "no row"):
             return Stop(cause, counts=counts)
         state = int(mind[cells.WHERE])
         if cause == "exogenous queue empty":

@@ -41,7 +41,7 @@ class Replay:
         stop: str = "plain",
         order: str = "episodes",
         openings: str = "queue",
-        max_episode_steps: int | None | str = LOGS_OWN,
+        max_episode_steps: int | str | None = LOGS_OWN,
     ) -> None:
         self.log, self.index = index.log, index
         self.n_actions, self.n_states = self.log.spec.n_actions, index.n_states

@@ -1,0 +1,40 @@
+import io
+
+import pytest
+from rich.console import Console
+
+from understudy.reporting.terminal import as_rich, brief_table
+
+
+def shown(table, width=80):
+    console = Console(width=width, file=io.StringIO())
+    console.print(as_rich(table))
+    return console.file.getvalue()
+
+
+def test_without_real_runs_the_table_tells_how_long_and_what_ran_out(runs_of):
+    table = brief_table({"psrs": runs_of([40] * 3)})
+    assert table.columns == ("", "steps", "log", "ran out")
+    assert table.rows[0][1] == "40"
+
+
+def test_beside_real_runs_it_tells_how_close_too(runs_of, real_of):
+    table = brief_table({"psrs": runs_of([40] * 3), "real": real_of([100] * 3)})
+    assert table.columns[3:6] == ("RMSE", "mean", "max")
+    assert "up to step 40" in table.title
+    assert len(table.notes) == 1
+
+
+@pytest.mark.parametrize("name", ["[bold]psrs[/bold]", "[/]", "plain"])
+def test_the_terminal_shows_names_as_they_are(runs_of, name):
+    assert name in shown(brief_table({name: runs_of([40])}))
+
+
+def test_eighty_columns_are_enough(runs_of, real_of):
+    names = {
+        "PSRS, latent states": runs_of([40] * 3),
+        "QBE, observations": runs_of([40] * 3),
+        "real": real_of([100] * 3),
+    }
+    lines = shown(brief_table(names)).splitlines()
+    assert all(any(line.lstrip().startswith(name) for line in lines) for name in names)

@@ -1,0 +1,213 @@
+"""Here, in threads or in processes: the same results, as they finish, and nothing left behind."""
+
+import glob
+import os
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from understudy.runs.backends import BACKENDS, LARGE, in_processes, in_threads, in_turn, n_cores
+
+EVERYWHERE = pytest.mark.parametrize("backend", BACKENDS)
+
+
+@pytest.fixture
+def scratch(tmp_path, monkeypatch):
+    """A temporary folder of our own, so that what is left behind can be seen."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+@EVERYWHERE
+def test_every_task_is_done_once(backend, scratch):
+    results = dict(BACKENDS[backend](lambda number, wanted: (number**2, wanted()), [3, 1, 2], 2))
+    assert results == {3: (9, True), 1: (1, True), 2: (4, True)}
+    assert os.listdir(scratch) == []
+
+
+@EVERYWHERE
+def test_no_task_is_no_work(backend):
+    assert list(BACKENDS[backend](lambda number, wanted: number, [], 1)) == []
+
+
+def test_results_come_as_they_finish():
+    gate = threading.Event()
+
+    def task(number, wanted):
+        if number == 0:
+            assert gate.wait(10)
+        return number
+
+    results = in_threads(task, [0, 1], 2)
+    assert next(results) == (1, 1)
+    gate.set()
+    assert list(results) == [(0, 0)]
+
+
+@EVERYWHERE
+def test_an_error_keeps_its_type_its_message_and_its_notes(backend, scratch):
+    class OwnError(Exception):
+        pass
+
+    def task(number, wanted):
+        if number == 1:
+            error = OwnError("mine")
+            error.add_note("in run 1")
+            raise error
+        return number
+
+    with pytest.raises(Exception, match="mine") as caught:
+        list(BACKENDS[backend](task, [0, 1], 2))
+    assert type(caught.value).__name__ == "OwnError"
+    assert caught.value.__notes__ == ["in run 1"]
+    assert os.listdir(scratch) == []
+
+
+@EVERYWHERE
+def test_an_error_that_takes_more_than_a_message_keeps_its_type(backend):
+    def task(number, wanted):
+        raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
+
+    with pytest.raises(UnicodeDecodeError, match="invalid start byte"):
+        list(BACKENDS[backend](task, [0], 1))
+
+
+@EVERYWHERE
+def test_an_error_whose_class_cannot_be_made_again_from_its_message_still_tells_it(backend):
+    class Picky(Exception):
+        def __init__(self, place, reason):
+            super().__init__(f"{reason} at {place}")
+
+    def task(number, wanted):
+        raise Picky(3, "trouble")
+
+    with pytest.raises(Exception, match="trouble at 3"):
+        list(BACKENDS[backend](task, [0], 1))
+
+
+def test_an_error_in_one_thread_calls_the_others_off():
+    seen = []
+
+    def task(number, wanted):
+        if number == 0:
+            raise ValueError("first")
+        until = time.monotonic() + 20
+        while wanted() and time.monotonic() < until:
+            time.sleep(0.005)
+        seen.append(wanted())
+
+    began = time.monotonic()
+    with pytest.raises(ValueError, match="first"):
+        list(in_threads(task, range(6), 2))
+    assert time.monotonic() - began < 10
+    assert set(seen) <= {False}
+    assert len(seen) <= 2
+
+
+@pytest.mark.parametrize("backend", ["threads", "processes"])
+def test_who_stops_listening_calls_the_rest_off(backend, scratch):
+    began = time.monotonic()
+
+    def task(number, wanted):
+        until = time.monotonic() + 30 * (number > 0)
+        while wanted() and time.monotonic() < until:
+            time.sleep(0.005)
+        return number
+
+    results = BACKENDS[backend](task, range(6), 2)
+    assert next(results) == (0, 0)
+    results.close()
+    assert time.monotonic() - began < 20
+    assert os.listdir(scratch) == []
+
+
+def test_in_turn_stays_in_this_thread():
+    here = threading.get_ident()
+    assert {ident for _, ident in in_turn(lambda number, wanted: threading.get_ident(), [0, 1], 4)} == {here}
+
+
+def test_processes_are_others():
+    assert os.getpid() not in {pid for _, pid in in_processes(lambda number, wanted: os.getpid(), [0, 1], 2)}
+
+
+def test_large_arrays_travel_as_memory_maps_that_are_gone_afterwards(scratch):
+    large = np.arange(LARGE // 8, dtype=np.float64)
+    turned = np.asfortranarray(np.arange(LARGE // 4, dtype=np.float64).reshape(2, -1))
+    readonly = np.ones(LARGE // 4, dtype=np.int64)
+    readonly.setflags(write=False)
+    records = np.zeros(LARGE // 8, dtype=[("a", np.int32), ("b", np.float32)])
+    folder = str(scratch)
+
+    def task(number, wanted):
+        large[0] += 1.0  # a worker may write, and nobody else sees it
+        mapped = isinstance(large.base, np.memmap) and large.base.filename is not None
+        return {
+            "mapped": mapped,
+            "sum": large.sum(),
+            "same": bool((turned.ravel() == np.arange(turned.size)).all()) and turned.flags.f_contiguous,
+            "writable": (large.flags.writeable, readonly.flags.writeable),
+            "records": records.dtype.names,
+            "files": sorted(os.path.basename(path) for path in glob.glob(f"{folder}/*/*")),
+        }
+
+    for _, told in in_processes(task, [0, 1], 1):
+        assert told["mapped"]
+        assert told["same"]
+        assert told["writable"] == (True, False)
+        assert told["records"] == ("a", "b")
+        assert len(told["files"]) == 4
+        assert all(name.endswith(".npy") for name in told["files"])
+    assert large[0] == 0.0
+    assert os.listdir(scratch) == []
+
+
+def test_small_arrays_objects_and_repeated_numbers_travel_by_the_pipe(scratch):
+    small, repeated = np.arange(10), np.broadcast_to(np.int64(3), LARGE)
+    objects, folder = np.array([None, "text"], dtype=object), str(scratch)
+
+    def task(number, wanted):
+        return small.sum(), int(repeated.sum()), objects[1], glob.glob(f"{folder}/*/*")
+
+    assert dict(in_processes(task, [0], 1)) == {0: (45, 3 * LARGE, "text", [])}
+
+
+def test_the_same_array_is_written_once(scratch):
+    large, folder = np.zeros(LARGE), str(scratch)
+    also = {"again": large}
+
+    def task(number, wanted):
+        return also["again"] is large, len(glob.glob(f"{folder}/*/*"))
+
+    assert dict(in_processes(task, [0], 1)) == {0: (True, 1)}
+
+
+def test_what_cannot_travel_is_an_error_that_names_another_backend(scratch):
+    lock = threading.Lock()
+    with pytest.raises(TypeError) as caught:
+        list(in_processes(lambda number, wanted: lock.locked(), [0], 1))
+    assert "backend=" in " ".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+    assert os.listdir(scratch) == []
+
+
+@pytest.mark.filterwarnings("ignore:A worker stopped")
+def test_a_worker_that_dies_is_an_error_and_leaves_nothing(scratch):
+    def task(number, wanted):
+        os._exit(3)
+
+    with pytest.raises(Exception, match="terminated|died|exit"):
+        list(in_processes(task, [0, 1], 2))
+    assert os.listdir(scratch) == []
+
+
+def test_no_pickle_is_left_anywhere(scratch, monkeypatch):
+    monkeypatch.chdir(scratch)
+    list(in_processes(lambda number, wanted: number, [0, 1], 2))
+    assert not [path for path in Path(scratch).rglob("*") if path.is_file()]
+
+
+def test_there_is_at_least_one_core():
+    assert 1 <= n_cores() <= os.cpu_count()

@@ -1,0 +1,485 @@
+"""Many runs: each by its seed alone, wherever it runs, and none that is finished is ever lost."""
+
+import os
+import signal
+import tempfile
+import time
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from understudy.contracts import Exhausted, LogError, PolicyError, Step, Stop
+from understudy.encoders import Function
+from understudy.envs import Grid
+from understudy.learners import FixedPolicy, QLearning, Uniform
+from understudy.logs import Log
+from understudy.runs import Runs, experiment, load, probes, simulate
+from understudy.simulators import model, psrs, qbe, real
+
+BACKENDS = ["serial", "threads", "processes"]
+MEASURED = {"value": probes.start_value([0, 9]), "returns": probes.episode_returns, "visitation": probes.visitation}
+
+
+def test_serial_threads_and_processes_give_the_same_runs(log, grid, make, assert_same_runs):
+    simulator = psrs(log, Function(grid.latent))
+    runs = {
+        backend: experiment(simulator, make, runs=5, seed=3, probes=MEASURED, every=40, backend=backend, workers=2)
+        for backend in BACKENDS
+    }
+    for backend in ("threads", "processes"):
+        assert_same_runs(runs["serial"], runs[backend])
+        assert runs[backend].about == runs["serial"].about
+    in_python = experiment(simulator, make, runs=5, seed=3, probes=MEASURED, every=40, backend="serial", compiled=False)
+    assert_same_runs(runs["serial"], in_python)
+
+
+@pytest.mark.parametrize("simulator", ["psrs", "model", "real"])
+def test_a_run_is_reproduced_by_its_seed(simulator, log, grid, make, assert_same):
+    source = {"psrs": psrs(log), "model": model(log), "real": real(grid)}[simulator]
+    for run in experiment(source, make, runs=4, max_steps=100, probes=MEASURED, every=30):
+        assert_same(run, simulate(source, make(run.seed), run.seed, 100, probes=MEASURED, every=30))
+
+
+def test_a_run_does_not_depend_on_how_many_there_are(log, make, assert_same_runs):
+    simulator = psrs(log)
+    assert_same_runs(experiment(simulator, make, runs=2), experiment(simulator, make, runs=6)[:2])
+
+
+def test_experiments_of_different_seeds_share_no_run(log, make):
+    simulator = psrs(log)
+    seeds = [run.seed for seed in range(20) for run in experiment(simulator, make, runs=10, seed=seed, max_steps=1)]
+    assert len(set(seeds)) == 200
+
+
+def test_real_and_simulated_runs_of_the_same_seed_are_not_coupled(log, grid, make):
+    sources = {
+        "simulated": psrs(log), "real": real(grid), "simulated, made": lambda seed: psrs(log),
+        "real, made": lambda seed: real(grid),
+    }  # fmt: skip
+    seeds = {
+        name: {run.seed for run in experiment(source, make, runs=5, max_steps=1)} for name, source in sources.items()
+    }
+    for (one, its), (other, others) in product(seeds.items(), seeds.items()):
+        if ("real" in one) != ("real" in other):
+            assert not its & others, (one, other)
+
+
+def test_runs_differ_from_each_other(log, make):
+    runs = experiment(psrs(log), make, runs=5)
+    assert len({tuple(run.rows) for run in runs}) == 5
+
+
+def test_seeds_may_be_large_negative_or_numpys(log, make):
+    for seed in (2**80, -1, np.int64(7)):
+        assert len(experiment(psrs(log), make, runs=2, seed=seed, max_steps=5)) == 2
+
+
+def test_what_is_learned_about_an_experiment(log, grid, make):
+    about = experiment(psrs(log, Function(grid.latent)), make, runs=1, seed=4, max_steps=9, every=3).about
+    assert about["simulator"]["simulator"] == "psrs"
+    assert (about["log"], about["log_rows"], about["log_episodes"]) == (log.fingerprint, len(log), 60)
+    assert (about["kind"], about["own_logs"], about["n_states"]) == ("simulated", False, 9)
+    assert (about["seed"], about["max_steps"], about["every"], about["probes"]) == (4, 9, 3, [])
+    assert about["learner"]["class"] == "QLearning"
+
+
+# Mistakes
+
+
+@pytest.mark.parametrize("never_ending", ["model", "real"])
+def test_where_nothing_runs_out_max_steps_must_be_given(never_ending, log, grid, make):
+    with pytest.raises(LogError, match="max_steps"):
+        experiment({"model": model(log), "real": real(grid)}[never_ending], make, runs=2)
+
+
+@pytest.mark.parametrize("runs", [0, -1])
+def test_there_is_at_least_one_run(log, make, runs):
+    with pytest.raises(ValueError, match="runs=.*whole number from 1"):
+        experiment(psrs(log), make, runs=runs)
+
+
+@pytest.mark.parametrize("runs", [2.5, "3", None])
+def test_runs_are_a_whole_number(log, make, runs, tmp_path):
+    with pytest.raises((TypeError, ValueError), match="runs"):
+        experiment(psrs(log), make, runs=runs, out=tmp_path / "results")
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize("every", [0, -5, 1.5])
+def test_every_is_a_whole_number_of_steps(log, make, every):
+    with pytest.raises(ValueError, match="every=.*whole number"):
+        experiment(psrs(log), make, runs=1, every=every)
+
+
+def test_a_backend_that_is_none_is_refused(log, make):
+    with pytest.raises(ValueError, match="backend='thread' is none of 'serial', 'threads', 'processes'"):
+        experiment(psrs(log), make, runs=1, backend="thread")
+
+
+@pytest.mark.parametrize("workers", [-1, 0])
+def test_workers_count_from_one(log, make, workers):
+    with pytest.raises(ValueError, match="workers"):
+        experiment(psrs(log), make, runs=2, workers=workers)
+
+
+def test_a_learner_in_place_of_a_factory_is_refused(log):
+    with pytest.raises(TypeError, match="function seed -> learner"):
+        experiment(psrs(log), QLearning(18, 5), runs=1)
+
+
+def test_a_log_in_place_of_a_simulator_is_refused(log, make):
+    with pytest.raises(TypeError, match="neither a simulator nor a function"):
+        experiment(log, make, runs=1)
+
+
+def test_another_number_of_actions_is_refused(log):
+    with pytest.raises(PolicyError, match="learner has 4 actions") as caught:
+        experiment(psrs(log), lambda seed: QLearning(18, 4, seed=seed), runs=2)
+    assert "in run" in caught.value.__notes__[-1]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(("policy", "fault"), [([np.nan] * 5, "NaN"), ([0.5, 0.5], "shape")])
+def test_a_policy_that_is_none_is_refused_and_its_run_named(log, policy, fault, backend):
+    with pytest.raises(PolicyError, match=fault) as caught:
+        experiment(psrs(log), lambda seed: FixedPolicy(lambda x: np.array(policy)), runs=2, backend=backend)
+    assert caught.value.__notes__[0].startswith("in run ")
+    assert "(seed " in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_probe_that_raises_is_named_with_run_and_step_and_finished_runs_are_kept(
+    log, make, backend, tmp_path, assert_same
+):
+    doomed = experiment(psrs(log), make, runs=4, max_steps=1)[3].seed
+
+    class OwnError(Exception):
+        pass
+
+    def made(seed):
+        learner = make(seed)
+        learner.doomed = seed == doomed
+        return learner
+
+    def broken(learner):
+        if learner.doomed:
+            time.sleep(0.5)  # the others finish first
+            raise OwnError("no such thing")
+        return 1.0
+
+    measured = {"fine": lambda learner: 1.0, "broken": broken}
+    with pytest.raises(Exception, match="no such thing") as caught:
+        experiment(psrs(log), made, runs=4, probes=measured, every=20, backend=backend, workers=4, out=tmp_path / "r")
+    assert type(caught.value).__name__ == "OwnError"
+    assert caught.value.__notes__ == ["raised by probe 'broken' after 20 steps", f"in run 3 (seed {doomed})"]
+    kept = load(tmp_path / "r")
+    assert len(kept) == 3
+    for run in kept:
+        assert_same(run, simulate(psrs(log), made(run.seed), run.seed, probes=measured, every=20))
+
+
+# Learners and simulators of others
+
+
+def test_a_learner_without_arrays_runs_in_processes_by_default(log):
+    class Even:
+        def __init__(self):
+            self.pid = os.getpid()
+
+        def policy(self, observation):
+            return np.full(5, 0.2)
+
+        def learn(self, step):
+            assert isinstance(step, Step)
+
+    simulator, where = psrs(log), {"pid": lambda learner: float(learner.pid)}
+    runs = experiment(simulator, lambda seed: Even(), runs=3, probes=where, workers=2)
+    assert os.getpid() not in {run.final["pid"] for run in runs}
+    for run in runs:
+        np.testing.assert_array_equal(run.rows, simulate(simulator, Uniform(5), run.seed).rows)
+
+
+def test_a_learner_that_compiles_stays_in_this_process_by_default(log, make):
+    runs = experiment(psrs(log), make, runs=3, probes={"pid": lambda learner: float(os.getpid())}, workers=2)
+    assert {run.final["pid"] for run in runs} == {os.getpid()}
+
+
+def test_a_large_array_in_a_factory_reaches_processes_and_leaves_nothing(log, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    ballast = np.random.default_rng(0).random(1 << 18)
+
+    class Heavy:
+        def __init__(self):
+            self.is_mapped = isinstance(ballast.base, np.memmap)
+
+        def policy(self, observation):
+            return np.full(5, 0.2)
+
+        def learn(self, step):
+            pass
+
+    measured = {"mapped": lambda learner: float(learner.is_mapped)}
+    runs = experiment(psrs(log), lambda seed: Heavy(), runs=2, max_steps=20, probes=measured, backend="processes")
+    assert [run.final["mapped"] for run in runs] == [1.0, 1.0]
+    assert os.listdir(tmp_path) == []
+
+
+class Countdown:
+    """A simulator that only keeps the promises of contracts."""
+
+    def start(self, seed):
+        return Counting(seed % 7 + 3)
+
+
+class Counting:
+    def __init__(self, n):
+        self.n, self.row = n, 0
+
+    def begin(self):
+        return 0
+
+    def step(self, policy):
+        if self.row == self.n:
+            raise Exhausted(Stop("queue empty", state=0, counts={"steps": self.n}))
+        self.row += 1
+        return Step(0, int(np.argmax(policy)), 1.0, 0, False, False, row=self.row - 1)
+
+
+def test_a_simulator_of_promises_only_makes_experiments(tmp_path, assert_same_runs):
+    runs = experiment(Countdown(), lambda seed: Uniform(2), runs=3, backend="serial", out=tmp_path / "r")
+    assert [len(run) for run in runs] == [run.seed % 7 + 3 for run in runs]
+    assert runs.about["simulator"] == {"simulator": "Countdown"}
+    assert_same_runs(load(tmp_path / "r"), runs)
+
+
+@pytest.mark.parametrize("extra", [{"settings": {"speed": 3}}, {"index": 5}, {"log": []}, {"kind": "toy"}, {"n_states": 1}])
+def test_a_simulator_of_others_may_have_attributes_of_its_own(extra, tmp_path):
+    class Mine(Countdown):
+        pass
+
+    for name, value in extra.items():
+        setattr(Mine, name, value)
+    runs = experiment(Mine(), lambda seed: Uniform(2), runs=2, backend="serial", out=tmp_path / "r")
+    assert len(runs) == 2
+
+
+# A log of its own for each run
+
+
+def test_a_factory_gives_each_run_a_log_of_its_own(grid, make, assert_same):
+    def simulator(seed):
+        return psrs(Log.from_columns(**grid.rollout(np.full((18, 5), 0.2), 30, seed=seed)), Function(grid.latent))
+
+    runs = experiment(simulator, make, runs=4, probes=MEASURED, every=40)
+    assert runs.about["own_logs"] is True
+    for run in runs:
+        assert_same(run, simulate(simulator(run.seed), make(run.seed), run.seed, probes=MEASURED, every=40))
+
+
+def test_a_factory_gives_the_same_runs_everywhere(grid, make, assert_same_runs, tmp_path):
+    def simulator(seed):
+        return qbe(Log.from_columns(**grid.rollout(np.full((18, 5), 0.2), 30, seed=seed)), Function(grid.latent))
+
+    runs = [
+        experiment(simulator, make, runs=4, probes=MEASURED, every=40, backend=backend, workers=2)
+        for backend in BACKENDS
+    ]
+    assert_same_runs(runs[0], runs[1])
+    assert_same_runs(runs[0], runs[2])
+    experiment(simulator, make, runs=2, probes=MEASURED, every=40, out=tmp_path / "r")
+    assert_same_runs(experiment(simulator, make, runs=4, probes=MEASURED, every=40, out=tmp_path / "r"), runs[0])
+
+
+def test_a_factory_that_returns_one_log_again_and_again_gives_no_logs_of_their_own(log, grid, make):
+    same = psrs(log)
+    for factory in (lambda seed: same, lambda seed: psrs(log), lambda seed: psrs(log.select(range(60))),
+                    lambda seed: real(grid)):  # fmt: skip
+        assert experiment(factory, make, runs=2, max_steps=10).about["own_logs"] is False
+
+
+def test_a_factory_that_fails_names_the_run(log, make):
+    good = experiment(lambda seed: psrs(log), make, runs=4, max_steps=1)
+
+    def factory(seed):
+        if seed == good[3].seed:
+            raise LogError("there is no log for this one")
+        return psrs(log)
+
+    with pytest.raises(LogError, match="no log for this one") as caught:
+        experiment(factory, make, runs=4, backend="serial")
+    assert caught.value.__notes__ == [f"in run 3 (seed {good[3].seed})"]
+
+
+# Interrupted
+
+
+SLOW = """
+import os, sys, time
+import numpy as np
+from understudy.envs import NoisyGrid
+from understudy.learners import QLearning
+from understudy.logs import Log
+from understudy.runs import experiment
+from understudy.simulators import psrs
+
+grid = NoisyGrid(1, size=3, slip=0.2)
+log = Log.from_columns(**grid.rollout(np.full((18, 5), 0.2), 60, seed=0))
+out, backend, pause = sys.argv[1], sys.argv[2], float(sys.argv[3])
+
+def make(seed):
+    with open(out + ".made", "a") as file:
+        file.write(f"{seed}\\n")
+    return QLearning(18, 5, epsilon=0.5, seed=seed)
+
+def value(learner):
+    time.sleep(pause)
+    return float(learner.q.max())
+
+try:
+    runs = experiment(psrs(log), make, runs=12, max_steps=100, probes={"value": value}, every=50, out=out,
+                      backend=backend, workers=2)
+    print("finished", len(runs))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.fixture(scope="session")
+def uninterrupted(log, make):
+    measured = {"value": lambda learner: float(learner.q.max())}
+    return experiment(psrs(log), make, runs=12, max_steps=100, probes=measured, every=50)
+
+
+def finished(out):
+    return sorted(int(path.stem) for path in (Path(out) / "runs").glob("*.json"))
+
+
+def wait_for(condition, seconds=30.0):
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "waited in vain"
+        time.sleep(0.01)
+
+
+def go_on(out, log, make):
+    """The experiment of the script, gone on with; the runs and the seeds for which a learner was made."""
+    made = []
+
+    def counted(seed):
+        made.append(seed)
+        return make(seed)
+
+    def value(learner):
+        return float(learner.q.max())
+
+    measured = {"value": value}
+    return experiment(psrs(log), counted, runs=12, max_steps=100, probes=measured, every=50, out=out), made
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_after_a_kill_an_experiment_goes_on_as_if_it_had_never_been_interrupted(
+    backend, script, tmp_path, log, make, uninterrupted, assert_same_runs
+):
+    out = tmp_path / "results"
+    process = script(SLOW, out, backend, 0.05)
+    wait_for(lambda: len(finished(out)) >= 3)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    before = finished(out)
+    assert 3 <= len(before) < 12
+    kept = load(out)
+    assert_same_runs(kept, Runs(tuple(uninterrupted[number] for number in before)))
+    runs, made = go_on(out, log, make)
+    assert_same_runs(runs, uninterrupted)
+    done = {uninterrupted[number].seed for number in before if number > 0}  # the first is made to be described
+    assert not done & set(made)
+
+
+@pytest.mark.parametrize("to", ["process", "group"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_ctrl_c_loses_no_finished_run_and_leaves_no_half(
+    backend, to, script, tmp_path, log, make, uninterrupted, assert_same_runs, monkeypatch
+):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "scratch"))
+    (tmp_path / "scratch").mkdir()
+    out = tmp_path / "results"
+    process = script(SLOW, out, backend, 0.05)
+    wait_for(lambda: len(finished(out)) >= 3)
+    before = finished(out)
+    (os.killpg if to == "group" else os.kill)(process.pid, signal.SIGINT)
+    said, complained = process.communicate(timeout=30)
+    assert said == "interrupted\n", complained
+    assert process.returncode == 0
+    after = finished(out)
+    assert set(before) <= set(after)
+    assert len(after) < 12
+    assert [path.name for path in out.rglob("*") if path.name.startswith(".")] == []
+    assert {path.stem for path in (out / "runs").glob("*.parquet")} == {f"{number:06d}" for number in after}
+    assert [path for path in (tmp_path / "scratch").iterdir() if path.name.startswith("understudy")] == []
+    runs, _ = go_on(out, log, make)
+    assert_same_runs(runs, uninterrupted)
+
+
+def test_ctrl_c_ends_a_long_compiled_run(script, tmp_path):
+    process = script(
+        """
+        import sys
+        from understudy.envs import Grid
+        from understudy.learners import Uniform
+        from understudy.runs import experiment, simulate
+        from understudy.simulators import real
+
+        simulate(real(Grid()), Uniform(5), max_steps=10)
+        print("ready", flush=True)
+        try:
+            experiment(real(Grid()), lambda seed: Uniform(5), runs=4, max_steps=10**11, workers=2)
+        except KeyboardInterrupt:
+            print("interrupted")
+        """
+    )
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.5)
+    os.kill(process.pid, signal.SIGINT)
+    said, complained = process.communicate(timeout=30)
+    assert said == "interrupted\n", complained
+
+
+def test_runs_are_written_as_they_finish(log, make, tmp_path):
+    out, seen = tmp_path / "r", []
+
+    def watch(learner):
+        seen.append(len(finished(out)))
+        return 0.0
+
+    experiment(psrs(log), make, runs=4, max_steps=10, probes={"w": watch}, backend="serial", out=out)
+    assert seen == [0, 1, 2, 3]
+
+
+def test_an_interrupt_while_a_run_is_written_leaves_no_half(log, make, tmp_path, monkeypatch, assert_same_runs):
+    def interrupted(path, text, **options):
+        path.open("w").write(text[:5])
+        raise KeyboardInterrupt
+
+    out = tmp_path / "r"
+    experiment(psrs(log), make, runs=1, max_steps=10, out=out)
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_text", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            experiment(psrs(log), make, runs=4, max_steps=10, out=out, backend="threads")
+    assert [path.name for path in out.rglob("*") if path.name.startswith(".")] == []
+    assert finished(out) == [0]
+    again = experiment(psrs(log), make, runs=4, max_steps=10, out=out)
+    assert_same_runs(again, experiment(psrs(log), make, runs=4, max_steps=10))
+
+
+def test_an_env_with_a_generator_of_its_own_gives_the_same_runs_everywhere(make, assert_same_runs):
+    class Opaque(Grid):
+        tables = property()
+
+    simulator = real(Opaque(size=3, slip=0.3))
+    options = {"runs": 3, "max_steps": 50, "probes": MEASURED, "every": 20}
+    runs = [experiment(simulator, make, backend=backend, workers=2, **options) for backend in BACKENDS]
+    assert_same_runs(runs[0], runs[1])
+    assert_same_runs(runs[0], runs[2])

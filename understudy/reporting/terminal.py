@@ -1,0 +1,74 @@
+"""What a terminal shows of some runs."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from understudy.evaluation import efficiency
+from understudy.reporting.tables import (
+    NONE,
+    Column,
+    Table,
+    compared,
+    comparisons,
+    decimals,
+    errors_of,
+    notes_on,
+    number,
+    percent,
+    reference_of,
+)
+from understudy.runs import Runs
+
+
+def brief_table(runs: Mapping[str, Runs]) -> Table:
+    """All that fits a terminal's width: how long, what ran out and, where real runs are there, how close to them."""
+    reference = reference_of(runs)
+    probe = next(iter(compared(runs, reference)), None)
+    title = "steps: median until the log had no further answer; log: share of its rows"
+    headings = [Column("", numeric=False), Column("steps"), Column("log")]
+    errors: dict[str, list[Any]] = {}
+    notes: tuple[str, ...] = ()
+    if reference is not None and probe is not None:
+        others = {name: set_ for name, set_ in runs.items() if name != reference}
+        found = comparisons(others, runs[reference], probe)
+        rows_of = map(errors_of, found.together.values())
+        errors = {name: [one[0], one[2], one[3]] for name, one in zip(others, rows_of, strict=True)}
+        upto = "" if found.shared is None else f" up to step {found.shared:,}"
+        title += f"\nerrors: of the mean curve of {probe!r} against {reference!r}{upto}"
+        headings += [Column("RMSE"), Column("mean"), Column("max")]
+        notes = notes_on(found.together)
+    headings.append(Column("ran out", numeric=False))
+    digits = decimals([error for row in errors.values() for error in row if error is not None])
+    rows, values = [], []
+    for name, set_ in runs.items():
+        length = efficiency(set_)
+        what, count = Counter(run.stopped.what for run in set_).most_common(1)[0]
+        mine = errors.get(name, [None] * 3) if errors else []
+        share = NONE if length.share_served is None else percent(length.share_served)
+        ran_out = f"{what} ({count}/{len(set_)})"
+        rows.append((name, f"{length.steps:,.0f}", share, *(number(error, digits) for error in mine), ran_out))
+        values.append((name, length.steps, length.share_served, *mine, ran_out))
+    return Table(title, tuple(headings), tuple(rows), tuple(values), notes)
+
+
+def as_rich(table: Table) -> Any:
+    """The table as rich prints it in a terminal. Names are shown as they are, never read as markup."""
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    shown = RichTable(
+        title=Text(table.title, style="dim"),
+        caption=Text("\n".join(table.notes), style="dim") if table.notes else None,
+        title_justify="left",
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1),
+    )
+    for column in table.headings:
+        shown.add_column(Text(column.name), justify="right" if column.numeric else "left", no_wrap=True)
+    for row in table.rows:
+        shown.add_row(*map(Text, row))
+    return shown
