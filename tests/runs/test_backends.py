@@ -61,7 +61,7 @@ def test_an_error_keeps_its_type_its_message_and_its_notes(backend, scratch):
         return number
 
     with pytest.raises(Exception, match="mine") as caught:
-        list(BACKENDS[backend](task, [0, 1], 2))
+        list(BACKENDS[backend](task, [0, 1], 1))
     assert type(caught.value).__name__ == "OwnError"
     assert caught.value.__notes__ == ["in run 1"]
     assert os.listdir(scratch) == []
@@ -131,7 +131,7 @@ def test_in_turn_stays_in_this_thread():
 
 
 def test_processes_are_others():
-    assert os.getpid() not in {pid for _, pid in in_processes(lambda number, wanted: os.getpid(), [0, 1], 2)}
+    assert os.getpid() not in {pid for _, pid in in_processes(lambda number, wanted: os.getpid(), [0], 1)}
 
 
 def test_large_arrays_travel_as_memory_maps_that_are_gone_afterwards(scratch):
@@ -199,13 +199,13 @@ def test_a_worker_that_dies_is_an_error_and_leaves_nothing(scratch):
         os._exit(3)
 
     with pytest.raises(Exception, match="terminated|died|exit"):
-        list(in_processes(task, [0, 1], 2))
+        list(in_processes(task, [0, 1], 1))
     assert os.listdir(scratch) == []
 
 
 def test_no_pickle_is_left_anywhere(scratch, monkeypatch):
     monkeypatch.chdir(scratch)
-    list(in_processes(lambda number, wanted: number, [0, 1], 2))
+    list(in_processes(lambda number, wanted: number, [0, 1], 1))
     assert not [path for path in Path(scratch).rglob("*") if path.is_file()]
 
 

@@ -3,7 +3,6 @@
 Which kernel serves which learner is settled by the type of its arrays when the calling loop is compiled.
 """
 
-from numba.core import types
 from numba.extending import overload
 
 from understudy.contracts.compiling import MERGED
@@ -25,7 +24,7 @@ def learn(arrays, code, action, reward, next_code, terminated, truncated):
 
 @overload(act, jit_options=MERGED)
 def _act(arrays, code, policy):
-    if isinstance(arrays, types.BaseNamedTuple):
+    if hasattr(arrays, "instance_class"):
         kernel = ACT[arrays.instance_class]
         return lambda arrays, code, policy: kernel(arrays, code, policy)
     return None
@@ -33,7 +32,7 @@ def _act(arrays, code, policy):
 
 @overload(learn, jit_options=MERGED)
 def _learn(arrays, code, action, reward, next_code, terminated, truncated):
-    if isinstance(arrays, types.BaseNamedTuple):
+    if hasattr(arrays, "instance_class"):
         kernel = LEARN[arrays.instance_class]
 
         def compiled(arrays, code, action, reward, next_code, terminated, truncated):

@@ -41,7 +41,7 @@ class Folder:
                 found = f"{self.path} holds runs of another experiment: {'; '.join(apart)}"
                 raise FolderError(f"{found}; give another folder, or remove it")
             return
-        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+        if self.path.exists() and (not self.path.is_dir() or os.listdir(self.path)):
             raise FolderError(f"{self.path} is there already and is no results folder; give another, or remove it")
         try:
             (self.path / "runs").mkdir(parents=True, exist_ok=True)

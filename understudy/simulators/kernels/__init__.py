@@ -4,7 +4,6 @@
 is settled by the source's type when the calling loop is compiled.
 """
 
-from numba.core import types
 from numba.extending import overload
 
 from understudy.contracts.compiling import MERGED
@@ -26,7 +25,7 @@ def step(source, policy):
 
 @overload(begin, jit_options=MERGED)
 def _begin(source):
-    if isinstance(source, types.BaseNamedTuple):
+    if hasattr(source, "instance_class"):
         kernel = KERNELS[source.instance_class].begin
         return lambda source: kernel(source)
     return None
@@ -34,7 +33,7 @@ def _begin(source):
 
 @overload(step, jit_options=MERGED)
 def _step(source, policy):
-    if isinstance(source, types.BaseNamedTuple):
+    if hasattr(source, "instance_class"):
         kernel = KERNELS[source.instance_class].step
         return lambda source, policy: kernel(source, policy)
     return None
