@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,6 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except us.LogError as error:
         print(f"understudy: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # whoever reads our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt:
         print("understudy: interrupted; finished runs are kept where --out was given", file=sys.stderr)
         return 130

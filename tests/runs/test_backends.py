@@ -78,12 +78,12 @@ def test_an_error_that_takes_more_than_a_message_keeps_its_type(backend):
 
 @EVERYWHERE
 def test_an_error_whose_class_cannot_be_made_again_from_its_message_still_tells_it(backend):
-    class Picky(Exception):
+    class PickyError(Exception):
         def __init__(self, place, reason):
             super().__init__(f"{reason} at {place}")
 
     def task(number, wanted):
-        raise Picky(3, "trouble")
+        raise PickyError(3, "trouble")
 
     with pytest.raises(Exception, match="trouble at 3"):
         list(BACKENDS[backend](task, [0], 1))
@@ -198,7 +198,7 @@ def test_a_worker_that_dies_is_an_error_and_leaves_nothing(scratch):
     def task(number, wanted):
         os._exit(3)
 
-    with pytest.raises(Exception, match="terminated|died|exit"):
+    with pytest.raises(Exception, match=r"terminated|died|exit"):
         list(in_processes(task, [0, 1], 1))
     assert os.listdir(scratch) == []
 

@@ -3,6 +3,7 @@
 import functools
 import json
 import math
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -120,17 +121,12 @@ def test_a_thing_that_holds_itself_can_be_described():
 
 def test_descriptions_are_alike_in_every_process():
     text = "from understudy.runs.describing import plain; print(plain(lambda x: x in {'a', 'b', 'c', 'd', 'e', 'f'}))"
-    told = {
-        subprocess.run(
-            [sys.executable, "-c", text],
-            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout  # fmt: skip
-        for seed in ("1", "2")
-    }
-    assert len(told) == 1
+
+    def told(hash_seed):
+        environment = os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join(sys.path)}
+        return subprocess.run([sys.executable, "-c", text], env=environment, capture_output=True, check=True).stdout
+
+    assert told("1") == told("2")
 
 
 def test_the_seed_is_no_setting_of_a_library_learner():

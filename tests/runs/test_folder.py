@@ -223,7 +223,7 @@ def test_a_folder_of_another_real_environment_is_refused(make, out):
 
     options = {"runs": 1, "max_steps": 30, "out": out}
     experiment(real(Grid(size=3)), make, **options)
-    with pytest.raises(FolderError, match="slip=0.1"):
+    with pytest.raises(FolderError, match=r"slip=0\.1"):
         experiment(real(Grid(size=3, slip=0.1)), make, **options)
     with pytest.raises(FolderError, match="another experiment"):
         experiment(real(gymnasium.wrappers.TransformReward(Grid(size=3), lambda r: -r)), make, **options)

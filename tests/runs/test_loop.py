@@ -8,6 +8,7 @@ from understudy.encoders import Function
 from understudy.envs import Grid, NoisyGrid
 from understudy.learners import FixedPolicy, QLearning, Uniform
 from understudy.runs import probes, simulate
+from understudy.runs.compiled import advance
 from understudy.runs.loop import Unwanted, can_compile
 from understudy.simulators import model, psrs, qbe, real
 
@@ -114,24 +115,27 @@ def test_where_nothing_runs_out_max_steps_must_be_given(log, grid, never_ending,
 
 @pytest.mark.parametrize("max_steps", [0, -1, 2.5, True, float("inf"), float("nan")])
 def test_a_max_steps_that_is_no_number_of_steps_is_refused(log, make, max_steps):
-    with pytest.raises(ValueError, match="max_steps=.*whole number"):
+    with pytest.raises(ValueError, match=r"max_steps=.*whole number"):
         simulate(psrs(log), make(0), max_steps=max_steps)
 
 
 @pytest.mark.parametrize("max_steps", [7, np.int64(7), np.int32(7), 7.0])
 def test_a_whole_max_steps_may_come_in_any_type(log, make, max_steps):
+    simulate(psrs(log), make(0), max_steps=7)
+    n_forms = len(advance.signatures)
     assert len(simulate(psrs(log), make(0), max_steps=max_steps)) == 7
+    assert len(advance.signatures) == n_forms  # nothing is compiled again
 
 
 @pytest.mark.parametrize("every", [0, -3, 1.5])
 def test_an_every_that_is_no_number_of_steps_is_refused(log, make, every):
-    with pytest.raises(ValueError, match="every=.*whole number"):
+    with pytest.raises(ValueError, match=r"every=.*whole number"):
         simulate(psrs(log), make(0), every=every)
 
 
 @pytest.mark.parametrize("compiled", [None, False])
 def test_a_learner_with_another_number_of_actions_is_refused(log, compiled):
-    with pytest.raises(PolicyError, match="learner has 4 actions and psrs.* has 5"):
+    with pytest.raises(PolicyError, match=r"learner has 4 actions and psrs.* has 5"):
         simulate(psrs(log), QLearning(18, 4), compiled=compiled)
 
 

@@ -73,7 +73,7 @@ def test_where_no_run_reached_a_reading_there_is_a_curve_of_no_steps(log, make):
 
 
 def test_a_probe_that_is_not_there_is_a_key_error_that_names_those_that_are(runs, log, make):
-    with pytest.raises(KeyError, match="no probe 'valeu'.*'value', 'visitation'"):
+    with pytest.raises(KeyError, match=r"no probe 'valeu'.*'value', 'visitation'"):
         runs.curve("valeu")
     with pytest.raises(KeyError, match="there is none"):
         Runs((simulate(psrs(log), make(0), 0, 5),)).curve("value")

@@ -33,7 +33,7 @@ class ContinuousGrid(gymnasium.Env[Any, Any]):
         render_mode: str | None = None,
     ) -> None:
         self.grid = Grid(size, slip, max_episode_steps, render_mode)
-        self.size, self.max_episode_steps, self.render_mode = size, max_episode_steps, render_mode
+        self.size, self.slip, self.max_episode_steps, self.render_mode = size, slip, max_episode_steps, render_mode
         self.observation_space = gymnasium.spaces.Box(0.0, 1.0, shape=(2,), dtype=np.float64)
         self.action_space = self.grid.action_space
 

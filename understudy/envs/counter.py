@@ -28,7 +28,7 @@ class CounterGrid(FiniteGrid):
     ) -> None:
         if period < 1:
             raise ValueError(f"period is {period}; it is at least 1")
-        self.period = period
+        self.period, self.slip = period, slip
         following = np.tile((np.arange(period)[:, None] + 1) % period, (1, 5))
         tables = grid_tables(size, slip, following, opening=np.full(period, 1 / period))
         super().__init__(size, tables, max_episode_steps=max_episode_steps, render_mode=render_mode)

@@ -26,5 +26,6 @@ class Grid(FiniteGrid):
         max_episode_steps: int | None = None,
         render_mode: str | None = None,
     ) -> None:
+        self.slip = slip
         tables = grid_tables(size, slip, following=np.zeros((1, 5), dtype=np.int64), opening=np.ones(1))
         super().__init__(size, tables, max_episode_steps=max_episode_steps, render_mode=render_mode)

@@ -29,7 +29,7 @@ class HistoryGrid(FiniteGrid):
     ) -> None:
         if not 0 <= length <= 4:
             raise ValueError(f"length is {length}; a history of 0 to 4 actions can be written out")
-        self.length = length
+        self.length, self.slip = length, slip
         history, action = np.ogrid[: 6**length, :5]
         following = (6 * history + action + 1) % 6**length
         tables = grid_tables(size, slip, following, opening=np.arange(6**length) == 0)

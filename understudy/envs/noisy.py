@@ -25,7 +25,7 @@ class NoisyGrid(FiniteGrid):
     ) -> None:
         if not 0 <= bits <= 16:
             raise ValueError(f"bits is {bits}; there are 0 to 16 of them")
-        self.bits = bits
+        self.bits, self.slip = bits, slip
         tables = grid_tables(
             size, slip, following=np.zeros((1, 5), dtype=np.int64), opening=np.ones(1), n_emissions=2**bits
         )

@@ -46,7 +46,7 @@ def brief_table(runs: Mapping[str, Runs]) -> Table:
         what, count = Counter(run.stopped.what for run in set_).most_common(1)[0]
         mine = errors.get(name, [None] * 3) if errors else []
         share = NONE if length.share_served is None else percent(length.share_served)
-        ran_out = f"{what} ({count}/{len(set_)})"
+        ran_out = f"{what} ({percent(count / len(set_))})"
         rows.append((name, f"{length.steps:,.0f}", share, *(number(error, digits) for error in mine), ran_out))
         values.append((name, length.steps, length.share_served, *mine, ran_out))
     return Table(title, tuple(headings), tuple(rows), tuple(values), notes)
@@ -65,10 +65,11 @@ def as_rich(table: Table) -> Any:
         caption_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
-        padding=(0, 1),
+        padding=(0, 1, 0, 0),
     )
     for column in table.headings:
-        shown.add_column(Text(column.name), justify="right" if column.numeric else "left", no_wrap=True)
+        last = column is table.headings[-1]  # the one that may be folded in a narrow terminal
+        shown.add_column(Text(column.name), justify="right" if column.numeric else "left", no_wrap=not last)
     for row in table.rows:
         shown.add_row(*map(Text, row))
     return shown

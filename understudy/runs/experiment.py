@@ -10,7 +10,7 @@ from understudy.contracts.streams import spawn
 from understudy.runs.backends import BACKENDS, n_cores
 from understudy.runs.describing import learner_settings, plain
 from understudy.runs.folder import Folder
-from understudy.runs.loop import can_compile, simulate
+from understudy.runs.loop import can_compile, check_fit, simulate
 from understudy.runs.probes import Probes
 from understudy.runs.progress import progress_bar
 from understudy.runs.run import Run, Runs
@@ -59,7 +59,8 @@ class Plan:
     def describe(self) -> dict[str, Any]:
         """What the runs are of. With logs of their own, the first run's stands for all."""
         seed = self.seed_of(0)
-        simulator = self.simulator_for(seed)
+        simulator, learner = self.simulator_for(seed), self.make(seed)
+        check_fit(simulator, learner, self.max_steps, self.every)
         log: Any = getattr(simulator, "log", None)
         index = getattr(simulator, "index", None)
         another: Any = getattr(self.simulator_for(self.seed_of(1)), "log", None)
@@ -72,7 +73,7 @@ class Plan:
             "log_episodes": log.n_episodes if log is not None else None,
             "states": index.fingerprint if index is not None else None,
             "n_states": getattr(simulator, "n_states", None),
-            "learner": learner_settings(self.make(seed)),
+            "learner": learner_settings(learner),
             "seed": self.seed,
             "max_steps": self.max_steps,
             "probes": sorted(self.probes),
@@ -119,7 +120,7 @@ def experiment(
         raise ValueError(f"runs={runs!r}; give a whole number from 1")
     if backend is not None and backend not in BACKENDS:
         raise ValueError(f"backend={backend!r} is none of {', '.join(map(repr, BACKENDS))}")
-    plan = Plan(simulator, make, int(seed), max_steps, dict(probes or {}), int(every), compiled)
+    plan = Plan(simulator, make, int(seed), max_steps, dict(probes or {}), every, compiled)
     about = plan.describe()
     folder = None if out is None else Folder(out, about)
     if folder is not None:

@@ -35,6 +35,18 @@ def simulate(
     Probes are read every so many steps, and once more at the end. The loop is compiled where simulator and learner
     both offer arrays; `compiled=False` forces plain Python, which serves the same rows.
     """
+    check_fit(simulator, learner, max_steps, every)
+    readings = Readings(probes or {}, int(every))
+    if compiled is None:
+        compiled = can_compile(simulator, learner)
+    elif compiled and not can_compile(simulator, learner):
+        raise ValueError(f"{type(learner).__name__} in {simulator} has no compiled form; leave compiled= out")
+    loop = compiled_loop if compiled else python_loop
+    return loop(simulator, learner, int(seed), max_steps, readings, wanted)
+
+
+def check_fit(simulator: Any, learner: Any, max_steps: int | None, every: int) -> None:
+    """Raise where a run could not even begin."""
     if max_steps is None and not getattr(simulator, "exhaustible", True):
         raise LogError(f"{simulator} never runs out; say for how long to go on with max_steps=")
     if max_steps is not None and (isinstance(max_steps, bool) or max_steps < 1 or int(max_steps) != max_steps):
@@ -44,14 +56,6 @@ def simulate(
     theirs, ours = getattr(learner, "n_actions", None), getattr(simulator, "n_actions", None)
     if None not in (theirs, ours) and theirs != ours:
         raise PolicyError(f"the learner has {theirs} actions and {simulator} has {ours}; make them agree")
-
-    readings = Readings(probes or {}, int(every))
-    if compiled is None:
-        compiled = can_compile(simulator, learner)
-    elif compiled and not can_compile(simulator, learner):
-        raise ValueError(f"{type(learner).__name__} in {simulator} has no compiled form; leave compiled= out")
-    loop = compiled_loop if compiled else python_loop
-    return loop(simulator, learner, int(seed), max_steps, readings, wanted)
 
 
 def can_compile(simulator: Any, learner: Any) -> bool:

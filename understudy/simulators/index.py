@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,6 @@ class Index:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of the states, to tell one encoder's results from another's."""
-        from hashlib import blake2b
-
         digest = blake2b(digest_size=16)
         for part in (self.state, self.records["next_state"]):
             digest.update(np.ascontiguousarray(part).data.cast("B"))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from copy import deepcopy
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,13 @@ class RealTables:
         state = observations if encoder is None else states_of(encoder, observations)
         self._state_of = state.astype(np.int32)
         self.n_actions, self.n_states = self._tables.reward.shape[1], 1 + int(state.max())
-        self.settings = {"simulator": "real", "env": describe(env), "max_episode_steps": limit}
+        digest = blake2b(b"".join(np.ascontiguousarray(table).tobytes() for table in self._tables), digest_size=8)
+        self.settings = {
+            "simulator": "real",
+            "env": describe(env),
+            "tables": digest.hexdigest(),
+            "max_episode_steps": limit,
+        }
         self._rules = np.zeros(cells.N_RULES, np.int64)
         self._rules[cells.LIMIT] = limit or 0
         self._coding = Coding(

@@ -49,7 +49,10 @@ class Rehearsal:
         return self._observation
 
     def step(self, policy: np.ndarray) -> Step:
-        policy = np.ascontiguousarray(policy, dtype=np.float64)
+        try:
+            policy = np.ascontiguousarray(policy, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise PolicyError(f"the policy {policy!r} at observation {self._observation} is no vector") from None
         if policy.shape != (self._n_actions,):
             self._refuse_policy(policy)
         if self._serve is None:

@@ -1,0 +1,168 @@
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import understudy as us
+from understudy.cli import main
+
+COLUMNS = [
+    "--observation", "cell", "--action", "move", "--reward", "paid", "--terminated", "home", "--episode", "trip",
+    "--propensity", "p0", "p1", "p2", "p3", "p4", "--next-observation", "cell_after",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def log():
+    return us.record(us.envs.Grid(slip=0.1), episodes=60, seed=3)
+
+
+@pytest.fixture
+def events(log, tmp_path):
+    """The same log as a CSV with column names of its own."""
+    frame = pd.DataFrame({"trip": log.episode, "cell": log.observation, "move": log.action, "paid": log.reward})
+    frame["cell_after"], frame["home"] = log.next_observation, log.terminated
+    for action in range(5):
+        frame[f"p{action}"] = log.propensity[:, action]
+    frame.to_csv(tmp_path / "events.csv", index=False)
+    return tmp_path / "events.csv"
+
+
+def test_the_demo_prints_a_table_and_writes_the_page(tmp_path, capsys):
+    page = tmp_path / "page.html"
+    assert main(["demo", "--runs", "2", "--report", str(page)]) == 0
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in ("PSRS, latent states", "QBE", "any row", "real", "RMSE", "nothing found"))
+    assert "<svg" in page.read_text()
+
+
+def test_simulate_takes_any_column_names_and_goes_on_where_it_stopped(events, tmp_path, capsys):
+    arguments = ["simulate", str(events), *COLUMNS, "--every", "200", "--out", str(tmp_path / "out")]
+    assert main([*arguments, "--simulator", "psrs", "qbe", "--runs", "3"]) == 0
+    first = us.load(tmp_path / "out" / "psrs")
+    assert main([*arguments, "--simulator", "psrs", "--runs", "5"]) == 0
+    more = us.load(tmp_path / "out" / "psrs")
+    assert [run.seed for run in more][:3] == [run.seed for run in first]
+    assert len(more) == 5
+    assert (tmp_path / "out" / "report.html").exists()
+    assert "psrs" in capsys.readouterr().out
+
+
+def test_simulate_on_floats_cuts_them_into_boxes(tmp_path, capsys):
+    log = us.record(us.envs.ContinuousGrid(), episodes=30, seed=0)
+    us.write(log, tmp_path / "floats.parquet")
+    arguments = ["simulate", str(tmp_path / "floats.parquet"), "--runs", "2", "--out", str(tmp_path / "out")]
+    assert main(arguments) == 2
+    assert "--encoder boxes" in capsys.readouterr().err
+    assert main([*arguments, "--encoder", "boxes", "--bins", "5"]) == 0
+
+
+def test_without_propensities_simulate_uses_qbe(events, tmp_path, capsys):
+    frame = pd.read_csv(events).drop(columns=[f"p{action}" for action in range(5)])
+    frame.to_csv(tmp_path / "bare.csv", index=False)
+    columns = [argument for argument in COLUMNS if argument not in ("--propensity", "p0", "p1", "p2", "p3", "p4")]
+    arguments = ["simulate", str(tmp_path / "bare.csv"), *columns, "--runs", "2", "--out", str(tmp_path / "out")]
+    assert main(arguments) == 0
+    assert (tmp_path / "out" / "qbe" / "experiment.json").exists()
+    assert main([*arguments, "--simulator", "psrs"]) == 2
+    assert "qbe" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("learner", ["q-learning", "expected-sarsa", "uniform"])
+def test_every_learner_can_be_named(events, tmp_path, learner):
+    arguments = ["simulate", str(events), *COLUMNS, "--runs", "2", "--learner", learner, "--out", str(tmp_path / "out")]
+    assert main(arguments) == 0
+
+
+def test_check_prints_findings_or_json_and_tells_errors_by_its_exit_code(events, tmp_path, capsys):
+    assert main(["check", str(events), *COLUMNS, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["ok"] is True
+    frame = pd.read_csv(events)
+    frame.loc[7, "paid"] = np.nan
+    frame.to_csv(tmp_path / "bad.csv", index=False)
+    assert main(["check", str(tmp_path / "bad.csv"), *COLUMNS]) == 1
+    assert "row 7" in capsys.readouterr().out
+
+
+def test_report_draws_the_page_of_a_results_folder(events, tmp_path, capsys):
+    out = tmp_path / "out"
+    main(["simulate", str(events), *COLUMNS, "--runs", "2", "--out", str(out)])
+    (out / "report.html").unlink()
+    assert main(["report", str(out)]) == 0
+    assert (out / "report.html").exists()
+    assert main(["report", str(out / "psrs"), "--report", str(tmp_path / "one.html")]) == 0
+    assert (tmp_path / "one.html").exists()
+    assert main(["report", str(tmp_path)]) == 2
+    assert "experiment.json" in capsys.readouterr().err
+
+
+def refused(capsys, *arguments):
+    """What a command says on standard error when it ends with exit code 2 and in one line."""
+    assert main([str(argument) for argument in arguments]) == 2
+    message = capsys.readouterr().err.strip()
+    assert message.startswith("understudy: ")
+    assert "\n" not in message
+    return message
+
+
+def test_files_that_are_none_are_named(log, tmp_path, capsys):
+    us.write(log, tmp_path / "log.parquet")
+    whole = (tmp_path / "log.parquet").read_bytes()
+    (tmp_path / "cut.parquet").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "empty.csv").write_text("")
+    for name in ("cut.parquet", "empty.csv", "missing.parquet", "."):
+        for command in ("check", "simulate"):
+            assert name in refused(capsys, command, tmp_path / name) or name == "."
+
+
+def test_a_column_that_is_not_there_is_named_with_those_that_are(events, capsys):
+    assert "mvoe" in refused(capsys, "simulate", events, "--action", "mvoe", "--observation", "cell")
+
+
+def test_a_log_that_simulators_refuse_ends_in_one_sentence(events, tmp_path, capsys):
+    frame = pd.read_csv(events)
+    frame["p0"] = 0.9
+    frame.to_csv(tmp_path / "bad.csv", index=False)
+    message = refused(capsys, "simulate", tmp_path / "bad.csv", *COLUMNS, "--out", tmp_path / "out")
+    assert "propensity" in message
+    assert not (tmp_path / "out" / "psrs").exists()
+
+
+def test_a_folder_of_another_log_is_refused(events, tmp_path, capsys):
+    arguments = [*COLUMNS, "--runs", "2", "--out", str(tmp_path / "out")]
+    assert main(["simulate", str(events), *arguments]) == 0
+    other = tmp_path / "other.csv"
+    pd.read_csv(events).iloc[:-200].to_csv(other, index=False)
+    assert "another experiment" in refused(capsys, "simulate", other, *arguments)
+    assert "epsilon" in refused(capsys, "simulate", events, *arguments, "--epsilon", "0.7")
+
+
+@pytest.mark.skipif(os.geteuid() != 0 and not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_page_that_cannot_be_written_is_named(events, tmp_path, capsys):
+    main(["simulate", str(events), *COLUMNS, "--runs", "2", "--out", str(tmp_path / "out")])
+    capsys.readouterr()
+    assert "/proc/none" in refused(capsys, "report", tmp_path / "out", "--report", "/proc/none/page.html")
+    assert "/proc/none" in refused(capsys, "simulate", events, *COLUMNS, "--out", "/proc/none/out")
+
+
+def test_a_model_without_max_steps_is_asked_for_it(events, tmp_path, capsys):
+    arguments = [*COLUMNS, "--runs", "2", "--simulator", "model", "--out", str(tmp_path / "out")]
+    assert "max_steps" in refused(capsys, "simulate", events, *arguments)
+    assert main(["simulate", str(events), *arguments, "--max-steps", "500"]) == 0
+
+
+@pytest.mark.parametrize("flag", [("--epsilon", "2"), ("--runs", "0"), ("--simulator", "magic"), ("--every", "x")])
+def test_options_out_of_range_are_refused(events, flag, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["simulate", str(events), *COLUMNS, *flag])
+    assert stop.value.code == 2
+    assert flag[0] in capsys.readouterr().err
+
+
+def test_the_command_is_installed_and_imports_little():
+    code = "import sys, understudy.cli; sys.exit('pyarrow' in sys.modules or 'matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
