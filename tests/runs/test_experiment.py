@@ -81,7 +81,7 @@ def test_what_is_learned_about_an_experiment(log, grid, make):
     assert about["simulator"]["simulator"] == "psrs"
     assert (about["log"], about["log_rows"], about["log_episodes"]) == (log.fingerprint, len(log), 60)
     assert (about["kind"], about["own_logs"], about["n_states"]) == ("simulated", False, 9)
-    assert (about["seed"], about["max_steps"], about["every"], about["probes"]) == (4, 9, 3, [])
+    assert (about["seed"], about["max_steps"], about["every"], len(about["probes"])) == (4, 9, 3, 0)
     assert about["learner"]["class"] == "QLearning"
 
 
@@ -324,29 +324,25 @@ def test_a_factory_that_fails_names_the_run(log, make):
 
 
 SLOW = """
-import os, sys, time
+import sys, time
 import numpy as np
 from understudy.envs import NoisyGrid
 from understudy.learners import QLearning
 from understudy.logs import Log
-from understudy.runs import experiment
+from understudy.runs import experiment, probes
 from understudy.simulators import psrs
 
 grid = NoisyGrid(1, size=3, slip=0.2)
 log = Log.from_columns(**grid.rollout(np.full((18, 5), 0.2), 60, seed=0))
-out, backend, pause = sys.argv[1], sys.argv[2], float(sys.argv[3])
+out, backend = sys.argv[1:]
 
 def make(seed):
-    with open(out + ".made", "a") as file:
-        file.write(f"{seed}\\n")
+    time.sleep(0.15)
     return QLearning(18, 5, epsilon=0.5, seed=seed)
 
-def value(learner):
-    time.sleep(pause)
-    return float(learner.q.max())
-
 try:
-    runs = experiment(psrs(log), make, runs=12, max_steps=100, probes={"value": value}, every=50, out=out,
+    measured = {"value": probes.start_value([0, 9])}
+    runs = experiment(psrs(log), make, runs=12, max_steps=100, probes=measured, every=50, out=out,
                       backend=backend, workers=2)
     print("finished", len(runs))
 except KeyboardInterrupt:
@@ -356,7 +352,7 @@ except KeyboardInterrupt:
 
 @pytest.fixture(scope="session")
 def uninterrupted(log, make):
-    measured = {"value": lambda learner: float(learner.q.max())}
+    measured = {"value": probes.start_value([0, 9])}
     return experiment(psrs(log), make, runs=12, max_steps=100, probes=measured, every=50)
 
 
@@ -379,10 +375,7 @@ def go_on(out, log, make):
         made.append(seed)
         return make(seed)
 
-    def value(learner):
-        return float(learner.q.max())
-
-    measured = {"value": value}
+    measured = {"value": probes.start_value([0, 9])}
     return experiment(psrs(log), counted, runs=12, max_steps=100, probes=measured, every=50, out=out), made
 
 
@@ -391,7 +384,7 @@ def test_after_a_kill_an_experiment_goes_on_as_if_it_had_never_been_interrupted(
     backend, script, tmp_path, log, make, uninterrupted, assert_same_runs
 ):
     out = tmp_path / "results"
-    process = script(SLOW, out, backend, 0.05)
+    process = script(SLOW, out, backend)
     wait_for(lambda: len(finished(out)) >= 3)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -412,7 +405,7 @@ def test_ctrl_c_loses_no_finished_run_and_leaves_no_half(
     monkeypatch.setenv("TMPDIR", str(tmp_path / "scratch"))
     (tmp_path / "scratch").mkdir()
     out = tmp_path / "results"
-    process = script(SLOW, out, backend, 0.05)
+    process = script(SLOW, out, backend)
     wait_for(lambda: len(finished(out)) >= 3)
     before = finished(out)
     (os.killpg if to == "group" else os.kill)(process.pid, signal.SIGINT)

@@ -200,8 +200,8 @@ def test_a_folder_of_another_seed_reading_or_length_is_refused(taken, log, make)
     assert "seed is 0 there and 1 here" in refusal(log, make, taken, seed=1)
     assert "every is 50 there and 25 here" in refusal(log, make, taken, every=25)
     assert "max_steps is 60 there and None here" in refusal(log, make, taken, max_steps=None)
-    assert "probes is" in refusal(log, make, taken, probes={"value": MEASURED["value"]})
-    assert "probes is" in refusal(log, make, taken, probes=None)
+    assert "probes" in refusal(log, make, taken, probes={"value": MEASURED["value"]})
+    assert "probes" in refusal(log, make, taken, probes=None)
 
 
 def test_a_folder_of_another_probe_of_the_same_name_is_refused(taken, log, make):
@@ -223,7 +223,7 @@ def test_a_folder_of_another_real_environment_is_refused(make, out):
 
     options = {"runs": 1, "max_steps": 30, "out": out}
     experiment(real(Grid(size=3)), make, **options)
-    with pytest.raises(FolderError, match=r"slip=0\.1"):
+    with pytest.raises(FolderError, match="another experiment"):
         experiment(real(Grid(size=3, slip=0.1)), make, **options)
     with pytest.raises(FolderError, match="another experiment"):
         experiment(real(gymnasium.wrappers.TransformReward(Grid(size=3), lambda r: -r)), make, **options)

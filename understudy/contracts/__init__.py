@@ -39,13 +39,15 @@ class Stop:
     @property
     def what(self) -> str:
         """What ran out, in a word or two."""
-        return CAUSES[self.cause][0].format(state=self.state, action=self.action)
+        place = "rows" if self.state is None else f"state {self.state}"
+        return CAUSES[self.cause][0].format(place=place, state=self.state, action=self.action)
 
     @property
     def reason(self) -> str:
         """The cause as a clause, without the counts."""
         mass = None if self.mass is None else f"{self.mass:.3g}"
-        return CAUSES[self.cause][1].format(state=self.state, action=self.action, mass=mass)
+        place = "the log" if self.state is None else f"state {self.state}"
+        return CAUSES[self.cause][1].format(place=place, state=self.state, action=self.action, mass=mass)
 
     def __str__(self) -> str:
         return f"{self.reason} after {self.counts.get('steps', 0):,} steps"
@@ -59,8 +61,8 @@ CAUSES = {
         "state {state} has no row left with action {action}",
     ),
     "unsupported": (
-        "state {state}, action {action}",
-        "state {state} has no row left whose logger could take action {action} "
+        "{place}, action {action}",
+        "{place} has no row left whose logger could take action {action} "
         "(policy mass {mass} on actions the log does not support there)",
     ),
     "never logged": ("state {state}", "state {state} was never logged as a state to act from"),

@@ -4,6 +4,8 @@ The generator is SplitMix64: the n-th number of a stream is `mix(key + n * GAMMA
 cell of a `uint64` array, so a kernel carries its streams as that array, and any number can be had by its position.
 """
 
+import operator
+
 import numpy as np
 
 from understudy.contracts.compiling import kernel
@@ -51,7 +53,10 @@ def stream_key(seed: int, *tags: int) -> int:
     >>> stream_key(0, ORDER) != stream_key(0, ACCEPTANCE) != stream_key(1, ACCEPTANCE)
     True
     """
-    key = _mix(seed & MASK) ^ _mix(seed >> 64) if seed >> 64 else _mix(seed)
+    seed = operator.index(seed)  # NumPy's integers would overflow
+    key, rest = _mix(seed & MASK), seed >> 64
+    if rest:
+        key = _mix((key + (rest & MASK) * int(GAMMA)) & MASK)
     for tag in tags:
         key = _mix((key + (tag + 1) * int(GAMMA)) & MASK)
     return key

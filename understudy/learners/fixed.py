@@ -105,6 +105,8 @@ class Uniform:
     codes = None
 
     def __init__(self, n_actions: int) -> None:
+        if n_actions < 1:
+            raise ValueError(f"a policy needs at least one action, not {n_actions}")
         self.n_actions = n_actions
         self.table = Table(np.full((1, n_actions), 1.0 / n_actions))
 
@@ -139,6 +141,8 @@ class MonteCarlo:
     """
 
     def __init__(self, behavior: FixedPolicy | Uniform, *, gamma: float = 0.99) -> None:
+        if not isinstance(behavior, FixedPolicy | Uniform):
+            raise TypeError(f"MonteCarlo evaluates a Uniform or a FixedPolicy, not {behavior!r}")
         self.behavior, self.gamma = behavior, float(gamma)
         self.codes, self.n_actions = behavior.codes, behavior.n_actions
         self.ledger = Ledger(
@@ -191,6 +195,8 @@ def table_of(policy: Any) -> np.ndarray:
     """A policy table, checked: each row a distribution."""
     table = np.atleast_2d(np.asarray(policy, dtype=np.float64))
     wrong = ~(np.isfinite(table).all(1) & (table >= 0).all(1) & (np.abs(table.sum(1) - 1.0) <= 1e-5))
-    if table.ndim != 2 or wrong.any():
+    if table.ndim != 2 or not len(table):
+        raise PolicyError(f"the policy has shape {table.shape}; give (n_observations, n_actions), or (n_actions,)")
+    if wrong.any():
         raise PolicyError(f"row {int(wrong.argmax())} of the policy, {table[wrong.argmax()]}, is no distribution")
-    return np.ascontiguousarray(table)
+    return np.array(table, order="C")  # the caller's may change

@@ -90,3 +90,13 @@ def cells_of(schedule: Schedule) -> np.ndarray | None:
         case float() | int() | np.number():
             return np.array([CONSTANT, schedule, schedule, 1.0], dtype=np.float64)
     return None
+
+
+def stays_in_unit(schedule: Schedule) -> bool:
+    """Whether a schedule stays in [0, 1], as far as can be told beforehand."""
+    match schedule:
+        case Linear(start, end, _) | Harmonic(start, _, end):
+            return 0.0 <= start <= 1.0 and 0.0 <= end <= 1.0
+        case Exponential(start, rate, end):
+            return 0.0 <= start <= 1.0 and 0.0 <= rate <= 1.0 and 0.0 <= end <= 1.0
+    return callable(schedule) or 0.0 <= schedule <= 1.0

@@ -8,7 +8,7 @@ from understudy.contracts import Encoder, Step
 from understudy.contracts.compiling import kernel
 from understudy.contracts.streams import LEARNER, stream_key, uniform_at
 from understudy.learners.codes import Codes
-from understudy.learners.schedules import Schedule, cells_of, scheduled
+from understudy.learners.schedules import Schedule, cells_of, scheduled, stays_in_unit
 
 
 class Values(NamedTuple):
@@ -96,8 +96,10 @@ class _Tabular:
         if not 0.0 <= self.gamma <= 1.0:
             raise ValueError(f"gamma is {gamma}, not in [0, 1]")
         for name, number in (("epsilon", epsilon), ("alpha", alpha)):
-            if not callable(number) and not 0.0 <= number <= 1.0:
+            if not stays_in_unit(number):
                 raise ValueError(f"{name} is {number}, not in [0, 1]")
+        if n_actions < 1:
+            raise ValueError(f"a table needs at least one action, not {n_actions}")
         schedules = [cells_of(epsilon), cells_of(alpha)]
         self.compilable = all(cells is not None for cells in schedules)
         self._values = Values(
@@ -148,11 +150,12 @@ class _Tabular:
     def _keep_schedules(self) -> None:
         # A schedule known to Python only is written down as a constant for the step it is asked at.
         if not self.compilable:
-            for schedule, cells in ((self.epsilon, self._values.epsilon), (self.alpha, self._values.alpha)):
-                if callable(schedule):
+            for name, cells in (("epsilon", self._values.epsilon), ("alpha", self._values.alpha)):
+                schedule = getattr(self, name)
+                if cells_of(schedule) is None:
                     cells[1] = schedule(int(self._values.learned[0]))
-                else:
-                    cells[1] = schedule
+                    if not 0.0 <= cells[1] <= 1.0:
+                        raise ValueError(f"{name} is {cells[1]} after {self._values.learned[0]:,} steps, not in [0, 1]")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in self.settings.items())})"

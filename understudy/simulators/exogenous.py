@@ -39,8 +39,16 @@ class ExogenousReplay:
             )
         z, c = (part.ravel() for part in np.indices(shape))
         pairs = endogenous.names_of(z), exogenous.names_of(c)
-        self._merged = checked("merge", merge(*pairs), log.observation)
-        self._reward = checked("reward", reward(*pairs), log.reward).astype(np.float64).reshape(shape)
+        self._merged = checked("merge", merge(*pairs), log.observation, len(z))
+        self._reward = checked("reward", reward(*pairs), log.reward, len(z)).astype(np.float64).reshape(shape)
+        logged = endogenous.state.astype(np.int64) * shape[1] + exogenous.state
+        wrong = ~np.isclose(self._merged[logged], log.observation).reshape(len(log), -1).all(axis=1)
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise LogError(
+                f"split and then merge make {self._merged[logged[row]]} of {log.observation[row]}, the observation in "
+                f"row {row}; merge must undo split"
+            )
         self._state = z.astype(np.int32).reshape(shape)
         if encoder is not None:
             endogenous, self._state = requeued(endogenous, encoder, self._merged, shape)
@@ -63,6 +71,7 @@ class ExogenousReplay:
             next_observation=lambda row, emission: self._merged[self._pair(row, emission)],
             state_name=self.index.name,
             is_logged=self.index.is_logged,
+            part_name=self._exogenous.index.name,
         )
         # The two tapes' workspaces are in use as long as this rehearsal is.
         weakref.finalize(rehearsal, lambda *parts: None, endogenous, exogenous).atexit = False
@@ -107,13 +116,14 @@ class Part:
         return part
 
 
-def checked(oracle: str, answer: Any, like: np.ndarray) -> np.ndarray:
+def checked(oracle: str, answer: Any, like: np.ndarray, n: int) -> np.ndarray:
     """An oracle's answer as an array, of the form that the log has."""
     answer = np.asarray(answer)
-    if answer.shape[1:] != like.shape[1:] or answer.ndim != like.ndim or answer.dtype.kind not in "iufb":
+    kinds = "iub" if like.dtype.kind in "iu" else "iufb"
+    if answer.shape != (n, *like.shape[1:]) or answer.dtype.kind not in kinds or not np.isfinite(answer).all():
         raise LogError(
             f"{oracle} made {answer.dtype} of shape {answer.shape}, where the log has {like.dtype} of shape "
-            f"{like.shape[1:]} for each; it is given two arrays of parts and returns one entry for each pair"
+            f"{like.shape[1:]} for each; it is given two arrays of {n:,} parts and returns a finite entry for each pair"
         )
     return answer
 

@@ -120,7 +120,7 @@ def inverse_propensities(log: Log) -> tuple[np.ndarray, np.ndarray]:
     else:
         vocabulary = Vocabulary(matrix)
         vector, distinct = vocabulary.codes(matrix), vocabulary.rows
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         return vector, 1.0 / (distinct + 0.0)  # -0.0 would give minus infinity
 
 

@@ -37,6 +37,7 @@ class ModelSimulator:
         key = np.where(index.state < 0, -1, index.state.astype(np.int64) * self.n_actions + self.log.action)
         self._first, self._members = grouped(key, self.n_states * self.n_actions)
         self._first_emission, self._emissions = emissions(index, emission)
+        self._is_lent = ~self.log.terminated | lendable(index)
         self._coding = Coding(self._coded, largest_observation(self.log.observation, self.log.next_observation))
 
     def start(self, seed: int, codes: Any = None) -> Rehearsal:
@@ -60,7 +61,8 @@ class ModelSimulator:
     def _coded(self, codes: Any) -> tuple[np.ndarray, ...]:
         columns = (self.log.observation, self.log.next_observation)
         if codes is not None:
-            columns = (codes.batch(columns[0]), codes.batch(columns[1], ~self.log.terminated))
+            # what a terminal row shows can be lent to a row that goes on: only where no state does is no code needed
+            columns = (codes.batch(columns[0]), codes.batch(columns[1], self._is_lent))
         elif self.log.spec.n_observations is None:
             return *self.index.coded(None), np.zeros(len(self._emissions), np.int32)
         lent = self._emissions % len(self.log)
@@ -76,6 +78,12 @@ class ModelSimulator:
 
     def __repr__(self) -> str:
         return f"model({len(self.log):,} rows, {self.n_states:,} states, emission={self.settings['emission']!r})"
+
+
+def lendable(index: Index) -> np.ndarray:
+    """Whether the next observation of each row is in a state that some row enters and goes on from."""
+    next_state = index.records["next_state"]
+    return np.isin(next_state, next_state[~index.log.terminated])
 
 
 def emissions(index: Index, law: str) -> tuple[np.ndarray, np.ndarray]:

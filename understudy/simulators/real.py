@@ -10,7 +10,7 @@ import numpy as np
 from understudy.contracts import Encoder, LogError, PolicyError, Step, Stop
 from understudy.contracts.streams import ACCEPTANCE, ENVIRONMENT, Stream, spawn, streams_of
 from understudy.simulators.coding import Coding
-from understudy.simulators.index import states_of
+from understudy.simulators.index import dense, states_of
 from understudy.simulators.kernels import cells
 from understudy.simulators.kernels.draws import choose
 from understudy.simulators.kernels.real import Walk
@@ -33,8 +33,8 @@ class RealTables:
         self.env, self._tables = env, env.tables()
         observations = np.arange(int(self._tables.observation.max()) + 1)
         state = observations if encoder is None else states_of(encoder, observations)
-        self._state_of = state.astype(np.int32)
-        self.n_actions, self.n_states = self._tables.reward.shape[1], 1 + int(state.max())
+        _, self._state_of, _ = dense(state, state)
+        self.n_actions, self.n_states = self._tables.reward.shape[1], 1 + int(self._state_of.max())
         digest = blake2b(b"".join(np.ascontiguousarray(table).tobytes() for table in self._tables), digest_size=8)
         self.settings = {
             "simulator": "real",
@@ -146,6 +146,8 @@ REAL = 1
 def describe(env: Any) -> str:
     """What an environment is, as far as it tells: its id and arguments, or its class and plain attributes."""
     inner = env.unwrapped
+    if getattr(inner, "spec", None) is not None:  # what it was made with, some of which it may not remember
+        return f"{inner.spec.id}({', '.join(f'{name}={value}' for name, value in sorted(inner.spec.kwargs.items()))})"
     plain = {
         name: value
         for name, value in sorted(vars(inner).items())

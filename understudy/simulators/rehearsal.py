@@ -8,6 +8,7 @@ import numpy as np
 from understudy.contracts import Exhausted, PolicyError, Step, Stop
 from understudy.contracts.compiling import routine, settled
 from understudy.simulators.kernels import begin, cells, step
+from understudy.simulators.kernels.tape import Tape
 
 SERVED, STOPPED, EPISODE_OVER, NO_POLICY = range(4)
 
@@ -27,11 +28,12 @@ class Rehearsal:
         next_observation: Callable[[int, int], Any],
         state_name: Callable[[int], int],
         is_logged: Callable[[int], bool],
+        part_name: Callable[[int], int] = int,
     ) -> None:
         self.source = source
         self._n_actions = n_actions
         self._first_observation, self._next_observation = first_observation, next_observation
-        self._state_name, self._is_logged = state_name, is_logged
+        self._state_name, self._is_logged, self._part_name = state_name, is_logged, part_name
         self._observation: Any = None
         self._serve: Callable | None = None
 
@@ -83,7 +85,9 @@ class Rehearsal:
             return Stop(cause, counts=counts)
         state = int(mind[cells.WHERE])
         if cause == "exogenous queue empty":
-            return Stop(cause, state=state, counts=counts)
+            return Stop(cause, state=self._part_name(state), counts=counts)
+        if isinstance(self.source, Tape) and not self.source.rules[cells.KEYED]:
+            state = cells.EMPTY
         if state >= 0 and not self._is_logged(state):
             return Stop("never logged", state=self._state_name(state), counts=counts)
         action = int(mind[cells.WHAT]) if cause in ("queue empty for action", "unsupported") else None

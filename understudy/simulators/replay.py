@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Encoder, Log
+from understudy.contracts import Encoder, Log, LogError
 from understudy.contracts.streams import streams_of
 from understudy.simulators.coding import Coding, largest_observation
 from understudy.simulators.index import Index, index
@@ -71,7 +71,10 @@ class Replay:
     def start(self, seed: int, codes: Any = None) -> Rehearsal:
         """A new rehearsal; `codes` are a learner's, where it indexes observations in its own way."""
         records, opening = self._coding(codes)
-        workspace = self._spare.pop() if self._spare else self._workspace()
+        try:
+            workspace = self._spare.pop()
+        except IndexError:
+            workspace = self._workspace()
         queue, dealt, order, shuffled, touched, mind = workspace
         tape = Tape(
             records, self._key, self._span, opening, self.index.inverse, self._rules,
@@ -122,6 +125,8 @@ def keys(index: Index, accept: int, keyed: bool) -> tuple[np.ndarray, int]:
     if accept != cells.CHOOSE:
         return index.state, index.n_states
     n_actions = index.log.spec.n_actions
+    if index.n_states * n_actions >= 2**31:
+        raise LogError(f"{index.n_states:,} states with {n_actions:,} actions are too many queues; merge states")
     return np.where(index.state < 0, -1, index.state * n_actions + index.log.action), index.n_states * n_actions
 
 
