@@ -4,6 +4,7 @@ import os
 import signal
 import tempfile
 import time
+from contextlib import suppress
 from itertools import product
 from pathlib import Path
 
@@ -420,6 +421,31 @@ def test_ctrl_c_loses_no_finished_run_and_leaves_no_half(
     assert [path for path in (tmp_path / "scratch").iterdir() if path.name.startswith("understudy")] == []
     runs, _ = go_on(out, log, make)
     assert_same_runs(runs, uninterrupted)
+
+
+def alive(group):
+    """The processes of a group that have not ended."""
+    told = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has just ended
+            told.append(path.read_text().rpartition(")")[2].split())
+    return [fields for fields in told if int(fields[2]) == group and fields[0] not in "ZX"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_workers_and_their_files_do_not_outlive_a_killed_experiment(script, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "scratch"))
+    (tmp_path / "scratch").mkdir()
+    process = script(SLOW, tmp_path / "results", "processes")
+    wait_for(lambda: len(finished(tmp_path / "results")) >= 1)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    try:
+        wait_for(lambda: not alive(process.pid), 15)
+        assert list((tmp_path / "scratch").glob("understudy-*")) == []
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def test_ctrl_c_ends_a_long_compiled_run(script, tmp_path):

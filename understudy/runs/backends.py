@@ -2,8 +2,10 @@
 
 import io
 import os
+import shutil
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -47,7 +49,7 @@ def in_processes(task: Task, numbers: Sequence[int], workers: int) -> Results:
 
     with tempfile.TemporaryDirectory(prefix="understudy-") as folder:
         parcel = _pack(task, Path(folder))
-        executor = ProcessPoolExecutor(workers, initializer=_receive, initargs=(parcel,))
+        executor = ProcessPoolExecutor(workers, initializer=_receive, initargs=(parcel, os.getpid(), folder))
         try:
             yield from _as_finished(executor, _perform, numbers, lambda: executor.shutdown(kill_workers=True))
         finally:
@@ -97,18 +99,49 @@ def _map(path: str, writeable: bool) -> np.ndarray:
 
 def _pack(task: Task, folder: Path) -> bytes:
     file = io.BytesIO()
-    _Pickler(file, folder).dump(task)
+    try:
+        _Pickler(file, folder).dump(task)
+    except Exception as error:
+        error.add_note(
+            "what a run needs cannot travel to other processes; make it in the factory, or use backend='serial'"
+        )
+        raise
     return file.getvalue()
 
 
 _task: Task | None = None
 
 
-def _receive(parcel: bytes) -> None:
+def _receive(parcel: bytes, parent: int, folder: str) -> None:
     global _task
+    threading.Thread(target=_leave_with, args=(parent, folder), daemon=True).start()
     _task = cloudpickle.loads(parcel)
+
+
+def _leave_with(parent: int, folder: str) -> None:
+    """End this worker once the process that started it was killed, and remove what that one can remove no more."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    shutil.rmtree(folder, ignore_errors=True)
+    os._exit(1)
 
 
 def _perform(number: int) -> Any:
     assert _task is not None
-    return _task(number, lambda: True)
+    try:
+        return _task(number, lambda: True)
+    except Exception as error:
+        if not _travels(error):
+            told = RuntimeError(f"{type(error).__name__}: {error}")
+            told.__notes__ = getattr(error, "__notes__", [])
+            raise told from None
+        raise
+
+
+def _travels(error: Exception) -> bool:
+    """Whether an exception can be made again in another process: some take more than the message they give."""
+    try:
+        cloudpickle.loads(cloudpickle.dumps(error))
+    except Exception:
+        return False
+    return True

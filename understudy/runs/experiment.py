@@ -3,19 +3,20 @@
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from understudy.contracts import Learner, Simulator
+from understudy.contracts import Learner, Log, Simulator
 from understudy.contracts.streams import spawn
 from understudy.runs.backends import BACKENDS, n_cores
 from understudy.runs.describing import learner_settings, plain
 from understudy.runs.folder import Folder
-from understudy.runs.loop import can_compile, check_fit, simulate
+from understudy.runs.loop import can_compile, check_fit, is_count, simulate
 from understudy.runs.probes import Probes
 from understudy.runs.progress import progress_bar
 from understudy.runs.run import Run, Runs
 
-KINDS = {"simulated": 0, "real": 1, "factory": 2}
+KINDS = {"simulated": 0, "real": 1, "made": 2, "made real": 3}
 """Part of each run's seed, so that the same number never couples real and simulated runs."""
 
 
@@ -36,10 +37,17 @@ class Plan:
         """Whether each run has a simulator of its own."""
         return not hasattr(self.simulator, "start")
 
+    @cached_property
+    def kind(self) -> int:
+        """What the runs are, as a part of their seeds."""
+        if not self.from_factory:
+            return KINDS["real" if getattr(self.simulator, "kind", None) == "real" else "simulated"]
+        made = self.simulator(spawn(self.seed, 0, KINDS["made"]))
+        return KINDS["made real" if getattr(made, "kind", None) == "real" else "made"]
+
     def seed_of(self, number: int) -> int:
         """The seed of a run: `simulate(simulator, make(run.seed), run.seed)` is the run again."""
-        kind = "factory" if self.from_factory else getattr(self.simulator, "kind", "simulated")
-        return spawn(self.seed, number, KINDS[kind])
+        return spawn(self.seed, number, self.kind)
 
     def simulator_for(self, seed: int) -> Any:
         """The simulator of a run."""
@@ -61,33 +69,37 @@ class Plan:
         seed = self.seed_of(0)
         simulator, learner = self.simulator_for(seed), self.make(seed)
         check_fit(simulator, learner, self.max_steps, self.every)
-        log: Any = getattr(simulator, "log", None)
-        index = getattr(simulator, "index", None)
-        another: Any = getattr(self.simulator_for(self.seed_of(1)), "log", None)
+        log, another = log_of(simulator), log_of(self.simulator_for(self.seed_of(1)))
+        own_logs = None not in (log, another) and log is not another and log.fingerprint != another.fingerprint
         return {
-            "simulator": plain(getattr(simulator, "settings", None) or {"simulator": type(simulator).__name__}),
-            "kind": getattr(simulator, "kind", "simulated"),
-            "own_logs": None not in (log, another) and another is not log and another.fingerprint != log.fingerprint,
+            "simulator": {"simulator": type(simulator).__name__} | plain(getattr(simulator, "settings", {})),
+            "kind": "real" if getattr(simulator, "kind", None) == "real" else "simulated",
+            "own_logs": own_logs,
             "log": log.fingerprint if log is not None else None,
             "log_rows": len(log) if log is not None else None,
             "log_episodes": log.n_episodes if log is not None else None,
-            "states": index.fingerprint if index is not None else None,
+            "states": getattr(getattr(simulator, "index", None), "fingerprint", None),
             "n_states": getattr(simulator, "n_states", None),
             "learner": learner_settings(learner),
             "seed": self.seed,
-            "max_steps": self.max_steps,
-            "probes": sorted(self.probes),
-            "every": self.every,
+            "max_steps": plain(self.max_steps),
+            "probes": plain(self.probes),
+            "every": plain(self.every),
         }
 
     def backend(self, workers: int, runs: int) -> str:
         """Threads where loops are compiled, processes where they are Python's."""
         if workers == 1 or runs == 1:
             return "serial"
-        learner = self.make(self.seed_of(0))
-        compiled = hasattr(learner, "arrays") and learner.arrays() is not None
-        compiled &= self.from_factory or can_compile(self.simulator, learner)
-        return "threads" if compiled and self.compiled is not False else "processes"
+        seed = self.seed_of(0)
+        compiled = self.compiled is not False and can_compile(self.simulator_for(seed), self.make(seed))
+        return "threads" if compiled else "processes"
+
+
+def log_of(simulator: Any) -> Any:
+    """The log a simulator replays, or None."""
+    log = getattr(simulator, "log", None)
+    return log if isinstance(log, Log) else None
 
 
 def experiment(
@@ -116,8 +128,9 @@ def experiment(
         raise TypeError(f"{simulator!r} is neither a simulator nor a function seed -> simulator")
     if not callable(make):
         raise TypeError(f"give a function seed -> learner, not {make!r}: each run needs a learner of its own")
-    if runs < 1:
-        raise ValueError(f"runs={runs!r}; give a whole number from 1")
+    for name, number in (("runs", runs), ("workers", 1 if workers is None else workers)):
+        if not is_count(number):
+            raise ValueError(f"{name}={number!r} is no whole number from 1")
     if backend is not None and backend not in BACKENDS:
         raise ValueError(f"backend={backend!r} is none of {', '.join(map(repr, BACKENDS))}")
     plan = Plan(simulator, make, int(seed), max_steps, dict(probes or {}), every, compiled)
@@ -129,8 +142,8 @@ def experiment(
     if folder is not None:
         finished = {number: folder.load(number) for number in folder.numbers() if number < runs}
 
-    missing = [number for number in range(runs) if number not in finished]
-    workers = min(workers or n_cores(), max(1, len(missing)))
+    missing = [number for number in range(int(runs)) if number not in finished]
+    workers = min(int(workers or n_cores()), max(1, len(missing)))
     work = BACKENDS[backend or plan.backend(workers, len(missing))]
     title = title or str(about["simulator"]["simulator"])
     with progress_bar(title, runs, progress) as report, closing(work(plan, missing, workers)) as results:

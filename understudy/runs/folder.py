@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import LogError, Stop
-from understudy.runs.describing import differences
+from understudy.runs.describing import differences, plain
 from understudy.runs.run import Run, Runs
 
 FORMAT = 1
@@ -34,20 +34,25 @@ class Folder:
 
     def claim(self) -> None:
         """Make the folder, or check that it holds runs of this very experiment."""
-        marker = self.path / "experiment.json"
-        if marker.exists():
-            apart = differences(_read_json(marker)["about"], self.about)
-            if apart:
-                found = f"{self.path} holds runs of another experiment: {'; '.join(apart)}"
-                raise FolderError(f"{found}; give another folder, or remove it")
-            return
-        if self.path.exists() and (not self.path.is_dir() or os.listdir(self.path)):
-            raise FolderError(f"{self.path} is there already and is no results folder; give another, or remove it")
         try:
+            if (self.path / "experiment.json").exists():
+                apart = differences(_about(self.path), self.about)
+                if apart:
+                    found = f"{self.path} holds runs of another experiment: {'; '.join(apart)}"
+                    raise FolderError(f"{found}; give another folder, or remove it")
+                return
+            if self.path.exists() and not self._is_blank():
+                raise FolderError(f"{self.path} is there already and is no results folder; give another, or remove it")
             (self.path / "runs").mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise FolderError(f"cannot make the folder {self.path}: {error.strerror}; give another") from error
-        write_text(marker, json.dumps({"format": FORMAT, "about": self.about}, indent=1))
+        write_text(self.path / "experiment.json", json.dumps({"format": FORMAT, "about": self.about}, indent=1))
+
+    def _is_blank(self) -> bool:
+        """Whether nothing is here but what an experiment makes before its first word."""
+        if not self.path.is_dir():
+            return False
+        return os.listdir(self.path) in ([], ["runs"]) and not any(map(os.listdir, self.path.glob("runs")))
 
     def __contains__(self, number: int) -> bool:
         return self._file(number, "json").exists()
@@ -67,6 +72,7 @@ class Folder:
         if run.emissions is not None:
             lists["emissions"] = run.emissions
         lists |= {f"curve {name}": curve.ravel() for name, curve in run.curves.items()}
+        lists |= {f"final {name}": np.ravel(value) for name, value in run.final.items()}
         table = pa.table({name: pa.array([np.ascontiguousarray(values)]) for name, values in lists.items()})
         summary = {
             "seed": run.seed,
@@ -75,15 +81,13 @@ class Folder:
                 "cause": run.stopped.cause, "state": run.stopped.state, "action": run.stopped.action,
                 "mass": run.stopped.mass, "counts": dict(run.stopped.counts),
             },
-            "final": {name: np.asarray(value).tolist() for name, value in run.final.items()},
-            "shapes": {name: list(curve.shape) for name, curve in run.curves.items()},
+            "shapes": {name: [run.curves[name].shape, np.shape(run.final[name])] for name in run.curves},
         }  # fmt: skip
         write_whole(self._file(number, "parquet"), lambda path: pq.write_table(table, path, compression="zstd"))
-        write_text(self._file(number, "json"), json.dumps(summary, indent=1))
+        write_text(self._file(number, "json"), json.dumps(plain(summary), indent=1, allow_nan=False))
 
     def load(self, number: int) -> Run:
         """Read a run back."""
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
         path = self._file(number, "parquet")
@@ -91,7 +95,7 @@ class Folder:
         try:
             table = pq.read_table(path)
             lists = {name: table[name].chunk(0).values.to_numpy() for name in table.column_names}
-            curves = {name: lists[f"curve {name}"].reshape(shape) for name, shape in summary["shapes"].items()}
+            shapes = summary["shapes"].items()
             return Run(
                 seed=summary["seed"],
                 rows=lists["rows"],
@@ -100,11 +104,11 @@ class Folder:
                 ends=lists["ends"],
                 returns=lists["returns"],
                 steps=lists["steps"],
-                curves=curves,
-                final={name: np.float64(v) if np.ndim(v) == 0 else np.array(v) for name, v in summary["final"].items()},
+                curves={name: lists[f"curve {name}"].reshape(shape) for name, (shape, _) in shapes},
+                final={name: lists[f"final {name}"].reshape(shape)[()] for name, (_, shape) in shapes},
                 stopped=Stop(**summary["stopped"]),
             )
-        except (OSError, KeyError, TypeError, ValueError, pa.ArrowInvalid) as error:
+        except Exception as error:  # there is no end to what such a file may be instead
             raise FolderError(f"{path} cannot be read ({error}); remove it and its .json to run it again") from error
 
     def numbers(self) -> list[int]:
@@ -117,18 +121,22 @@ class Folder:
 
 def load(path: Any) -> Runs:
     """The finished runs of a results folder."""
-    marker = Path(path) / "experiment.json"
-    if not marker.exists():
-        raise FolderError(
-            f"{path} is no results folder: it has no experiment.json; give what was out= of an experiment"
-        )
-    content = _read_json(marker)
+    if not (Path(path) / "experiment.json").exists():
+        raise FolderError(f"{path} is no results folder: it has no experiment.json; give an experiment's out=")
+    about = _about(Path(path))
+    folder = Folder(path, about)
+    return Runs(tuple(folder.load(number) for number in folder.numbers()), about)
+
+
+def _about(path: Path) -> dict[str, Any]:
+    """What the runs of a folder are of."""
+    content = _read_json(path / "experiment.json")
     if content.get("format") != FORMAT:
-        raise FolderError(
-            f"{path} has format {content.get('format')}, and this version reads {FORMAT}; update understudy"
-        )
-    folder = Folder(path, content["about"])
-    return Runs(tuple(folder.load(number) for number in folder.numbers()), content["about"])
+        found = content.get("format")
+        raise FolderError(f"{path} has format {found}, but this version reads {FORMAT}; update understudy")
+    if not isinstance(content.get("about"), dict):
+        raise FolderError(f"{path / 'experiment.json'} does not say what the runs are of; remove the folder")
+    return content["about"]
 
 
 def write_whole(path: Path, write: Any) -> None:

@@ -1,6 +1,7 @@
 """One loop: a learner meets the history a simulator serves it, in plain Python or compiled, with the same rows."""
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -42,25 +43,41 @@ def simulate(
     elif compiled and not can_compile(simulator, learner):
         raise ValueError(f"{type(learner).__name__} in {simulator} has no compiled form; leave compiled= out")
     loop = compiled_loop if compiled else python_loop
-    return loop(simulator, learner, int(seed), max_steps, readings, wanted)
+    return loop(simulator, learner, int(seed), None if max_steps is None else int(max_steps), readings, wanted)
 
 
 def check_fit(simulator: Any, learner: Any, max_steps: int | None, every: int) -> None:
     """Raise where a run could not even begin."""
     if max_steps is None and not getattr(simulator, "exhaustible", True):
         raise LogError(f"{simulator} never runs out; say for how long to go on with max_steps=")
-    if max_steps is not None and (isinstance(max_steps, bool) or max_steps < 1 or int(max_steps) != max_steps):
+    if max_steps is not None and not is_count(max_steps):
         raise ValueError(f"max_steps={max_steps!r} is no number of steps; give a whole number from 1, or None")
-    if every < 1 or int(every) != every:
+    if not is_count(every):
         raise ValueError(f"every={every!r} is no number of steps; give a whole number from 1")
     theirs, ours = getattr(learner, "n_actions", None), getattr(simulator, "n_actions", None)
     if None not in (theirs, ours) and theirs != ours:
         raise PolicyError(f"the learner has {theirs} actions and {simulator} has {ours}; make them agree")
 
 
+def is_count(number: Any) -> bool:
+    """Whether this is a whole number from 1."""
+    whole = isinstance(number, Real) and not isinstance(number, bool) and float(number).is_integer()
+    return whole and number >= 1
+
+
 def can_compile(simulator: Any, learner: Any) -> bool:
     """Whether both sides offer what the compiled loop works on."""
-    return getattr(simulator, "compilable", False) and hasattr(learner, "arrays") and learner.arrays() is not None
+    return getattr(simulator, "compilable", False) and offers_arrays(learner)
+
+
+def offers_arrays(learner: Any) -> bool:
+    """Whether a learner's arrays are all there is to it: a subclass may act or learn in another way than they say."""
+    if getattr(learner, "arrays", None) is None or learner.arrays() is None:
+        return False
+    lineage = type(learner).__mro__
+    told = next((cls for cls in lineage if "arrays" in vars(cls)), None)
+    changed = [cls for cls in lineage if vars(cls).keys() & {"policy", "learn"}]
+    return told is not None and lineage.index(told) <= lineage.index(changed[0])
 
 
 def python_loop(
@@ -75,30 +92,32 @@ def python_loop(
     returns: list[float] = []
     visits = _visits(simulator, readings)
     limit = float("inf") if max_steps is None else max_steps
-    stopped = None
-    try:
-        while len(rows) < limit:
-            observation, over, earned = rehearsal.begin(), False, 0.0
+    observation, over, earned, stopped = None, True, 0.0, None
+    while len(rows) < limit:
+        if not wanted():
+            raise Unwanted
+        if over:
+            observation, stopped = answer(rehearsal.begin)
+            if stopped is not None:
+                break
             openings.append(getattr(rehearsal, "opening", -1))
-            while not over and len(rows) < limit:
-                if not wanted():
-                    raise Unwanted
-                state = rehearsal.state if readings.counts_visits else -1
-                step = rehearsal.step(learner.policy(observation))
-                learner.learn(step)
-                rows.append(step.row)
-                emissions.append(step.emission)
-                if state >= 0:
-                    visits[state] += 1
-                earned += step.reward
-                observation, over = step.next_observation, step.terminated or step.truncated
-                if over:
-                    ends.append(len(rows))
-                    returns.append(earned)
-                if len(rows) % readings.every == 0:
-                    readings.keep(learner, len(rows), np.array(returns), visits)
-    except Exhausted as exhausted:
-        stopped = exhausted.stop
+            earned = 0.0
+        state = rehearsal.state if readings.counts_visits else -1
+        step, stopped = answer(rehearsal.step, learner.policy(observation))
+        if stopped is not None:
+            break
+        learner.learn(step)
+        rows.append(step.row)
+        emissions.append(step.emission)
+        if state >= 0:
+            visits[state] += 1
+        earned += step.reward
+        observation, over = step.next_observation, step.terminated or step.truncated
+        if over:
+            ends.append(len(rows))
+            returns.append(earned)
+        if readings.probes and len(rows) % readings.every == 0:
+            readings.keep(learner, len(rows), np.array(returns), visits)
     if stopped is None:
         stopped = rehearsal.stop() if hasattr(rehearsal, "stop") else Stop("max steps", counts={"steps": len(rows)})
     return Run(
@@ -113,6 +132,14 @@ def python_loop(
         final=readings.read(learner, len(rows), np.array(returns), visits),
         stopped=stopped,
     )
+
+
+def answer(ask: Callable, *question: Any) -> tuple[Any, Stop | None]:
+    """What a rehearsal answers, or why it has no answer. What learners and probes raise is none of its stops."""
+    try:
+        return ask(*question), None
+    except Exhausted as exhausted:
+        return None, exhausted.stop
 
 
 def compiled_loop(

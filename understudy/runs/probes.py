@@ -88,6 +88,13 @@ visitation = History(visited_share, counts_visits=True)
 Probes = Mapping[str, Callable[[Any], Any] | History]
 
 
+def number(reading: Any) -> Any:
+    """A reading as it is now: what a probe returns may be an array that the learner goes on writing on."""
+    if reading is None or np.asarray(reading).dtype.kind not in "biuf":
+        raise TypeError(f"a probe returns a number or an array of numbers, not {reading!r}")
+    return np.array(reading, dtype=np.float64)[()]
+
+
 class Readings:
     """Probes read every k steps of one run."""
 
@@ -96,6 +103,7 @@ class Readings:
         self.counts_visits = any(isinstance(probe, History) and probe.counts_visits for probe in probes.values())
         self.steps: list[int] = []
         self._values: dict[str, list[Any]] = {name: [] for name in probes}
+        self._shapes: dict[str, tuple[int, ...]] = {}
         self._n_before = 0
 
     def read(self, learner: Any, steps: int, returns: np.ndarray, visits: np.ndarray) -> dict[str, Any]:
@@ -104,7 +112,10 @@ class Readings:
         now = {}
         for name, probe in self.probes.items():
             try:
-                now[name] = probe.measure(progress) if isinstance(probe, History) else probe(learner)
+                now[name] = number(probe.measure(progress) if isinstance(probe, History) else probe(learner))
+                shape = self._shapes.setdefault(name, now[name].shape)
+                if now[name].shape != shape:
+                    raise ValueError(f"a reading of shape {now[name].shape} after one of shape {shape}")
             except Exception as error:
                 error.add_note(f"raised by probe {name!r} after {steps:,} steps")
                 raise

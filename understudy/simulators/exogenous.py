@@ -3,6 +3,7 @@
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,8 @@ class ExogenousReplay:
         self.index, self.n_actions, self.n_states = endogenous, log.spec.n_actions, endogenous.n_states
         self._endogenous = Replay("exo_psrs", endogenous, accept=cells.REJECTION, **options)
         self._exogenous = Replay("exo_psrs", exogenous, accept=cells.ALWAYS, **options)
-        self.settings = self._endogenous.settings
+        parts = [exogenous.fingerprint.encode(), self._merged.tobytes(), self._reward.tobytes()]
+        self.settings = self._endogenous.settings | {"oracles": blake2b(b"".join(parts), digest_size=8).hexdigest()}
         self._coding = Coding(self._coded, largest_observation(self._merged))
 
     def start(self, seed: int, codes: Any = None) -> Rehearsal:
