@@ -113,6 +113,16 @@ def draw(tape, state, policy):
 
 
 @kernel
+def stand_at(mind, opening):
+    """Be where an episode opens; the row whose observation that is."""
+    mind[cells.STATE] = opening["state"]
+    mind[cells.CODE] = opening["code"]
+    mind[cells.AGE] = 0
+    mind[cells.OVER] = 0
+    return np.int64(opening["row"])
+
+
+@kernel
 def begin(tape):
     """Begin an episode; the row whose observation it opens with, or EMPTY."""
     mind = tape.mind
@@ -121,11 +131,7 @@ def begin(tape):
         mind[cells.CAUSE] = cells.NO_OPENING
         return EMPTY
     mind[cells.HIDDEN] = episode
-    mind[cells.STATE] = tape.opening[episode]["state"]
-    mind[cells.CODE] = tape.opening[episode]["code"]
-    mind[cells.AGE] = 0
-    mind[cells.OVER] = 0
-    return np.int64(tape.opening[episode]["row"])
+    return stand_at(mind, tape.opening[episode])
 
 
 @kernel

@@ -8,7 +8,7 @@ from understudy.contracts.compiling import kernel
 from understudy.contracts.streams import ACCEPTANCE, ENVIRONMENT, OPENINGS, below, uniform
 from understudy.simulators.kernels import cells
 from understudy.simulators.kernels.cells import EMPTY, Outcome
-from understudy.simulators.kernels.draws import choose, grow_older
+from understudy.simulators.kernels.draws import choose, grow_older, stand_at
 
 
 class Model(NamedTuple):
@@ -33,11 +33,7 @@ def begin(model):
     episode = below(model.streams, OPENINGS, len(model.opening))
     mind[cells.OPENED] += 1
     mind[cells.REPLACED] += 1
-    mind[cells.STATE] = model.opening[episode]["state"]
-    mind[cells.CODE] = model.opening[episode]["code"]
-    mind[cells.AGE] = 0
-    mind[cells.OVER] = 0
-    return np.int64(model.opening[episode]["row"])
+    return stand_at(mind, model.opening[episode])
 
 
 @kernel
