@@ -38,20 +38,27 @@ class Plan:
         return not hasattr(self.simulator, "start")
 
     @cached_property
-    def kind(self) -> int:
-        """What the runs are, as a part of their seeds."""
+    def first(self) -> tuple[int, Any]:
+        """The kind of the runs, as a part of their seeds, and the first one's simulator."""
         if not self.from_factory:
-            return KINDS["real" if getattr(self.simulator, "kind", None) == "real" else "simulated"]
+            real = getattr(self.simulator, "kind", None) == "real"
+            return KINDS["real" if real else "simulated"], self.simulator
         made = self.simulator(spawn(self.seed, 0, KINDS["made"]))
-        return KINDS["made real" if getattr(made, "kind", None) == "real" else "made"]
+        if getattr(made, "kind", None) != "real":
+            return KINDS["made"], made
+        return KINDS["made real"], self.simulator(spawn(self.seed, 0, KINDS["made real"]))
 
     def seed_of(self, number: int) -> int:
         """The seed of a run: `simulate(simulator, make(run.seed), run.seed)` is the run again."""
-        return spawn(self.seed, number, self.kind)
+        return spawn(self.seed, number, self.first[0])
 
     def simulator_for(self, seed: int) -> Any:
         """The simulator of a run."""
         return self.simulator(seed) if self.from_factory else self.simulator
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to other processes: the kind, but not the first run's simulator."""
+        return self.__dict__ | {"first": (self.first[0], None)}
 
     def __call__(self, number: int, wanted: Callable[[], bool]) -> Run:
         seed = self.seed_of(number)
@@ -67,7 +74,7 @@ class Plan:
     def describe(self) -> dict[str, Any]:
         """What the runs are of. With logs of their own, the first run's stands for all."""
         seed = self.seed_of(0)
-        simulator, learner = self.simulator_for(seed), self.make(seed)
+        simulator, learner = self.first[1], self.make(seed)
         check_fit(simulator, learner, self.max_steps, self.every)
         log, another = log_of(simulator), log_of(self.simulator_for(self.seed_of(1)))
         own_logs = None not in (log, another) and log is not another and log.fingerprint != another.fingerprint
@@ -91,8 +98,7 @@ class Plan:
         """Threads where loops are compiled, processes where they are Python's."""
         if workers == 1 or runs == 1:
             return "serial"
-        seed = self.seed_of(0)
-        compiled = self.compiled is not False and can_compile(self.simulator_for(seed), self.make(seed))
+        compiled = self.compiled is not False and can_compile(self.first[1], self.make(self.seed_of(0)))
         return "threads" if compiled else "processes"
 
 
