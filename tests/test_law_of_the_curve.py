@@ -76,3 +76,22 @@ def test_a_wrong_propensity_is_found_different(truth):
 
     runs = us.experiment(simulator, make, runs=RUNS, seed=7, max_steps=STEPS, probes=PROBES, every=EVERY)
     assert us.fidelity(runs, truth, margin=MARGIN).verdict == "different"
+
+
+def test_an_exogenous_counter_is_simulated_by_its_own_queue_and_broken_without():
+    """On the counter grid the exogenous simulator is equivalent; latent states alone are found different."""
+    env = us.envs.CounterGrid(8, size=3, slip=0.2)
+    latent = us.encoders.Function(env.latent)
+    oracles = {"split": env.split, "merge": env.merge, "reward": env.reward}
+
+    def make_learner(seed):
+        return us.learners.QLearning(env.n_observations, 5, epsilon=0.9, alpha=0.5, gamma=0.95, seed=seed)
+
+    def verdict(simulator):
+        return us.fidelity(us.experiment(simulator, make_learner, **options), real, margin=0.02).verdict
+
+    options = {"runs": RUNS, "seed": 7, "max_steps": STEPS, "every": EVERY}
+    options["probes"] = {"start value": us.probes.start_value(env)}
+    real = us.experiment(us.real(env), make_learner, **options)
+    assert verdict(lambda seed: us.exo_psrs(us.record(env, episodes=400, seed=seed), **oracles)) == "equivalent"
+    assert verdict(lambda seed: us.psrs(us.record(env, episodes=400, seed=seed), latent)) == "different"
