@@ -137,8 +137,43 @@ def test_a_folder_of_another_log_is_refused(events, tmp_path, capsys):
     assert main(["simulate", str(events), *arguments]) == 0
     other = tmp_path / "other.csv"
     pd.read_csv(events).iloc[:-200].to_csv(other, index=False)
-    assert "another experiment" in refused(capsys, "simulate", other, *arguments)
-    assert "epsilon" in refused(capsys, "simulate", events, *arguments, "--epsilon", "0.7")
+    assert "log is" in refused(capsys, "simulate", other, *arguments)
+    assert "epsilon is 0.1 there and 0.7 here" in refused(capsys, "simulate", events, *arguments, "--epsilon", "0.7")
+
+
+def test_simulators_of_one_folder_are_of_one_learner(events, tmp_path, capsys):
+    arguments = ["simulate", events, *COLUMNS, "--runs", "2", "--out", tmp_path / "out"]
+    assert main([str(argument) for argument in arguments]) == 0
+    assert "epsilon" in refused(capsys, *arguments, "--simulator", "qbe", "--epsilon", "0.3")
+    assert main([str(argument) for argument in [*arguments, "--simulator", "qbe"]]) == 0
+
+
+def test_short_logs_are_read_often_enough_for_a_curve(events, tmp_path):
+    main(["simulate", str(events), *COLUMNS, "--runs", "2", "--out", str(tmp_path / "out")])
+    assert all(len(run.steps) > 20 for run in us.load(tmp_path / "out" / "psrs"))
+
+
+def test_observations_of_several_whole_numbers_need_no_boxes(log, tmp_path):
+    pairs = np.column_stack([log.observation % 5, log.observation // 5])
+    following = np.column_stack([log.next_observation % 5, log.next_observation // 5])
+    columns = {name: getattr(log, name) for name in ("action", "reward", "terminated", "episode", "propensity")}
+    us.write(us.Log.from_columns(observation=pairs, next_observation=following, **columns), tmp_path / "pairs.parquet")
+    arguments = ["simulate", str(tmp_path / "pairs.parquet"), "--runs", "2", "--out", str(tmp_path / "out")]
+    assert main(arguments) == 0
+    assert us.load(tmp_path / "out" / "psrs").about["learner"]["n_observations"] == 25
+
+
+def test_folders_are_compared_on_one_page_and_one_alone_keeps_its_title_and_audit(events, tmp_path):
+    for epsilon in ("0.1", "0.5"):
+        arguments = ["simulate", str(events), *COLUMNS, "--runs", "2", "--epsilon", epsilon]
+        assert main([*arguments, "--out", str(tmp_path / f"eps{epsilon}")]) == 0
+    page = tmp_path / "both.html"
+    assert main(["report", str(tmp_path / "eps0.1"), str(tmp_path / "eps0.5"), "--report", str(page)]) == 0
+    assert "eps0.1/psrs" in page.read_text()
+    assert main(["report", str(tmp_path / "eps0.1")]) == 0
+    text = (tmp_path / "eps0.1" / "report.html").read_text()
+    assert "q-learning rehearsed on events.csv" in text
+    assert "8,135 rows, 60 episodes" in text
 
 
 @pytest.mark.skipif(os.geteuid() != 0 and not os.path.exists("/dev/full"), reason="needs /dev/full")
@@ -151,7 +186,7 @@ def test_a_page_that_cannot_be_written_is_named(events, tmp_path, capsys):
 
 def test_a_model_without_max_steps_is_asked_for_it(events, tmp_path, capsys):
     arguments = [*COLUMNS, "--runs", "2", "--simulator", "model", "--out", str(tmp_path / "out")]
-    assert "max_steps" in refused(capsys, "simulate", events, *arguments)
+    assert "--max-steps" in refused(capsys, "simulate", events, *arguments)
     assert main(["simulate", str(events), *arguments, "--max-steps", "500"]) == 0
 
 

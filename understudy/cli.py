@@ -3,12 +3,14 @@
 import argparse
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import understudy as us
+from understudy.rehearsals import Rehearsal
 
 COLUMN_FLAGS = {
     "observation": "column or columns of what the learner sees",
@@ -35,13 +37,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return options.command(options)
     except us.LogError as error:
-        print(f"understudy: {error}", file=sys.stderr)
+        print(f"understudy: {as_flags(str(error))}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # whoever reads our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        print("understudy: interrupted; finished runs are kept where --out was given", file=sys.stderr)
+        print(
+            "understudy: interrupted; finished runs are kept, and the same command goes on from there", file=sys.stderr
+        )
         return 130
 
 
@@ -71,8 +75,8 @@ def build_parser() -> argparse.ArgumentParser:
     simulate.set_defaults(command=run_simulate)
 
     report = commands.add_parser("report", help="draw the page of a results folder")
-    report.add_argument("folder", metavar="DIR", help="what was --out of simulate, or out= of an experiment")
-    report.add_argument("--report", metavar="FILE", help="the page to write (DIR/report.html)")
+    report.add_argument("folders", nargs="+", metavar="DIR", help="what was --out of simulate; several are compared")
+    report.add_argument("--report", metavar="FILE", help="the page to write (report.html in the first DIR)")
     report.set_defaults(command=run_report)
     return parser
 
@@ -108,7 +112,7 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
     runs.add_argument("--runs", type=positive, default=100, help="how many (%(default)s)")
     runs.add_argument("--seed", type=int, default=0, help="(%(default)s)")
     runs.add_argument("--max-steps", type=positive, help="stop a run there (when the log has no further answer)")
-    runs.add_argument("--every", type=positive, default=1000, help="steps between two readings of probes (%(default)s)")
+    runs.add_argument("--every", type=positive, help="steps between two readings of probes (some 200 in the log)")
     runs.add_argument("--workers", type=positive, help="threads or processes (one for each core)")
     runs.add_argument(
         "--out", metavar="DIR", help="results folder; called again, it goes on there (LOG's name-rehearsal)"
@@ -137,37 +141,80 @@ def run_simulate(options: argparse.Namespace) -> int:
     log = us.read(options.log, **columns_of(options))
     audit = us.check(log)
     print(audit)
-    folder = Path(options.out or f"{Path(options.log).name.split('.')[0]}-rehearsal")
+    has_all = log.propensity is not None and log.propensity.ndim == 2
+    names = options.simulator or (["psrs"] if has_all else ["qbe"])
+    if "model" in names and options.max_steps is None:
+        raise us.LogError("model never runs out; say for how long to go on with max_steps=")
+    options.every = options.every or round_number(len(log) / 200)
     make, probes = learner_for(log, options)
+    simulators = {name: simulator_for(name, log, options) for name in names}
+
+    folder = Path(options.out or f"{Path(options.log).name.split('.')[0]}-rehearsal")
+    rehearsal = Rehearsal(
+        folder, f"{options.learner} rehearsed on {Path(options.log).name}", asked_of(options, log), audit
+    )
+    rehearsal.claim()
     runs = {}
-    for name in options.simulator or (["psrs"] if log.propensity is not None and log.propensity.ndim == 2 else ["qbe"]):
+    for name, simulator in simulators.items():
+        there = rehearsal.n_finished(name)
+        if there:
+            print(f"{name}: {min(there, options.runs):,} of {options.runs:,} runs were there already")
         runs[name] = us.experiment(
-            simulator_for(name, log, options), make, runs=options.runs, seed=options.seed, max_steps=options.max_steps,
+            simulator, make, runs=options.runs, seed=options.seed, max_steps=options.max_steps,
             probes=probes, every=options.every, workers=options.workers, out=folder / name, title=name,
         )  # fmt: skip
     show_table(runs)
-    title = f"{options.learner} rehearsed on {Path(options.log).name}"
-    print(f"\nThe page is {us.report(runs, folder / 'report.html', audit=audit, title=title, log=log)}")
+    print(f"\nThe page is {us.report(runs, folder / 'report.html', audit=audit, title=rehearsal.title, log=log)}")
     return 0
 
 
 def run_report(options: argparse.Namespace) -> int:
     """`understudy report`."""
-    folder = Path(options.folder)
-    found = (
-        [folder]
-        if (folder / "experiment.json").exists()
-        else sorted(p.parent for p in folder.glob("*/experiment.json"))
-    )
-    if not found:
-        raise us.LogError(f"{folder} holds no results: neither it nor a folder in it has an experiment.json")
-    runs = {path.name: us.load(path) for path in found}
+    folders = [Path(folder) for folder in options.folders]
+    runs = {}
+    for folder in folders:
+        markers = [folder / "experiment.json", *sorted(folder.glob("*/experiment.json"))]
+        found = {marker.parent: us.load(marker.parent) for marker in markers if marker.exists()}
+        if not found:
+            raise us.LogError(f"{folder} holds no results: neither it nor a folder in it has an experiment.json")
+        for path, result in found.items():
+            name = path.name if len(folders) == 1 else f"{folder.name}/{path.name}" if path != folder else folder.name
+            runs[name] = result
     empty = [name for name, result in runs.items() if not len(result)]
     if empty:
-        raise us.LogError(f"no run of {', '.join(empty)} in {folder} is finished; go on with understudy simulate")
+        raise us.LogError(f"no run of {', '.join(empty)} is finished; go on with understudy simulate")
     show_table(runs)
-    print(f"\nThe page is {us.report(runs, options.report or folder / 'report.html')}")
+    told = Rehearsal.of(folders[0]) if len(folders) == 1 else None
+    title, audit = (told.title, told.audit) if told is not None else (None, None)
+    page = options.report or folders[0] / "report.html"
+    print(f"\nThe page is {us.report(runs, page, title=title, audit=audit)}")
     return 0
+
+
+def asked_of(options: argparse.Namespace, log: us.Log) -> dict[str, Any]:
+    """What all simulators of a folder must share, by the names of the flags."""
+    shared = ("learner", "epsilon", "alpha", "gamma", "initial", "encoder", "bins", "seed", "every", "max_steps")
+    return columns_of(options) | {name: getattr(options, name) for name in shared} | {"log": log.fingerprint}
+
+
+def as_flags(message: str) -> str:
+    """A message of the library in the words of the command line.
+
+    >>> as_flags("give terminated=, or sort by order_by=")
+    'give --terminated, or sort by --order-by'
+    """
+    names = "|".join([*(name.replace("-", "_") for name in COLUMN_FLAGS), "max_steps", "max_episode_steps", "out"])
+    return re.sub(rf"\b({names})=(?!\w)", lambda found: f"--{found.group(1).replace('_', '-')}", message)
+
+
+def round_number(number: float) -> int:
+    """The largest of 1, 2, 5, 10, 20, ... that is not above a number.
+
+    >>> round_number(69.7), round_number(0.3)
+    (50, 1)
+    """
+    steps = [factor * 10**power for power in range(12) for factor in (1, 2, 5)]
+    return max([step for step in steps if step <= number], default=1)
 
 
 def columns_of(options: argparse.Namespace) -> dict[str, Any]:
@@ -189,10 +236,12 @@ def learner_for(log: us.Log, options: argparse.Namespace) -> tuple[Any, dict[str
         )
     encoder = encoder_for(log, options)
     if encoder is None and log.spec.n_observations is None:
-        raise us.LogError(
-            f"{options.learner} needs a table, and observations are {log.spec.observation_dtype} of shape "
-            f"{log.spec.observation_shape}; cut them into boxes with --encoder boxes --bins 5"
-        )
+        encoder = us.encoders.Identity().fit(log)
+        if encoder.n_states > len(log) // 2:
+            raise us.LogError(
+                f"{options.learner} needs a table, and {encoder.n_states:,} of the observations are distinct: too many "
+                "for a row each; cut them into boxes with --encoder boxes --bins 5, or map them to a column of states"
+            )
     n_observations = log.spec.n_observations if encoder is None else encoder.n_states
     kind = {"q-learning": us.learners.QLearning, "expected-sarsa": us.learners.ExpectedSarsa}[options.learner]
     settings = {name: getattr(options, name) for name in ("epsilon", "alpha", "gamma", "initial")}

@@ -5,7 +5,7 @@ from understudy.reporting.tables import comparisons
 def test_what_was_done_names_learner_log_and_reference(runs_of, real_of):
     sets = {"psrs": runs_of([40] * 3), "qbe": runs_of([60] * 3), "real": real_of([100] * 5)}
     assert what_was_done(sets, "real") == (
-        "A QLearning learner rehearsed on a log of 200 rows (20 episodes) 3 times under each of 2 simulators, "
+        "A QLearning learner rehearsed on a log of 200 rows (20 episodes) 3 times in each of 2 sets of runs, "
         "to be compared with 5 runs of “real”."
     )
 

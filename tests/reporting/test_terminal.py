@@ -14,7 +14,7 @@ def shown(table, width=80):
 
 def test_without_real_runs_the_table_tells_how_long_and_what_ran_out(runs_of):
     table = brief_table({"psrs": runs_of([40] * 3)})
-    assert table.columns == ("", "steps", "log", "ran out")
+    assert table.columns == ("", "steps", "log", "return", "ran out")
     assert table.rows[0][1] == "40"
 
 

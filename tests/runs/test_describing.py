@@ -138,7 +138,28 @@ def test_a_learner_that_tells_no_settings_is_described_by_what_it_holds():
         def __init__(self, rate):
             self.rate = rate
 
-    assert learner_settings(Mine(0.5)) == {"class": "Mine", "rate": 0.5}
+    told = learner_settings(Mine(0.5))
+    assert (told["class"], told["rate"]) == ("Mine", 0.5)
+
+
+def test_a_learner_of_ones_own_is_told_by_its_code_too():
+    def learner(favorite):
+        if favorite:
+
+            class Mine:
+                def policy(self, observation):
+                    return [1.0, 0.0]
+        else:
+
+            class Mine:
+                def policy(self, observation):
+                    return [0.0, 1.0]
+
+        return Mine()
+
+    assert learner_settings(learner(True)) == learner_settings(learner(True))
+    assert learner_settings(learner(True)) != learner_settings(learner(False))
+    assert "code" not in learner_settings(QLearning(3, 2))
 
 
 def test_a_learner_with_slots_can_be_described():

@@ -227,3 +227,12 @@ def test_what_a_learner_raises_is_no_end_of_the_log(log):
 def test_a_run_prints_how_long_it_was_and_why_it_stopped(log, make):
     run = simulate(psrs(log), make(0), max_steps=30)
     assert repr(run) == f"Run of 30 steps, {len(run.ends)} finished episodes: max_steps was reached after 30 steps"
+
+
+def test_what_is_no_simulator_or_no_learner_is_told_what_is(log, make):
+    with pytest.raises(TypeError, match=r"us\.psrs"):
+        simulate(log, make(0))
+    with pytest.raises(TypeError, match="a class is no learner"):
+        simulate(psrs(log), QLearning)
+    with pytest.raises(TypeError, match=r"policy.observation. and learn"):
+        simulate(psrs(log), object())

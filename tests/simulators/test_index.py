@@ -124,3 +124,15 @@ def test_the_fingerprint_tells_one_encoders_states_from_anothers(random_log, mer
     log = random_log(0)
     assert index(log, merge).fingerprint == index(log, merge).fingerprint
     assert index(log, merge).fingerprint != index(log, None).fingerprint
+
+
+def test_what_is_no_log_or_no_encoder_is_told_what_is():
+    from understudy.simulators import psrs
+
+    with pytest.raises(TypeError, match=r"us\.read"):
+        psrs({"observation": [0]})
+    log = Log.from_columns(
+        observation=[0, 1], action=[0, 0], reward=[0, 0], terminated=[False, True], propensity=[[1.0]] * 2
+    )
+    with pytest.raises(TypeError, match=r"encoders\.Function"):
+        psrs(log, lambda observations: observations)

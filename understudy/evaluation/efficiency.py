@@ -19,6 +19,7 @@ class Efficiency:
     shortest: int
     longest: int
     episodes: float  # finished ones
+    episode_return: float | None  # what a finished episode earned, averaged over each run and then over runs
     share_served: float | None  # steps over rows of the log; None without a log, and may pass 1 where rows return
     rows_per_step: float | None  # rows looked at for each one served
     stops: dict[str, int]  # why runs stopped, and how many did
@@ -61,8 +62,14 @@ def efficiency(runs: Runs) -> Efficiency:
         shortest=int(lengths.min()),
         longest=int(lengths.max()),
         episodes=float(np.median([len(run.ends) for run in runs])),
+        episode_return=_mean_return(runs),
         share_served=float(np.median(lengths) / rows) if rows else None,
         rows_per_step=float(np.median(known)) if rows and len(known) else None,
         stops=dict(stops.most_common()),
         n_limited=sum(run.stopped.cause == "max steps" for run in runs),
     )
+
+
+def _mean_return(runs: Runs) -> float | None:
+    means = [float(np.mean(run.returns)) for run in runs if len(run.returns)]
+    return float(np.mean(means)) if means else None

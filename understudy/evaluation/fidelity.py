@@ -159,7 +159,7 @@ def squared_distance(ours: np.ndarray, theirs: np.ndarray, level: float) -> tupl
     across = (rng.standard_normal((DRAWS, len(varying))) ** 2 @ varying + rest) * stretch**2
     farthest = np.sqrt(observed) + 10 * np.sqrt(spread.sum())
     low, high = (_crossing(surprise, chance, farthest) for chance in (1 - tail, tail))
-    return observed - float(spread.sum()), (low**2, high**2)
+    return observed - float(spread.sum()), (float(low**2), float(high**2))
 
 
 DRAWS, AXES = 10_000, 16

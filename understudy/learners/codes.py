@@ -52,5 +52,8 @@ class Codes:
         return codes.astype(np.int32)
 
 
-_NOT_INTEGER = "observation {what} is no row of a table; give the learner encoder=, for example Boxes"
+_NOT_INTEGER = (
+    "observation {what} is no row of a table; give the learner encoder=Identity().fit(log) where observations repeat, "
+    "or Boxes where they are numbers that rarely do"
+)
 _OUT_OF_RANGE = "observation code {code} is outside the learner's table of {n}; give it a larger n_observations"

@@ -1,5 +1,6 @@
 """What was done and what came of it, in a few plain sentences."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -29,7 +30,9 @@ def what_was_done(named: Mapping[str, Runs], reference: str | None) -> str:
     times = _times(counts[0]) if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,} times"
     text = f"{who} {_where(shown)} {times}"
     if len(shown) > 1:
-        text += f" under each of {len(shown)} simulators"
+        told = [[runs.about.get("simulator"), runs.about.get("states")] for runs in shown.values()]
+        alike = len({json.dumps(one, default=str) for one in told}) < len(shown)
+        text += f" in each of {len(shown)} sets of runs" if alike else f" under each of {len(shown)} simulators"
     if reference in named and reference not in shown:
         text += f", to be compared with {len(named[str(reference)]):,} runs of “{reference}”"
     return f"{text}."

@@ -87,6 +87,7 @@ def efficiency_table(runs: Mapping[str, Runs]) -> Table:
         Column("steps, median"),
         Column("quartiles"),
         Column("episodes, median"),
+        Column("return an episode"),
         Column("log served"),
         Column("rows looked at per step"),
         Column("what ran out", numeric=False),
@@ -103,6 +104,7 @@ def efficiency_table(runs: Mapping[str, Runs]) -> Table:
                 f"{at_least}{found.steps:,.0f}",
                 f"{low:,.0f}{NONE}{high:,.0f}",
                 f"{found.episodes:,.0f}",
+                number(found.episode_return, 3),
                 NONE if found.share_served is None else f"{at_least}{percent(found.share_served)}",
                 NONE if found.rows_per_step is None else f"{found.rows_per_step:.2f}",
                 _main_reason(found),
@@ -110,14 +112,23 @@ def efficiency_table(runs: Mapping[str, Runs]) -> Table:
         )
         values.append(
             (
-                name, found.n_runs, found.steps, found.quartiles, found.episodes, found.share_served,
-                found.rows_per_step, found.stops,
+                name, found.n_runs, found.steps, found.quartiles, found.episodes, found.episode_return,
+                found.share_served, found.rows_per_step, found.stops,
             )
         )  # fmt: skip
     notes = [f"{name} has no finished run and is left out." for name, set_ in runs.items() if not len(set_)]
     if any(row[2].startswith("≥") for row in rows):
         notes.append("≥: max_steps stopped those runs, not the log; how long it could have answered is not known.")
+    notes += logged_return(runs)
     return Table("Efficiency", columns, tuple(rows), tuple(values), tuple(notes))
+
+
+def logged_return(runs: Mapping[str, Runs]) -> list[str]:
+    """What the log itself earned, where the sets share one: what a learner's return is to be compared with."""
+    earned = {set_.about["log_return"] for set_ in runs.values() if set_.about.get("log_return") is not None}
+    if len(earned) != 1 or any(set_.about.get("own_logs") for set_ in runs.values()):
+        return []
+    return [f"The log itself earned {earned.pop():,.3f} an episode."]
 
 
 def stops_table(runs: Mapping[str, Runs]) -> Table:

@@ -13,6 +13,7 @@ from understudy.reporting.tables import (
     comparisons,
     decimals,
     errors_of,
+    logged_return,
     notes_on,
     number,
     percent,
@@ -38,16 +39,20 @@ def brief_table(runs: Mapping[str, Runs]) -> Table:
         title += f"\nerrors: of the mean curve of {probe!r} against {reference!r}{upto}"
         headings += [Column("RMSE"), Column("mean"), Column("max")]
         notes = notes_on(found.together)
+    else:
+        headings.append(Column("return"))
+        title += "; return: of an episode"
+        notes = tuple(logged_return(runs))
     headings.append(Column("ran out", numeric=False))
-    digits = decimals([error for row in errors.values() for error in row if error is not None])
+    digits = decimals([error for row in errors.values() for error in row if error is not None]) if errors else 3
     rows, values = [], []
     for name, set_ in runs.items():
         length = efficiency(set_)
         what, count = Counter(run.stopped.what for run in set_).most_common(1)[0]
-        mine = errors.get(name, [None] * 3) if errors else []
+        mine = errors.get(name, [None] * 3) if errors else [length.episode_return]
         share = NONE if length.share_served is None else percent(length.share_served)
         ran_out = f"{what} ({percent(count / len(set_))})"
-        rows.append((name, f"{length.steps:,.0f}", share, *(number(error, digits) for error in mine), ran_out))
+        rows.append((name, f"{length.steps:,.0f}", share, *(number(value, digits) for value in mine), ran_out))
         values.append((name, length.steps, length.share_served, *mine, ran_out))
     return Table(title, tuple(headings), tuple(rows), tuple(values), notes)
 
@@ -55,21 +60,14 @@ def brief_table(runs: Mapping[str, Runs]) -> Table:
 def as_rich(table: Table) -> Any:
     """The table as rich prints it in a terminal. Names are shown as they are, never read as markup."""
     from rich import box
+    from rich.console import Group
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    shown = RichTable(
-        title=Text(table.title, style="dim"),
-        caption=Text("\n".join(table.notes), style="dim") if table.notes else None,
-        title_justify="left",
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )
+    shown = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for column in table.headings:
         last = column is table.headings[-1]  # the one that may be folded in a narrow terminal
         shown.add_column(Text(column.name), justify="right" if column.numeric else "left", no_wrap=not last)
     for row in table.rows:
         shown.add_row(*map(Text, row))
-    return shown
+    return Group(Text(table.title, style="dim"), shown, *(Text(note, style="dim") for note in table.notes))

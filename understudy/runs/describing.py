@@ -81,10 +81,16 @@ def digest(content: bytes) -> str:
 
 
 def learner_settings(learner: Any) -> dict[str, Any]:
-    """What a learner is: its class and settings, or what it holds where it tells none."""
+    """What a learner is: its class and settings, or what it holds where it tells none; with its code if it is yours."""
     settings = getattr(learner, "settings", None)
     held = settings if isinstance(settings, Mapping) else getattr(learner, "__dict__", {})
-    return {"class": type(learner).__name__} | plain(held, (id(learner),))
+    code = [
+        {name: part for name, part in sorted(vars(kind).items()) if inspect.isfunction(part)}
+        for kind in type(learner).__mro__
+        if not kind.__module__.startswith(("understudy.", "builtins", "typing", "abc"))
+    ]
+    told = {"class": type(learner).__name__} | plain(held, (id(learner),))
+    return told | ({"code": digest(json.dumps(plain(code)).encode())} if any(code) else {})
 
 
 def differences(there: Mapping[str, Any], here: Mapping[str, Any], prefix: str = "") -> list[str]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from understudy.contracts import Learner, Log, Simulator
 from understudy.contracts.streams import spawn
 from understudy.runs.backends import BACKENDS, n_cores
@@ -85,6 +87,7 @@ class Plan:
             "log": log.fingerprint if log is not None else None,
             "log_rows": len(log) if log is not None else None,
             "log_episodes": log.n_episodes if log is not None else None,
+            "log_return": mean_return(log) if log is not None else None,
             "states": getattr(getattr(simulator, "index", None), "fingerprint", None),
             "n_states": getattr(simulator, "n_states", None),
             "learner": learner_settings(learner),
@@ -106,6 +109,12 @@ def log_of(simulator: Any) -> Any:
     """The log a simulator replays, or None."""
     log = getattr(simulator, "log", None)
     return log if isinstance(log, Log) else None
+
+
+def mean_return(log: Log) -> float | None:
+    """What a finished episode of the log earned, on average: what a learner's is to be compared with."""
+    returns = np.add.reduceat(log.reward, log.starts[:-1])[~log.unfinished]
+    return float(returns.mean()) if len(returns) else None
 
 
 def experiment(

@@ -48,6 +48,11 @@ def simulate(
 
 def check_fit(simulator: Any, learner: Any, max_steps: int | None, every: int) -> None:
     """Raise where a run could not even begin."""
+    if not hasattr(simulator, "start"):
+        raise TypeError(f"a {type(simulator).__name__} is no simulator; make one of it, for example us.psrs(log)")
+    if isinstance(learner, type) or not (hasattr(learner, "policy") and hasattr(learner, "learn")):
+        what = "a class" if isinstance(learner, type) else f"a {type(learner).__name__}"
+        raise TypeError(f"{what} is no learner: that is an object with policy(observation) and learn(step)")
     if max_steps is None and not getattr(simulator, "exhaustible", True):
         raise LogError(f"{simulator} never runs out; say for how long to go on with max_steps=")
     if max_steps is not None and not is_count(max_steps):

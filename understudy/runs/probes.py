@@ -43,8 +43,10 @@ def start_value(opening: Any) -> Callable[[Any], float]:
     def probe(learner: Any) -> float:
         if hasattr(learner, "values"):
             values = learner.values(observations)
-        else:
+        elif hasattr(learner, "value"):
             values = [learner.value(observation) for observation in observations]
+        else:
+            raise TypeError(f"{type(learner).__name__} has no value(observation), which start_value reads; give it one")
         return float(np.dot(weights, values))
 
     return probe

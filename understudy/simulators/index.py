@@ -57,6 +57,10 @@ class Index:
 
 def index(log: Log, encoder: Encoder | None) -> Index:
     """Pack a log. Raises `LogError` where the log or its states are not fit for replay."""
+    if not isinstance(log, Log):
+        raise TypeError(f"a {type(log).__name__} is no log; make one of it with us.read or us.Log.from_columns")
+    if encoder is not None and not hasattr(encoder, "encode"):
+        raise TypeError(f"{encoder!r} is no encoder; wrap a function of a batch of observations in encoders.Function")
     log.sound()
     names, state, next_state = dense(*states_of_log(log, encoder))
     if state.max() < 0:

@@ -36,7 +36,7 @@ def time_limit(log: Log | None, asked: Any) -> int | None:
 
 def need_propensities(log: Log, name: str) -> None:
     """Raise `LogError` where a log lacks what rejection sampling needs."""
-    if log.propensity is None or log.propensity.ndim == 1:
+    if isinstance(log, Log) and (log.propensity is None or log.propensity.ndim == 1):
         found = "no propensities" if log.propensity is None else "the propensity of the chosen action only"
         raise LogError(
             f"{name} compares the learner's policy with the logged one, action by action, and this log has {found}; "

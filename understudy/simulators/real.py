@@ -123,7 +123,7 @@ class EnvRehearsal:
         policy = np.ascontiguousarray(policy, dtype=np.float64)
         fault = fault_of(policy, int(self._env.action_space.n))
         if fault:
-            raise PolicyError(f"the policy {policy} at observation {self._observation} {fault}; mend the learner")
+            raise PolicyError(f"the policy {policy} at observation {self._observation} {fault}")
         action = int(choose(policy, self._actions.uniform()))
         following, reward, terminated, truncated, _ = self._env.step(action)
         self._steps, self._age = self._steps + 1, self._age + 1

@@ -54,7 +54,9 @@ class Rehearsal:
         try:
             policy = np.ascontiguousarray(policy, dtype=np.float64)
         except (TypeError, ValueError):
-            raise PolicyError(f"the policy {policy!r} at observation {self._observation} is no vector") from None
+            raise PolicyError(
+                f"the policy {policy!r} at observation {self._observation} is no vector of numbers"
+            ) from None
         if policy.shape != (self._n_actions,):
             self._refuse_policy(policy)
         if self._serve is None:
@@ -103,22 +105,22 @@ class Rehearsal:
 
     def _refuse_policy(self, policy: np.ndarray) -> None:
         fault = fault_of(policy, self._n_actions)
-        raise PolicyError(f"the policy {policy} at observation {self._observation} {fault}; mend the learner")
+        raise PolicyError(f"the policy {policy} at observation {self._observation} {fault}")
 
 
 def fault_of(policy: np.ndarray, n_actions: int) -> str | None:
     """What keeps a vector from being a policy over some actions, in words.
 
     >>> fault_of(np.array([0.5, 0.6]), 2)
-    'sums to 1.1, not 1'
+    'sums to 1.1, not 1; divide it by its sum'
     """
     if policy.shape != (n_actions,):
-        return f"has shape {policy.shape}, and there are {n_actions} actions"
+        return f"has shape {policy.shape}, and there are {n_actions} actions; return one probability for each"
     if not np.isfinite(policy).all():
-        return "has a NaN or an infinity"
+        return "has a NaN or an infinity; look at what the learner computes it from"
     if (policy < 0).any():
-        return "has a negative entry"
-    return f"sums to {policy.sum():.6g}, not 1" if abs(policy.sum() - 1.0) > 1e-5 else None
+        return "has a negative entry; probabilities are from 0 to 1"
+    return f"sums to {policy.sum():.6g}, not 1; divide it by its sum" if abs(policy.sum() - 1.0) > 1e-5 else None
 
 
 @routine

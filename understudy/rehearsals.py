@@ -1,0 +1,53 @@
+"""What the command line keeps of a results folder beside its runs: what was asked, and the audit of the log."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from understudy.logs import Audit, Finding
+from understudy.runs.describing import differences, plain
+from understudy.runs.folder import FolderError, write_text
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """A folder with the results of several simulators, for one learner on one log."""
+
+    folder: Path
+    title: str
+    asked: dict[str, Any]
+    audit: Audit
+
+    @classmethod
+    def of(cls, folder: Path) -> "Rehearsal | None":
+        """What is kept in a folder, or None."""
+        try:
+            kept = json.loads((folder / "rehearsal.json").read_text(encoding="utf-8"))
+            audit = kept["audit"]
+            findings = tuple(Finding(**finding | {"rows": tuple(finding["rows"])}) for finding in audit["findings"])
+            counts = {name: audit[name] for name in ("n_rows", "n_episodes", "n_actions")}
+            return cls(folder, kept["title"], kept["asked"], Audit(findings, **counts))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def claim(self) -> None:
+        """Take the folder, or refuse one in which something else was asked: its simulators would not compare."""
+        kept = Rehearsal.of(self.folder)
+        asked = plain(self.asked)
+        if kept is not None:
+            apart = differences(kept.asked, asked)
+            if apart:
+                found = f"{self.folder} holds another rehearsal: {'; '.join(apart)}"
+                raise FolderError(f"{found}; give another folder with --out, or remove it")
+            return
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FolderError(f"cannot make the folder {self.folder}: {error.strerror}; give another") from error
+        content = {"title": self.title, "asked": asked, "audit": self.audit.to_json()}
+        write_text(self.folder / "rehearsal.json", json.dumps(content, indent=1))
+
+    def n_finished(self, simulator: str) -> int:
+        """Runs of a simulator that are there already."""
+        return len(list((self.folder / simulator / "runs").glob("*.json")))
