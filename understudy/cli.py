@@ -39,6 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except us.LogError as error:
         print(f"understudy: {as_flags(str(error))}", file=sys.stderr)
         return 2
+    except MemoryError:
+        print("understudy: memory ran out; use fewer bins, states or runs at a time", file=sys.stderr)
+        return 2
     except BrokenPipeError:  # whoever reads our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -235,14 +238,15 @@ def learner_for(log: us.Log, options: argparse.Namespace) -> tuple[Any, dict[str
             {"mean return": us.probes.estimate, "episode returns": us.probes.episode_returns},
         )
     encoder = encoder_for(log, options)
-    if encoder is None and log.spec.n_observations is None:
+    n_observations = log.spec.n_observations
+    if encoder is None and (n_observations is None or n_observations > 4 * len(log) + 1024):
         encoder = us.encoders.Identity().fit(log)
         if encoder.n_states > len(log) // 2:
             raise us.LogError(
                 f"{options.learner} needs a table, and {encoder.n_states:,} of the observations are distinct: too many "
                 "for a row each; cut them into boxes with --encoder boxes --bins 5, or map them to a column of states"
             )
-    n_observations = log.spec.n_observations if encoder is None else encoder.n_states
+    n_observations = n_observations if encoder is None else encoder.n_states
     kind = {"q-learning": us.learners.QLearning, "expected-sarsa": us.learners.ExpectedSarsa}[options.learner]
     settings = {name: getattr(options, name) for name in ("epsilon", "alpha", "gamma", "initial")}
     return (

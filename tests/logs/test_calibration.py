@@ -67,6 +67,37 @@ def test_actions_in_another_order_are_flagged(walk):
     assert flagged(propensity_frequency, logged(columns, propensity=columns["propensity"][:, [1, 0, 2]]))
 
 
+@pytest.mark.parametrize("n_actions", [2, 3, 8])
+def test_the_order_in_which_columns_fit_is_named(walk, n_actions):
+    columns = walk(episodes=400, n_actions=n_actions)
+    labels = [f"arm{code}" for code in range(n_actions)]
+    stand_for = np.roll(np.arange(n_actions), 1)
+    log = logged(columns, actions=labels, propensity=columns["propensity"][:, stand_for])
+    order, taken = ", ".join(labels[code] for code in stand_for), ", ".join(labels)
+    assert (
+        f"they would fit if the propensity columns were in the order {order}, and these are read as {taken}: check"
+        in (flagged(propensity_frequency, log)[0])
+    )
+
+
+def test_columns_that_are_alike_stay_where_they_are(walk):
+    columns = walk(episodes=400, policy=np.tile([0.1, 0.1, 0.8], (12, 1)))
+    log = logged(columns, propensity=columns["propensity"][:, [2, 1, 0]])
+    assert "in the order 2, 1, 0, and these are read as 0, 1, 2" in flagged(propensity_frequency, log)[0]
+
+
+def test_an_order_that_is_only_better_is_not_said_to_fit(walk):
+    columns = walk(episodes=400, policy=np.tile([0.2, 0.8], (12, 1)), n_actions=2)
+    stale = np.tile([0.9, 0.1], (len(columns["action"]), 1))
+    assert "would fit far better if" in flagged(propensity_frequency, logged(columns, propensity=stale))[0]
+
+
+def test_no_order_is_named_where_none_fits(walk):
+    columns = walk(episodes=400)
+    wrong = np.roll(columns["propensity"], 1, axis=0)
+    assert "not drawn from the logged" in flagged(propensity_frequency, logged(columns, propensity=wrong))[0]
+
+
 def test_propensities_of_the_wrong_rows_are_flagged_though_the_totals_agree(walk):
     policy = np.tile([[0.7, 0.15, 0.15], [0.15, 0.15, 0.7]], (6, 1))
     columns = walk(episodes=400, policy=policy)

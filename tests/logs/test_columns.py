@@ -44,9 +44,15 @@ def test_rows_of_unequal_shape_are_refused_by_row(values):
         observations("observation", values)
 
 
-@pytest.mark.parametrize("values", [["a", "b"], np.array(["2020", "2021"], "M8[Y]"), [b"x", b"y"], [{}, {}]])
+@pytest.mark.parametrize("values", [np.array(["2020", "2021"], "M8[Y]"), [b"x", b"y"], [{}, {}]])
 def test_observations_that_are_no_numbers_are_refused_with_a_way_out(values):
     with pytest.raises(LogError, match=r"not numbers; |convert the column"):
+        observations("observation", values)
+
+
+@pytest.mark.parametrize("values", [["home", "cart"], np.array(["home", "cart"], object), [["home", "de"]] * 2])
+def test_words_are_refused_as_observations_with_a_way_to_numbers(values):
+    with pytest.raises(LogError, match=r"observation holds text \('home' in row 0\); turn it .* np\.unique\(obs"):
         observations("observation", values)
 
 

@@ -95,7 +95,52 @@ def test_rows_are_ordered_and_episodes_gathered():
     log = read(table, order_by="ts")
     assert log.observation.tolist() == [1, 2, 5, 0]
     assert log.episode.tolist() == [0, 0, 1, 1]
-    assert any(note.startswith("interleaved: ") for note in log.notes)
+    assert log.notes == (
+        "order: rows were sorted by ts and, since episodes overlapped, gathered by episode; "
+        "row numbers here count from 0 in that order",
+    )
+
+
+def test_rows_that_were_in_order_are_not_said_to_be_sorted():
+    table = pa.table({**ENDED, "episode": [0, 0, 0, 1], "ts": [1, 2, 3, 4], "next_observation": [1, 2, 3, 6]})
+    assert read(table, order_by="ts").notes == ()
+    assert (
+        read(table.take([3, 0, 1, 2]), order_by="ts").notes[0].startswith("order: rows were sorted by ts; row numbers")
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"arm": ["a", "b", "c", "a"]}, "action column arm is 'c' in row 2"),
+        ({"terminated": [0, 0, 3, 0]}, "terminated is 3 in row 2"),
+        ({"visit": [1.0, 1.0, np.nan, 2.0]}, "episode column visit is nan in row 2"),
+        ({"reward": ["1", "0", "oops", "1"]}, "reward is 'oops' in row 2"),
+        ({"x": ["1", "0", "oops", "1"]}, "observation column x is 'oops' in row 2"),
+    ],
+)
+@pytest.mark.parametrize("order_by", [None, "ts"])
+def test_what_is_refused_is_named_by_its_column_and_row_in_the_file(changes, message, order_by):
+    columns = {**ENDED, "arm": list("abab"), "visit": [1, 1, 1, 2], "x": [0, 1, 2, 5], "ts": [4, 3, 2, 1], **changes}
+    mapping = {"action": "arm", "episode": "visit", "observation": ["ts", "x"]}
+    with pytest.raises(LogError, match=message):
+        read(pa.table(columns), **mapping, order_by=order_by, actions=["a", "b"])
+
+
+def test_columns_of_text_are_named_with_a_way_to_numbers():
+    table = pa.table({**ENDED, "page": ["home", "cart"] * 2, "land": ["de", "fr"] * 2})
+    codes = r"into numbers first, for example frame\['page'\]\.astype\('category'\)\.cat\.codes"
+    with pytest.raises(LogError, match=rf"observation column page holds text \('home' in row 0\); turn it {codes}"):
+        read(table, observation="page")
+    with pytest.raises(
+        LogError, match=rf"observation columns page, land hold text \('home' in row 0\); turn them {codes}"
+    ):
+        read(table, observation=["reward", "page", "land"])
+
+
+def test_labels_that_are_numbers_survive_sorting():
+    table = pa.table({**ENDED, "action": [20, 10, 20, 10], "ts": [4, 3, 2, 1], "next_observation": [0, 1, 2, 5]})
+    assert read(table, order_by="ts", actions=["10", "20"]).action.tolist() == [0, 1, 0, 1]
 
 
 def test_order_is_stable_and_takes_several_columns():

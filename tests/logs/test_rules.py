@@ -79,6 +79,44 @@ def test_episode_contiguity(clean):
     assert ("error", "episode-contiguity") in rules_found(clean, episode=apart)
 
 
+def visits(order, given=()):
+    """Forty visits of three rows, with what was given beside the necessary."""
+    columns = {
+        "observation": np.tile([0, 1, 2], 40),
+        "action": np.arange(120) % 2,
+        "reward": np.zeros(120),
+        "episode": np.repeat(np.arange(40), 3),
+        "terminated": np.tile([False, False, True], 40),
+        "step": np.tile([0, 1, 2], 40),
+        "next_observation": np.tile([1, 2, 3], 40),
+    }
+    needed = ("observation", "action", "reward", "episode", "terminated", *given)
+    return {name: columns[name][order] for name in needed}
+
+
+INTERLEAVED = {
+    "row by row": np.arange(120).reshape(40, 3).T.ravel(),
+    "a row between": np.concatenate([[0, 3, 1, 2, 4, 5], np.arange(6, 120)]),
+}
+
+
+@pytest.mark.parametrize("order", INTERLEAVED.values(), ids=INTERLEAVED)
+def test_interleaved_episodes_are_one_finding_where_the_rest_was_derived(order):
+    audit = check(visits(order))
+    assert [finding.rule for finding in audit.findings if finding.severity == "error"] == ["episode-contiguity"]
+    rules = {finding.rule for finding in audit.findings}
+    assert rules <= {"episode-contiguity", "no-propensity", "no-next-observation"}
+    assert audit.n_rows == 120  # none is dropped, so that row numbers are those of the file
+    with pytest.raises(LogError, match="goes on in row"):
+        Log.from_columns(**visits(order)).sound()
+
+
+def test_wrong_steps_and_next_observations_that_were_given_are_found_all_the_same():
+    order = np.concatenate([[1, 0, 3, 2], np.arange(4, 120)])
+    found = rules_found(visits(order, ("step", "next_observation")))
+    assert {rule for _, rule in found} >= {"episode-contiguity", "step-order", "next-observation-continuity"}
+
+
 def test_ids_need_not_rise(clean):
     assert rules_found(clean, episode=1000 - clean["episode"]) == set()
 
@@ -138,7 +176,8 @@ def test_openings_that_are_common_are_no_resets():
 def test_one_step_episodes_tell_nothing_of_resets():
     n = 400
     columns = {"observation": np.arange(n), "next_observation": np.arange(n) + 1, "truncated": np.ones(n, bool)}
-    assert rules_found({"action": np.arange(n) % 2, "reward": np.zeros(n), **columns}) == {("warning", "no-propensity")}
+    found = rules_found({"action": np.arange(n) % 2, "reward": np.zeros(n), **columns})
+    assert found == {("warning", "no-propensity"), ("warning", "distinct-observations")}
 
 
 def test_next_observation_continuity(clean):
@@ -180,6 +219,32 @@ def test_action_never_logged(clean):
     assert "(3, 4, 5, 6, 7, ...)" in finding.sentence
 
 
+def distinct(observation, **changes):
+    n = len(observation)
+    log = Log.from_columns(
+        observation=observation, next_observation=observation, action=np.arange(n) % 2, reward=np.zeros(n), **changes
+    )
+    return [finding for finding in check(log).findings if finding.rule == "distinct-observations"]
+
+
+def test_observations_that_never_recur_are_a_warning(monkeypatch):
+    observation = np.random.default_rng(0).random((1000, 2))
+    assert distinct(observation)[0].severity == "warning"
+    assert distinct(observation)[0].sentence.startswith("1,000 of 1,000 observations are distinct, and 1,000 occur")
+    monkeypatch.setattr("understudy.logs.rules.SAMPLE", 500)
+    assert distinct(observation)[0].sentence.startswith("in a sample of rows, 500 of 500 observations")
+
+
+def test_observations_that_seldom_recur_are_a_note():
+    finding = distinct(np.maximum(np.arange(1000), 300))[0]
+    assert (finding.severity, finding.count) == ("note", 699)
+
+
+@pytest.mark.parametrize("observation", [np.arange(1000) // 2, np.maximum(np.arange(1000), 600), np.arange(99)])
+def test_observations_that_recur_or_are_few_are_not_found(observation):
+    assert distinct(observation) == []
+
+
 def notes_of(columns):
     return [finding.rule for finding in check(columns).findings if finding.severity == "note"]
 
@@ -193,6 +258,11 @@ def test_unfinished_episodes_are_noted(clean):
 def test_what_was_derived_or_dropped_is_noted():
     bare = {"observation": [0, 1, 2, 3], "action": [0, 1, 0, 1], "reward": [0, 0, 0, 0]}
     assert notes_of(bare) == ["unfinished", "one-episode", "no-episode", "no-next-observation", "dropped"]
+
+
+def test_episodes_derived_from_ends_are_said_not_to_overlap(clean):
+    del clean["episode"]
+    assert "assumes that episodes do not overlap in the file" in check(clean).findings[0].sentence
 
 
 def test_simulators_are_refused_what_check_calls_an_error(clean):

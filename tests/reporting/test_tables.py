@@ -117,3 +117,10 @@ def test_tables_of_runs_are_efficiency_then_fidelity_against_the_real_ones(runs_
     titles = [table.title for table in tables_of({"psrs": runs_of([40] * 3), "real": real_of([100] * 3)})]
     assert titles == ["Efficiency", "Fidelity of g up to step 40"]
     assert [table.title for table in tables_of({"psrs": runs_of([40] * 3)})] == ["Efficiency"]
+
+
+def test_a_log_of_one_episode_is_said_to_have_one_order(runs_of):
+    runs = runs_of([40] * 3)
+    alone = Runs(runs.runs, {**runs.about, "log_episodes": 1})
+    assert any("one episode" in note for note in efficiency_table({"psrs": alone}).notes)
+    assert not any("one episode" in note for note in efficiency_table({"psrs": runs}).notes)

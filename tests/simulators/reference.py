@@ -5,12 +5,14 @@ from itertools import accumulate, pairwise
 from understudy.contracts.streams import ACCEPTANCE, OPENINGS, ORDER, Stream
 
 
-def shuffled(items, movable, stream):
-    """The first so many items in random order (Fisher-Yates), the others where they are."""
+def shuffled(items, stream, stays=()):
+    """Items in random order (Fisher-Yates); those at some places stay, and none is moved past them."""
     items = list(items)
-    for place in range(movable):
-        other = place + stream.below(movable - place)
-        items[place], items[other] = items[other], items[place]
+    for place in range(len(items)):
+        until = min([stay for stay in stays if stay >= place], default=len(items))
+        if place < until:
+            other = place + stream.below(until - place)
+            items[place], items[other] = items[other], items[place]
     return items
 
 
@@ -25,15 +27,13 @@ class Reference:
         self.uniform = Stream(seed, ACCEPTANCE).uniform
         self.propensity_of = propensity_of or (lambda row, x: log.propensity[row])
         episodes = [list(range(*span)) for span in pairwise(log.starts.tolist())]
-        if order == "episodes":
-            episodes.sort(key=lambda episode: not (log.terminated | log.truncated)[episode[-1]])  # cut off: last
         first = [episode[0] for episode in episodes]
         if order == "episodes":
-            episodes = shuffled(episodes, len(episodes) - sum(log.unfinished.tolist()), Stream(seed, ORDER))
+            episodes = shuffled(episodes, Stream(seed, ORDER), [n for n, cut in enumerate(log.unfinished) if cut])
         rows = [row for episode in episodes for row in episode]
         if order == "rows":
-            rows = shuffled(rows, len(rows), Stream(seed, ORDER))
-            episodes = shuffled(episodes, len(episodes), Stream(seed, OPENINGS))
+            rows = shuffled(rows, Stream(seed, ORDER))
+            episodes = shuffled(episodes, Stream(seed, OPENINGS))
         if openings == "queue":
             first = [episode[0] for episode in episodes]
         again = Stream(seed, OPENINGS)

@@ -22,7 +22,7 @@ class Raw:
 
 def test_records_are_the_columns(random_log, merge):
     log = random_log(0)
-    packed = index(log, merge)
+    packed = index(log, merge, propensities=True)
     assert np.array_equal(packed.records["row"], np.arange(len(log)))
     for name in ("action", "reward", "terminated"):
         assert np.array_equal(packed.records[name], getattr(log, name))
@@ -39,7 +39,7 @@ def test_a_record_is_32_bytes_and_equal_propensities_are_kept_once(walk_log):
     assert packed.records.itemsize == 32
     assert packed.inverse.shape == (1, 2)
     two = np.tile([[0.5, 0.5], [0.25, 0.75]], (25, 1))[:49]
-    assert index(walk_log([0] * 50, propensity=two), None).inverse.shape == (2, 2)
+    assert index(walk_log([0] * 50, propensity=two), None, propensities=True).inverse.shape == (2, 2)
 
 
 def test_a_propensity_of_minus_zero_is_zero(walk_log, play):

@@ -44,6 +44,8 @@ class Boxes:
         self.edges = None if edges is None else _checked_edges(edges)
         self._form: Form | None = None
 
+    fits = 0  # how often it was fitted, so that what was made with an earlier fit is known to be old
+
     @property
     def fitted(self) -> bool:
         """Whether there are edges."""
@@ -66,6 +68,7 @@ class Boxes:
             self.edges = tuple(_placed_edges(*pair, self.spacing) for pair in zip(columns, bins, strict=True))
         self._check_dimensions(observations)
         self._form = form_of(observations)
+        self.fits += 1
         return self
 
     def encode(self, observations: np.ndarray) -> np.ndarray:

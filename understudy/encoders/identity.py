@@ -26,7 +26,7 @@ class Identity:
     """
 
     def __init__(self) -> None:
-        self.fitted = False
+        self.fitted, self.fits = False, 0
         self.n_states: int | None = None
         self._form: Form | None = None
         self._vocabulary: Vocabulary | None = None
@@ -34,6 +34,7 @@ class Identity:
     def fit(self, log: Log) -> "Identity":
         observations = batch(log.observation)
         self._form, self._vocabulary, self.fitted = form_of(observations), None, True
+        self.fits += 1
         following = batch(log.next_observation, self._form)
         if _are_states(observations, following):
             self.n_states = int(max(observations.max(), following.max())) + 1

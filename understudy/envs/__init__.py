@@ -1,15 +1,13 @@
 """The paper's grids: true environments that record logs, walk compiled, and solve themselves exactly."""
 
-import gymnasium
-
 from understudy.envs.continuous import ContinuousGrid
 from understudy.envs.counter import CounterGrid
 from understudy.envs.finite import FiniteGrid
 from understudy.envs.grid import Grid
 from understudy.envs.history import HistoryGrid
 from understudy.envs.noisy import NoisyGrid
+from understudy.registration import register
 
 __all__ = ["ContinuousGrid", "CounterGrid", "FiniteGrid", "Grid", "HistoryGrid", "NoisyGrid"]
 
-for _name in ("Grid", "NoisyGrid", "CounterGrid", "ContinuousGrid", "HistoryGrid"):
-    gymnasium.register(id=f"understudy/{_name}-v0", entry_point=f"understudy.envs:{_name}")
+register()  # for those who did not install us

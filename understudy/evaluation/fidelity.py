@@ -64,7 +64,7 @@ class Fidelity:
 
 
 ONE_LOG = (
-    "No verdict: these runs share one log, so the luck of that log is in all of them and cannot be told from a bias; "
+    "No verdict: these runs share a log, so the luck of that log is in all of them and cannot be told from a bias; "
     "give each run a log of its own, experiment(lambda seed: simulator), to claim fidelity"
 )
 
@@ -87,11 +87,15 @@ def fidelity(
     probe = _common_probe(runs, reference) if probe is None else probe
     (steps, ours), (theirs_steps, theirs) = runs.curve(probe), reference.curve(probe)
     points = np.intersect1d(steps, theirs_steps)
-    common = int(min(runs.lengths.min(), reference.lengths.min()))
-    horizon = common if horizon is None else int(horizon)
+    if horizon is None:
+        horizon = int(min(runs.lengths.min(), reference.lengths.min()))
     points = points[points <= horizon]
     if not len(points):
-        raise ValueError(f"no reading of {probe!r} is shared up to step {horizon:,}; probe more often than every that")
+        raise ValueError(
+            f"no reading of {probe!r} is shared up to step {horizon:,}; read probes more often, with every="
+        )
+    longest = int(min(runs.lengths.max(), reference.lengths.max()))  # beyond it there is nothing to compare with
+    horizon = min(int(horizon), longest)
     ours = ours[:, np.isin(steps, points)].reshape(len(runs), len(points), -1)
     theirs = theirs[:, np.isin(theirs_steps, points)].reshape(len(reference), len(points), -1)
 

@@ -4,11 +4,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from understudy.contracts import Encoder, Step
+from understudy.contracts import Encoder, LogError, Step
 from understudy.contracts.compiling import kernel
 from understudy.contracts.streams import LEARNER, stream_key, uniform_at
 from understudy.learners.codes import Codes
 from understudy.learners.schedules import Schedule, cells_of, scheduled, stays_in_unit
+
+LARGEST = 2**28
+"""Cells of a table, 2 GiB of them."""
 
 
 class Values(NamedTuple):
@@ -100,6 +103,11 @@ class _Tabular:
                 raise ValueError(f"{name} is {number}, not in [0, 1]")
         if n_actions < 1:
             raise ValueError(f"a table needs at least one action, not {n_actions}")
+        if n_observations * n_actions > LARGEST:
+            raise LogError(
+                f"a table of {n_observations:,} observations and {n_actions:,} actions does not fit; "
+                "give the learner encoder=, with fewer states"
+            )
         schedules = [cells_of(epsilon), cells_of(alpha)]
         self.compilable = all(cells is not None for cells in schedules)
         self._values = Values(

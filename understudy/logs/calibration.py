@@ -1,6 +1,7 @@
 """Whether logged propensities fit the actions taken, and whether they change over the log."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import erfc, exp, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,10 +14,13 @@ if TYPE_CHECKING:
 
 RATE = 1e-4  # false alarms of each rule, over all the tests it makes
 BINS = 10
+FLAT = 1e-9  # propensities that differ by less are one
 FLOORS = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 BLOCKS = 30  # of rows, where there are too few episodes to compare
 FEW_EPISODES, MANY_EPISODES = 20, 1000  # fewer are cut into blocks; more are grouped
 SHORT_BLOCK = 10  # rows; blocks of fewer say nothing of time
+MUCH_BETTER = 0.2  # the misfit of propensities in another order, as a share of that in theirs, to speak of it
+LISTED = 10  # actions named in a sentence
 
 
 class Count(NamedTuple):
@@ -54,9 +58,7 @@ def propensity_frequency(log: "Log") -> Iterator[Finding]:
     if log.propensity.ndim == 1:
         yield from _chosen_frequency(log)
         return
-    counts = [count for action in range(log.spec.n_actions) for count in _counts(log, action)]
-    wrong = [count for count in counts if count.tail < RATE / len(counts)]
-    if wrong:
+    if wrong := _wrong(log):
         worst = min(wrong, key=lambda count: count.tail)
         z = (worst.taken - worst.expected) / sqrt(worst.variance) if worst.variance else float("inf")
         yield Finding(
@@ -65,9 +67,44 @@ def propensity_frequency(log: "Log") -> Iterator[Finding]:
             (),
             len({count.action for count in wrong}),
             f"action {_name(log, worst.action)} was taken {worst.taken:,.0f} times in the rows where its propensity is "
-            f"{worst.low:.3g} to {worst.high:.3g}, which add up to {worst.expected:,.1f} (z = {z:.1f}): the actions "
-            "were not drawn from the logged propensities; log them at decision time, or use qbe, which needs none",
+            f"{worst.low:.3g} to {worst.high:.3g}, which add up to {worst.expected:,.1f} (z = {z:.1f}): "
+            + (_other_order(log) or _NOT_DRAWN),
         )
+
+
+_NOT_DRAWN = (
+    "the actions were not drawn from the logged propensities; log them at decision time, or use qbe, which needs none"
+)
+
+
+def _other_order(log: "Log") -> str | None:
+    """What to say where the actions fit the propensities' columns in another order; None where they do not."""
+    from scipy.optimize import linear_sum_assignment
+
+    assert log.propensity is not None
+    costs = np.stack([_misfits(log, column) for column in range(log.spec.n_actions)])
+    columns, order = linear_sum_assignment(costs - 1e-6 * np.eye(len(costs)))  # a tie goes to the order as it is
+    if costs[columns, order].sum() > MUCH_BETTER * costs.trace():
+        return None
+    permuted = replace(log, propensity=log.propensity[:, np.argsort(order)])
+    fit = "would fit far better" if _wrong(permuted) else "would fit"
+    against = "actions=" if log.spec.actions else "the codes of the actions"
+    return (
+        f"the actions do not fit the logged propensities; they {fit} if the propensity columns were in the order "
+        f"{_listed(log, order)}, and these are read as {_listed(log, columns)}: "
+        f"check the order of propensity= against {against}"
+    )
+
+
+def _misfits(log: "Log", column: int) -> np.ndarray:
+    """How badly this column fits as the propensity of each action: squared z-scores, summed over bins."""
+    assert log.propensity is not None
+    p, n_actions = np.ascontiguousarray(log.propensity[:, column]), log.spec.n_actions
+    bins = _bins(p)
+    taken = np.bincount(bins.astype(np.int64) * n_actions + log.action, minlength=BINS * n_actions)
+    expected, variance = (np.bincount(bins, weights, BINS) for weights in (p, p * (1 - p)))
+    misses = taken.reshape(BINS, n_actions) - expected[:, None]
+    return (misses**2 / (variance[:, None] + 1)).sum(axis=0)  # 1, lest a bin of a few rows tip the scales
 
 
 def propensity_trend(log: "Log") -> Iterator[Finding]:
@@ -100,22 +137,34 @@ def propensity_trend(log: "Log") -> Iterator[Finding]:
         )
 
 
+def _wrong(log: "Log") -> list[Count]:
+    counts = [count for action in range(log.spec.n_actions) for count in _counts(log, action)]
+    return [count for count in counts if count.tail < RATE / len(counts)]
+
+
 def _counts(log: "Log", action: int) -> Iterator[Count]:
     """Over all rows, and in bins of equal width between the lowest and highest propensity."""
     assert log.propensity is not None
     p = np.ascontiguousarray(log.propensity[:, action])
     low, high = float(p.min()), float(p.max())
-    spread = high - low
     taken = (log.action == action).astype(np.float64)
-    if spread < 1e-9:
+    if high - low < FLAT:
         yield Count(action, taken.sum(), p.sum(), (p * (1 - p)).sum(), low, high)
         return
-    bins = np.minimum((p - low) * (BINS / spread), BINS - 1).astype(np.int8)
+    bins = _bins(p)
     times, expected, variance = (np.bincount(bins, weights, BINS) for weights in (taken, p, p * (1 - p)))
     yield Count(action, times.sum(), expected.sum(), variance.sum(), low, high)
     edges = np.linspace(low, high, BINS + 1)
     for at in np.flatnonzero(np.bincount(bins, minlength=BINS)):
         yield Count(action, times[at], expected[at], variance[at], edges[at], edges[at + 1])
+
+
+def _bins(p: np.ndarray) -> np.ndarray:
+    """Of equal width between the lowest and the highest."""
+    low, spread = p.min(), p.max() - p.min()
+    if spread < FLAT:
+        return np.zeros(len(p), np.int8)
+    return np.minimum((p - low) * (BINS / spread), BINS - 1).astype(np.int8)
 
 
 def _chosen_frequency(log: "Log") -> Iterator[Finding]:
@@ -160,6 +209,10 @@ def _trend(series: np.ndarray) -> float:
     likeness = max(0.0, likeness)  # a random walk of the state is no trend
     n = len(ranks) * (1 - likeness) / (1 + likeness)
     return correlation * sqrt(max(n - 1, 0.0))
+
+
+def _listed(log: "Log", actions: np.ndarray) -> str:
+    return ", ".join(_name(log, action) for action in actions[:LISTED]) + ", ..." * (len(actions) > LISTED)
 
 
 def _name(log: "Log", action: int) -> str:

@@ -49,6 +49,11 @@ def observations(name: str, values: Any) -> np.ndarray:
     array = _array(name, values)
     if array.size == 0:
         raise LogError(f"{name} has shape {array.shape}; give at least one number a row")
+    if word := text_in(array):
+        raise LogError(
+            f"{name} holds text ({word}); turn it into numbers first, for example "
+            "np.unique(observation, return_inverse=True)[1]"
+        )
     if array.dtype == object:
         array = _floats(name, array)
     kind, size = array.dtype.kind, array.dtype.itemsize
@@ -61,6 +66,20 @@ def observations(name: str, values: Any) -> np.ndarray:
     raise LogError(
         f"{name} holds {_kind(array)}, not numbers; turn it into codes (np.unique, return_inverse=True) or features"
     )
+
+
+def text_in(array: np.ndarray) -> str | None:
+    """The first word of a column of words, and where it is; None where there is none, or a number among them.
+
+    >>> text_in(np.array(["home", "cart"]))
+    "'home' in row 0"
+    >>> text_in(np.array(["0.5", "oops"]))
+    """
+    if not array.size or not isinstance(array.flat[0], str):
+        return None
+    if any(value is not None and _parses(value) for value in array.flat):
+        return None
+    return f"{reprlib.repr(str(array.flat[0]))} in row 0"
 
 
 def alike(observation: np.ndarray, next_observation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -126,28 +145,30 @@ def episode_ids(name: str, values: Any) -> np.ndarray:
         raise LogError(f"{name} holds values that cannot be told apart; give numbers or text") from None
 
 
-def action_codes(values: Any, labels: Sequence[str] | None) -> tuple[np.ndarray, tuple[str, ...] | None]:
+def action_codes(
+    values: Any, labels: Sequence[str] | None, name: str = "action"
+) -> tuple[np.ndarray, tuple[str, ...] | None]:
     """The code of each row's action, and the labels, if any: sorted, unless they were given.
 
     >>> action_codes(["right", "left"], None)
     (array([1, 0], dtype=int32), ('left', 'right'))
     """
-    array = _flat("action", values)
+    array = _flat(name, values)
     if labels is not None:
         labels = _checked_labels(labels)
         if array.dtype.kind in "iu" and any(label.isdecimal() for label in labels):
             array = array.astype(str)  # "10" and "20" are arms, which a CSV file reads as numbers
     if not _is_text(array):
-        return whole("action", array), labels
+        return whole(name, array), labels
     items = array.tolist()
-    _refuse("action", array, np.array([not isinstance(item, str) for item in items]), "give every row a label")
+    _refuse(name, array, np.array([not isinstance(item, str) for item in items]), "give every row a label")
     codes, found = _codes(items)
     if labels is None:
         labels = tuple(sorted(found))
     position = {label: code for code, label in enumerate(labels)}
     table = np.array([position.get(label, -1) for label in found], np.int32)
     codes = table[codes]
-    _refuse("action", array, codes < 0, f"give actions= every label (it has {', '.join(labels)})")
+    _refuse(name, array, codes < 0, f"give actions= every label (it has {', '.join(labels)})")
     return codes, labels
 
 

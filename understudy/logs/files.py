@@ -97,17 +97,21 @@ def _log(
     actions: Sequence[str] | None,
     n_actions: int | None,
 ) -> Log:
-    names = {role: _resolve(table, role, wanted) for role, wanted in asked.items()}
-    order = None if order_by is None else _order(table, _named(table, "order_by", order_by))
+    resolved = {role: _resolve(table, role, wanted) for role, wanted in asked.items()}
+    names = {role: found for role, found in resolved.items() if found}
+    columns.common_length({role: table.column(found[0]) for role, found in names.items()})
+    by = None if order_by is None else _named(table, "order_by", order_by)
+    order = None if by is None else _order(table, by)
     known = _metadata(table) if not asked["action"] else {}
-    given: dict[str, Any] = {role: _column(table, role, found) for role, found in names.items() if found}
     notes: tuple[str, ...] = tuple(known.get("notes", ()))
-    if order is not None:
-        order, note = _gathered(order, given.get("episode"))
-        given = {role: values[order] for role, values in given.items()}
-        notes += note
     if actions is None and n_actions is None:
         actions, n_actions = known.get("actions"), known.get("n_actions")
+    given: dict[str, Any] = {role: _column(table, role, found, actions) for role, found in names.items()}
+    if by is not None and order is not None:
+        order, how = _gathered(order, given.get("episode"))
+        given = {role: values[order] for role, values in given.items()}
+        if np.any(order[1:] < order[:-1]):
+            notes += (f"order: rows were sorted by {', '.join(by)}{how}; row numbers here count from 0 in that order",)
     log = Log.from_columns(**given, actions=actions, n_actions=n_actions)
     return replace(
         log,
@@ -176,9 +180,17 @@ def _indices(role: str, name: str) -> tuple[int, ...]:
     return tuple(int(index) for index in name.removeprefix(role).split("_")[1:])
 
 
-def _column(table: Any, role: str, names: list[str] | tuple[str, ...]) -> np.ndarray:
-    """A list of one name is that column; a tuple of names is a column for each entry."""
+def _column(
+    table: Any, role: str, names: list[str] | tuple[str, ...], actions: Sequence[str] | None = None
+) -> np.ndarray:
+    """A list of one name is that column; a tuple of names is a column for each entry.
+
+    They are brought to their dtypes before rows are sorted, so that what is refused is named by its place in the file.
+    """
     parts = [tables.values(name, table.column(name)) for name in names]
+    if role in ("observation", "next_observation"):
+        _refuse_text(role, dict(zip(names, parts, strict=True)))
+    parts = [_cleaned(role, name, part, actions) for name, part in zip(names, parts, strict=True)]
     if isinstance(names, list):
         return parts[0]
     try:
@@ -188,6 +200,28 @@ def _column(table: Any, role: str, names: list[str] | tuple[str, ...]) -> np.nda
     if all(re.fullmatch(rf"{role}(_\d+)+", name) for name in names):
         return _shaped(role, names, stacked)
     return stacked
+
+
+def _cleaned(role: str, name: str, values: np.ndarray, actions: Sequence[str] | None) -> np.ndarray:
+    """A column of the file in its dtype. Labels and ids stay as they are: their codes depend on the order of rows."""
+    title = role if name == role else f"{role} column {name}"
+    if role == "action":
+        columns.action_codes(values, actions, title)
+        return values
+    cleaned = columns.CLEAN[role](title, values)
+    return values if role == "episode" else cleaned
+
+
+def _refuse_text(role: str, parts: dict[str, np.ndarray]) -> None:
+    words = {name: word for name, part in parts.items() if (word := columns.text_in(part))}
+    if words:
+        name, word = next(iter(words.items()))
+        several = len(words) > 1
+        raise LogError(
+            f"{role} column{'s' * several} {', '.join(words)} hold{'s' * (not several)} text ({word}); turn "
+            f"{'them' if several else 'it'} into numbers first, for example "
+            f"frame[{name!r}].astype('category').cat.codes"
+        )
 
 
 def _shaped(role: str, names: tuple[str, ...], stacked: np.ndarray) -> np.ndarray:
@@ -214,16 +248,16 @@ def _order(table: Any, names: list[str]) -> np.ndarray:
         raise LogError(f"rows cannot be sorted by {', '.join(names)}; give order_by numbers, dates or text") from None
 
 
-def _gathered(order: np.ndarray, episode: np.ndarray | None) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The order with the rows of each episode together, episodes by first appearance."""
+def _gathered(order: np.ndarray, episode: np.ndarray | None) -> tuple[np.ndarray, str]:
+    """The order with the rows of each episode together, episodes by first appearance, and what to say of it."""
     if episode is None:
-        return order, ()
+        return order, ""
     ids = columns.episode_ids("episode", episode)[order]
     _, first, codes = np.unique(ids, return_index=True, return_inverse=True)
     rank = np.argsort(np.argsort(first))[codes]
     if np.all(rank[1:] >= rank[:-1]):
-        return order, ()
-    return order[np.argsort(rank, kind="stable")], ("interleaved: episodes overlapped in time; rows were gathered",)
+        return order, ""
+    return order[np.argsort(rank, kind="stable")], " and, since episodes overlapped, gathered by episode"
 
 
 @contextmanager

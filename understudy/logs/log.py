@@ -60,6 +60,7 @@ class Log:
     spec: Spec
     max_episode_steps: int | None = None  # the log's own time limit, where its truncated episodes agree on one
     notes: tuple[str, ...] = ()  # what was derived or dropped on the way in, each as "rule: sentence"
+    derived: tuple[str, ...] = ()  # of step and next_observation, which were not given
 
     def __post_init__(self) -> None:
         for name, column in self._columns():
@@ -102,18 +103,19 @@ class Log:
         made["action"], labels = columns.action_codes(action, actions)
         n_actions = _n_actions(made["action"], labels, n_actions, made.get("propensity"))
         notes = _notes_on_labels(labels, actions, made.get("propensity"))
+        derived = tuple(name for name in ("step", "next_observation") if name not in given)
 
         notes += _complete_ends(made, n_rows)
         starts = _starts(made["episode"])
         limit = _time_limit(starts, made["truncated"])  # before a row is dropped
         made.setdefault("step", _count(starts))
         if next_observation is None:
-            made, derived = _followed(made, starts)
-            notes += derived
+            made, followed = _followed(made, starts)
+            notes += followed
         made["observation"], made["next_observation"] = columns.alike(made["observation"], made["next_observation"])
         spec = _spec(made["observation"], made["next_observation"], n_actions, labels)
         made.setdefault("propensity", None)
-        return cls(**made, spec=spec, max_episode_steps=limit, notes=tuple(notes))
+        return cls(**made, spec=spec, max_episode_steps=limit, notes=tuple(notes), derived=derived)
 
     def __len__(self) -> int:
         return len(self.action)
@@ -204,7 +206,8 @@ def concatenate(logs: Sequence[Log]) -> Log:
     if limit is not None and longest > limit:
         limit = None
     notes = tuple(dict.fromkeys(note for log in logs for note in log.notes))
-    return replace(logs[0], **joined, spec=spec, max_episode_steps=limit, notes=notes)
+    derived = tuple(name for name in logs[0].derived if all(name in log.derived for log in logs))
+    return replace(logs[0], **joined, spec=spec, max_episode_steps=limit, notes=notes, derived=derived)
 
 
 def _refuse_unlike(one: Log, other: Log, position: int) -> None:
@@ -256,7 +259,10 @@ def _complete_ends(made: dict[str, np.ndarray], n_rows: int) -> list[str]:
     ends = made["terminated"] | made["truncated"]
     made["episode"] = np.cumsum(ends) - ends
     if known:
-        return ["no-episode: there is no episode column; it was derived from how episodes ended"]
+        return [
+            "no-episode: there is no episode column; it was derived from how episodes ended, which assumes that "
+            "episodes do not overlap in the file; say episode= if they do"
+        ]
     return [
         "no-episode: there is no episode, terminated or truncated column; the log is read as one unfinished episode"
     ]
@@ -276,17 +282,22 @@ def _followed(made: dict[str, np.ndarray], starts: np.ndarray) -> tuple[dict[str
     """The columns with `next_observation` from the next row, less the rows that have none, and what to say of it."""
     last = starts[1:] - 1
     over = made["terminated"][last]
-    lost = last[~over]
+    in_pieces = len(rules.later_pieces(made["episode"], starts)) > 0
+    stays = over | in_pieces  # dropping the last row of each piece would hide episode-contiguity
+    lost = last[~stays]
     following = np.arange(1, starts[-1] + 1)
     following[last] = last  # only terminated ones stay, and theirs is never learned from
     truncated = made["truncated"].copy()
-    truncated[lost[truncated[lost] & (lost > starts[:-1][~over])] - 1] = True
+    truncated[lost[truncated[lost] & (lost > starts[:-1][~stays])] - 1] = True
     made = {**made, "next_observation": made["observation"][following], "truncated": truncated}
     notes = ["no-next-observation: next_observation was taken from the next row of the episode"]
     if over.any():
         notes.append(f"no-next-observation: {over.sum():,} terminated rows have none, and show their own observation")
     if len(lost):
-        notes.append(f"dropped: {len(lost):,} last rows had no next observation, did not terminate and were dropped")
+        notes.append(
+            f"dropped: {len(lost):,} last rows had no next observation, did not terminate and were dropped; "
+            "row numbers here count the rows that are left"
+        )
         kept = np.ones(len(following), bool)
         kept[lost] = False
         made = {name: column[kept] for name, column in made.items()}

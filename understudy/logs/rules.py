@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-5  # of a sum of probabilities
 RESET_RATE = 1e-6  # false alarms of next-observation-is-reset
-SAMPLE = 20_000  # rows that tell how common an opening observation is
+SAMPLE = 20_000  # rows that tell how common an observation is
+FEW_ROWS = 100  # fewer say nothing of how common observations are
 BLOCK = 1 << 22  # entries looked at together, so that a log of images needs no second copy
 
 Findings = Iterator[Finding]
@@ -101,13 +102,8 @@ def propensity_zero(log: "Log") -> Findings:
 
 def episode_contiguity(log: "Log") -> Findings:
     """Episodes whose rows are not together."""
-    ids = log.episode[log.starts[:-1]]
-    if np.all(ids[1:] > ids[:-1]):
-        return
-    order = np.argsort(ids, kind="stable")
-    again = np.sort(order[1:][ids[order[1:]] == ids[order[:-1]]])
-    if len(again):
-        rows = log.starts[again]
+    rows = log.starts[later_pieces(log.episode, log.starts)]
+    if len(rows):
         yield found(
             "error",
             "episode-contiguity",
@@ -118,7 +114,12 @@ def episode_contiguity(log: "Log") -> Findings:
 
 
 def step_order(log: "Log") -> Findings:
-    """Steps that do not count up by one."""
+    """Steps that do not count up by one.
+
+    Steps that were counted here do, unless episodes are in pieces, which is a finding of its own.
+    """
+    if "step" in log.derived:
+        return
     rise = np.diff(log.step)
     inside = _inside(log)
     if np.any(inside & (rise != 1)):
@@ -187,7 +188,9 @@ def next_observation_is_reset(log: "Log") -> Findings:
 
 
 def next_observation_continuity(log: "Log") -> Findings:
-    """Next observations that are not what the next row observes."""
+    """Next observations that are not what the next row observes, unless they were taken from there."""
+    if "next_observation" in log.derived:
+        return
     rows = _rows_where(lambda a, b: a != b, log.next_observation[:-1], log.observation[1:])
     rows = rows[_inside(log)[rows]]
     if len(rows):
@@ -212,7 +215,7 @@ def both_ends(log: "Log") -> Findings:
 def unfinished(log: "Log") -> Findings:
     """Episodes that just stop."""
     rows = log.starts[1:][log.unfinished] - 1
-    if len(rows):
+    if len(rows) and not len(later_pieces(log.episode, log.starts)):  # the end of a piece is not the end of an episode
         yield found(
             "note",
             "unfinished",
@@ -256,6 +259,27 @@ def action_never_logged(log: "Log") -> Findings:
         )
 
 
+def distinct_observations(log: "Log") -> Findings:
+    """Observations that hardly ever recur, so that no row stands in for another."""
+    n = len(log)
+    if n < FEW_ROWS:
+        return
+    rows, where = np.arange(n), ""
+    if n > SAMPLE:
+        rows, where = np.random.default_rng(0).choice(n, SAMPLE, replace=False, shuffle=False), "in a sample of rows, "
+    seen = Counter(hash(log.observation[row].tobytes()) for row in rows)
+    once = sum(times == 1 for times in seen.values())
+    if 2 * once > len(rows):
+        yield Finding(
+            "warning" if once > 0.9 * len(rows) else "note",
+            "distinct-observations",
+            (),
+            once,
+            f"{where}{len(seen):,} of {len(rows):,} observations are distinct, and {once:,} occur only once: without "
+            "an encoder a run stops almost at once; merge them with encoders.Boxes or encoders.Function",
+        )
+
+
 def notes(log: "Log") -> Findings:
     """What was derived or dropped when the log was made."""
     for note in log.notes:
@@ -270,9 +294,23 @@ ERRORS: tuple[Callable[["Log"], Findings], ...] = (
 """Rules that can find an error, in the order in which `Log.sound` asks them."""
 
 OTHERS: tuple[Callable[["Log"], Findings], ...] = (
-    next_observation_continuity, both_ends, propensity_kind, action_never_logged, unfinished, one_episode, notes,
+    next_observation_continuity, both_ends, propensity_kind, action_never_logged, distinct_observations, unfinished,
+    one_episode, notes,
 )  # fmt: skip
 """Rules that find warnings and notes only."""
+
+
+def later_pieces(episode: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Which runs of rows with one episode id go on with an episode that an earlier one began.
+
+    >>> later_pieces(np.array([7, 8, 7]), np.array([0, 1, 2, 3]))
+    array([2])
+    """
+    ids = episode[starts[:-1]]
+    if np.all(ids[1:] > ids[:-1]):
+        return np.empty(0, np.int64)
+    order = np.argsort(ids, kind="stable")
+    return np.sort(order[1:][ids[order[1:]] == ids[order[:-1]]])
 
 
 def _inside(log: "Log") -> np.ndarray:

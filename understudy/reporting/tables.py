@@ -120,6 +120,8 @@ def efficiency_table(runs: Mapping[str, Runs]) -> Table:
     if any(row[2].startswith("≥") for row in rows):
         notes.append("≥: max_steps stopped those runs, not the log; how long it could have answered is not known.")
     notes += logged_return(runs)
+    if any(set_.about.get("log_episodes") == 1 for set_ in runs.values()):
+        notes.append("The log is one episode: its order is fixed, and runs differ by acceptance and learner only.")
     return Table("Efficiency", columns, tuple(rows), tuple(values), tuple(notes))
 
 

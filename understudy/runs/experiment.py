@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -33,6 +33,7 @@ class Plan:
     probes: Probes
     every: int
     compiled: bool | None
+    folder: Folder | None = None
 
     @property
     def from_factory(self) -> bool:
@@ -65,25 +66,30 @@ class Plan:
     def __call__(self, number: int, wanted: Callable[[], bool]) -> Run:
         seed = self.seed_of(number)
         try:
-            return simulate(
-                self.simulator_for(seed), self.make(seed), seed, self.max_steps,
+            simulator = self.simulator_for(seed)
+            run = simulate(
+                simulator, self.make(seed), seed, self.max_steps,
                 probes=self.probes, every=self.every, compiled=self.compiled, wanted=wanted,
             )  # fmt: skip
+            if self.from_factory and (log := log_of(simulator)) is not None:
+                run = replace(run, log=log.fingerprint)
         except Exception as error:
             error.add_note(f"in run {number} (seed {seed})")
             raise
+        if self.folder is not None:  # at once, and where no interrupt arrives: what is finished is kept
+            self.folder.save(number, run)
+        return run
 
     def describe(self) -> dict[str, Any]:
         """What the runs are of. With logs of their own, the first run's stands for all."""
         seed = self.seed_of(0)
         simulator, learner = self.first[1], self.make(seed)
         check_fit(simulator, learner, self.max_steps, self.every)
-        log, another = log_of(simulator), log_of(self.simulator_for(self.seed_of(1)))
-        own_logs = None not in (log, another) and log is not another and log.fingerprint != another.fingerprint
+        log = log_of(simulator)
         return {
             "simulator": {"simulator": type(simulator).__name__} | plain(getattr(simulator, "settings", {})),
             "kind": "real" if getattr(simulator, "kind", None) == "real" else "simulated",
-            "own_logs": own_logs,
+            "from_factory": self.from_factory,
             "log": log.fingerprint if log is not None else None,
             "log_rows": len(log) if log is not None else None,
             "log_episodes": log.n_episodes if log is not None else None,
@@ -150,12 +156,12 @@ def experiment(
         raise ValueError(f"backend={backend!r} is none of {', '.join(map(repr, BACKENDS))}")
     plan = Plan(simulator, make, int(seed), max_steps, dict(probes or {}), every, compiled)
     about = plan.describe()
-    folder = None if out is None else Folder(out, about)
-    if folder is not None:
-        folder.claim()
     finished: dict[int, Run] = {}
-    if folder is not None:
+    if out is not None:
+        folder = Folder(out, about)
+        folder.claim()
         finished = {number: folder.load(number) for number in folder.numbers() if number < runs}
+        plan = replace(plan, folder=folder)
 
     missing = [number for number in range(int(runs)) if number not in finished]
     workers = min(int(workers or n_cores()), max(1, len(missing)))
@@ -164,8 +170,6 @@ def experiment(
     with progress_bar(title, runs, progress) as report, closing(work(plan, missing, workers)) as results:
         report(len(finished))
         for number, run in results:
-            if folder is not None:
-                folder.save(number, run)
             finished[number] = run
             report(len(finished))
-    return Runs(tuple(finished[number] for number in sorted(finished)), about)
+    return Runs.of([finished[number] for number in sorted(finished)], about)

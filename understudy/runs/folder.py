@@ -7,6 +7,7 @@ DIR/runs/000000.json    its seed, why it stopped, and its last readings; written
 
 import json
 import os
+import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -76,6 +77,7 @@ class Folder:
         table = pa.table({name: pa.array([np.ascontiguousarray(values)]) for name, values in lists.items()})
         summary = {
             "seed": run.seed,
+            "log": run.log,
             "length": len(run),
             "stopped": {
                 "cause": run.stopped.cause, "state": run.stopped.state, "action": run.stopped.action,
@@ -107,6 +109,7 @@ class Folder:
                 curves={name: lists[f"curve {name}"].reshape(shape) for name, (shape, _) in shapes},
                 final={name: lists[f"final {name}"].reshape(shape)[()] for name, (_, shape) in shapes},
                 stopped=Stop(**summary["stopped"]),
+                log=summary["log"],
             )
         except Exception as error:  # there is no end to what such a file may be instead
             raise FolderError(f"{path} cannot be read ({error}); remove it and its .json to run it again") from error
@@ -125,7 +128,7 @@ def load(path: Any) -> Runs:
         raise FolderError(f"{path} is no results folder: it has no experiment.json; give an experiment's out=")
     about = _about(Path(path))
     folder = Folder(path, about)
-    return Runs(tuple(folder.load(number) for number in folder.numbers()), about)
+    return Runs.of([folder.load(number) for number in folder.numbers()], about)
 
 
 def _about(path: Path) -> dict[str, Any]:
@@ -141,7 +144,7 @@ def _about(path: Path) -> dict[str, Any]:
 
 def write_whole(path: Path, write: Any) -> None:
     """Write a file beside its place, then move it there, so that no half of it is ever seen."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
         write(beside)
         os.replace(beside, path)

@@ -191,7 +191,7 @@ def _visits(simulator: Any, readings: Readings) -> np.ndarray:
     if not readings.counts_visits:
         return np.empty(0, np.int64)
     if getattr(simulator, "n_states", None) is None:
-        raise LogError(f"{simulator} does not know its number of states; give it an encoder to count visits")
+        raise LogError(f"{simulator} does not know its number of states; fit its encoder on a log, to count visits")
     return np.zeros(simulator.n_states, np.int64)
 
 

@@ -101,6 +101,9 @@ class Readings:
     """Probes read every k steps of one run."""
 
     def __init__(self, probes: Probes, every: int) -> None:
+        for name, probe in probes.items():
+            if not callable(probe) and not isinstance(probe, History):
+                raise TypeError(f"probe {name!r} is {probe!r}; a probe is a function of the learner")
         self.probes, self.every = probes, every
         self.counts_visits = any(isinstance(probe, History) and probe.counts_visits for probe in probes.values())
         self.steps: list[int] = []

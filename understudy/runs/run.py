@@ -23,6 +23,7 @@ class Run:
     curves: Mapping[str, np.ndarray]  # each (K,) or (K, ...)
     final: Mapping[str, Any]  # the same probes when the run stopped
     stopped: Stop
+    log: str | None = None  # the fingerprint of the run's own log, where runs were given one each
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -37,6 +38,12 @@ class Runs(Sequence[Run]):
 
     runs: tuple[Run, ...]
     about: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, runs: Sequence[Run], about: Mapping[str, Any]) -> "Runs":
+        """Runs, and whether each had a log of its own: two that share one are not independent."""
+        logs = {run.log for run in runs}
+        return cls(tuple(runs), {**about, "own_logs": None not in logs and len(logs) == len(runs)})
 
     @overload
     def __getitem__(self, place: int) -> Run: ...

@@ -16,7 +16,7 @@ class Coding:
     def __init__(self, make: Callable[[Any], tuple], largest: np.ndarray) -> None:
         self._make, self._largest = make, largest
         self._plain = make(None)
-        self._last: tuple[Any, int, tuple] | None = None
+        self._last: tuple[Any, tuple, tuple] | None = None
 
     def __call__(self, codes: Any) -> tuple:
         if codes is None:
@@ -24,9 +24,9 @@ class Coding:
         if codes.encoder is None:
             codes.batch(self._largest)
             return self._plain
-        last = self._last
-        if last is None or last[0] is not codes.encoder or last[1] != codes.n:
-            last = self._last = (codes.encoder, codes.n, self._make(codes))
+        last, version = self._last, (codes.n, getattr(codes.encoder, "fits", 0))
+        if last is None or last[0] is not codes.encoder or last[1] != version:
+            last = self._last = (codes.encoder, version, self._make(codes))
         return last[2]
 
 

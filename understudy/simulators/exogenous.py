@@ -13,7 +13,7 @@ from understudy.simulators.coding import Coding, largest_observation
 from understudy.simulators.index import Index, dense, index, states_of
 from understudy.simulators.kernels import cells
 from understudy.simulators.kernels.exogenous import Pair
-from understudy.simulators.options import need_propensities
+from understudy.simulators.options import LOGS_OWN, need_propensities
 from understudy.simulators.rehearsal import Rehearsal
 from understudy.simulators.replay import Replay
 
@@ -32,7 +32,7 @@ class ExogenousReplay:
         self, log: Log, encoder: Encoder | None, split: Callable, merge: Callable, reward: Callable, **options: Any
     ) -> None:
         self.log = log
-        endogenous, exogenous = index(log, Part(split, 0)), index(log, Part(split, 1))
+        endogenous, exogenous = index(log, Part(split, 0), propensities=True), index(log, Part(split, 1))
         shape = endogenous.n_states, exogenous.n_states
         if shape[0] * shape[1] > MOST_PAIRS:
             raise LogError(
@@ -144,7 +144,15 @@ def requeued(
 
 
 def exo_psrs(
-    log: Log, encoder: Encoder | None = None, *, split: Callable, merge: Callable, reward: Callable, **options: Any
+    log: Log,
+    encoder: Encoder | None = None,
+    *,
+    split: Callable,
+    merge: Callable,
+    reward: Callable,
+    order: str = "episodes",
+    openings: str = "queue",
+    max_episode_steps: int | str | None = LOGS_OWN,
 ) -> ExogenousReplay:
     """PSRS on the endogenous part of observations, while the exogenous part goes its own logged way.
 
@@ -154,4 +162,10 @@ def exo_psrs(
     are queued by its states instead of by z. Other options as of `psrs`.
     """
     need_propensities(log, "exo_psrs")
+    if "next_observation" in log.derived and log.terminated.any():
+        raise LogError(
+            "exo_psrs pays for where a step arrives, and this log does not say where terminated rows did: their "
+            "next observation was derived; give next_observation="
+        )
+    options: dict[str, Any] = {"order": order, "openings": openings, "max_episode_steps": max_episode_steps}
     return ExogenousReplay(log, encoder, split, merge, reward, **options)

@@ -55,8 +55,8 @@ class Index:
         return records, opening
 
 
-def index(log: Log, encoder: Encoder | None) -> Index:
-    """Pack a log. Raises `LogError` where the log or its states are not fit for replay."""
+def index(log: Log, encoder: Encoder | None, *, propensities: bool = False) -> Index:
+    """Pack a log, with its propensities if asked to. Raises `LogError` where it, or its states, cannot be replayed."""
     if not isinstance(log, Log):
         raise TypeError(f"a {type(log).__name__} is no log; make one of it with us.read or us.Log.from_columns")
     if encoder is not None and not hasattr(encoder, "encode"):
@@ -66,7 +66,7 @@ def index(log: Log, encoder: Encoder | None) -> Index:
     if state.max() < 0:
         raise LogError("the encoder has no state for any observation of this log; fit it on logs like this one")
 
-    vector, inverse = inverse_propensities(log)
+    vector, inverse = inverse_propensities(log if propensities else None, len(log), log.spec.n_actions)
     records = np.empty(len(log), RECORD)
     code = log.next_observation if log.spec.n_observations is not None else next_state
     pack(records, log.reward, next_state, code, vector, log.action, log.terminated)
@@ -114,18 +114,25 @@ def dense(state: np.ndarray, next_state: np.ndarray) -> tuple[np.ndarray | None,
     return names, one, other
 
 
-def inverse_propensities(log: Log) -> tuple[np.ndarray, np.ndarray]:
+def inverse_propensities(log: Log | None, n_rows: int, n_actions: int) -> tuple[np.ndarray, np.ndarray]:
     """Which of the log's distinct propensity vectors each row has, and one over each of them."""
+    if log is None or log.propensity is None:
+        return np.broadcast_to(np.int32(0), n_rows), np.ones((1, n_actions))
     matrix = log.propensity
-    if matrix is None or matrix.ndim == 1:
-        return np.broadcast_to(np.int32(0), len(log)), np.ones((1, log.spec.n_actions))
+    sample = matrix[:: max(1, n_rows // SAMPLE)]
     if (matrix == matrix[0]).all():
-        vector, distinct = np.broadcast_to(np.int32(0), len(log)), matrix[:1]
+        vector, distinct = np.broadcast_to(np.int32(0), n_rows), matrix[:1]
+    elif 2 * len(Vocabulary(sample)) > len(sample):  # hardly any is there twice: looking for those costs more
+        vector, distinct = np.arange(n_rows, dtype=np.int32), matrix
     else:
         vocabulary = Vocabulary(matrix)
         vector, distinct = vocabulary.codes(matrix), vocabulary.rows
     with np.errstate(divide="ignore", over="ignore"):
         return vector, 1.0 / (distinct + 0.0)  # -0.0 would give minus infinity
+
+
+SAMPLE = 1000
+"""Rows looked at to tell whether propensity vectors repeat."""
 
 
 @routine

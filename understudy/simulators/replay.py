@@ -56,16 +56,17 @@ class Replay:
             cells.REORDER: chosen("order", order, ORDERS),
             cells.REPLACE: chosen("openings", openings, OPENINGS),
             cells.LIMIT: limit or 0,
-            cells.MOVABLE: len(self.log) if order == "rows" else self.log.n_episodes - int(self.log.unfinished.sum()),
         }
         self._rules = np.array([int(rules.get(cell, 0)) for cell in range(cells.N_RULES)])
         self._key, n_keys = keys(index, accept, keyed)
         self._end = np.cumsum(np.bincount(self._key[self._key >= 0], minlength=n_keys))
 
-        # What the end of the log cut off must not be moved forward, so it is put last before anything is shuffled.
-        self._episodes = np.argsort(self.log.unfinished, kind="stable") if order == "episodes" else slice(None)
-        self._span = np.column_stack([self.log.starts[:-1], self.log.starts[1:]])[self._episodes]
-        self._coding = Coding(self._coded, largest_observation(self.log.observation, self.log.next_observation))
+        # What the end of a recording cut off must not be moved forward, so only the episodes before it are shuffled,
+        # back to where the recording before that was cut off.
+        stays = np.append(np.flatnonzero(self.log.unfinished), self.log.n_episodes)
+        until = stays[np.searchsorted(stays, np.arange(self.log.n_episodes))]
+        self._span = np.column_stack([self.log.starts[:-1], self.log.starts[1:], until])
+        self._coding = Coding(index.coded, largest_observation(self.log.observation, self.log.next_observation))
         self._spare: list[tuple[np.ndarray, ...]] = []
 
     def start(self, seed: int, codes: Any = None) -> Rehearsal:
@@ -91,10 +92,6 @@ class Replay:
         )
         weakref.finalize(rehearsal, self._spare.append, workspace).atexit = False
         return rehearsal
-
-    def _coded(self, codes: Any) -> tuple[np.ndarray, np.ndarray]:
-        records, opening = self.index.coded(codes)
-        return records, opening[self._episodes]
 
     def _next_observation(self, row: int, emission: int) -> Any:
         return self.log.next_observation[row]
@@ -130,7 +127,14 @@ def keys(index: Index, accept: int, keyed: bool) -> tuple[np.ndarray, int]:
     return np.where(index.state < 0, -1, index.state * n_actions + index.log.action), index.n_states * n_actions
 
 
-def psrs(log: Log, encoder: Encoder | None = None, **options: Any) -> Replay:
+def psrs(
+    log: Log,
+    encoder: Encoder | None = None,
+    *,
+    order: str = "episodes",
+    openings: str = "queue",
+    max_episode_steps: int | str | None = LOGS_OWN,
+) -> Replay:
     """Per-state rejection sampling: rows of the current state, accepted as often as the learner would act like that.
 
     Needs the propensities of all actions. Given that a step is served, its action has the policy's law exactly.
@@ -140,39 +144,74 @@ def psrs(log: Log, encoder: Encoder | None = None, **options: Any) -> Replay:
     simulator's own time limit, by default the log's.
     """
     need_propensities(log, "psrs")
-    return Replay("psrs", index(log, encoder), accept=cells.REJECTION, **options)
+    options: dict[str, Any] = {"order": order, "openings": openings, "max_episode_steps": max_episode_steps}
+    return Replay("psrs", index(log, encoder, propensities=True), accept=cells.REJECTION, **options)
 
 
-def qbe(log: Log, encoder: Encoder | None = None, *, stop: str = "predictable", **options: Any) -> Replay:
+def qbe(
+    log: Log,
+    encoder: Encoder | None = None,
+    *,
+    stop: str = "predictable",
+    order: str = "episodes",
+    openings: str = "queue",
+    max_episode_steps: int | str | None = LOGS_OWN,
+) -> Replay:
     """Queue-based evaluation: draw the action from the policy, then take the oldest row of the state that has it.
 
     Needs no propensities. With `stop="predictable"` a run ends as soon as an action the learner *may* take has no row
     left, so that what is served does not depend on what was drawn; with "plain", only when the drawn one has none,
     which is longer on short logs and favors actions that were logged often. Other options as of `psrs`.
     """
+    options: dict[str, Any] = {"order": order, "openings": openings, "max_episode_steps": max_episode_steps}
     return Replay("qbe", index(log, encoder), accept=cells.CHOOSE, stop=stop, **options)
 
 
-def states_only(log: Log, encoder: Encoder | None = None, **options: Any) -> Replay:
+def states_only(
+    log: Log,
+    encoder: Encoder | None = None,
+    *,
+    order: str = "episodes",
+    openings: str = "queue",
+    max_episode_steps: int | str | None = LOGS_OWN,
+) -> Replay:
     """A baseline: the next row of the current state, whatever its action. Options as of `psrs`."""
+    options: dict[str, Any] = {"order": order, "openings": openings, "max_episode_steps": max_episode_steps}
     return Replay("states_only", index(log, encoder), accept=cells.ALWAYS, **options)
 
 
-def actions_only(log: Log, encoder: Encoder | None = None, **options: Any) -> Replay:
+def actions_only(
+    log: Log,
+    encoder: Encoder | None = None,
+    *,
+    order: str = "rows",
+    openings: str = "queue",
+    max_episode_steps: int | str | None = LOGS_OWN,
+) -> Replay:
     """A baseline: any row, whatever its state, accepted by its action. Row order only; else options as of `psrs`."""
     need_propensities(log, "actions_only")
-    only_by_rows("actions_only", options)
-    return Replay("actions_only", index(log, encoder), accept=cells.REJECTION, keyed=False, order="rows", **options)
+    options: dict[str, Any] = {"order": only_rows("actions_only", order), "openings": openings}
+    options["max_episode_steps"] = max_episode_steps
+    indexed = index(log, encoder, propensities=True)
+    return Replay("actions_only", indexed, accept=cells.REJECTION, keyed=False, **options)
 
 
-def any_row(log: Log, encoder: Encoder | None = None, **options: Any) -> Replay:
+def any_row(
+    log: Log,
+    encoder: Encoder | None = None,
+    *,
+    order: str = "rows",
+    openings: str = "queue",
+    max_episode_steps: int | str | None = LOGS_OWN,
+) -> Replay:
     """A baseline: any row, whatever its state and action. Row order only; else options as of `psrs`."""
-    only_by_rows("any_row", options)
-    return Replay("any_row", index(log, encoder), accept=cells.ALWAYS, keyed=False, order="rows", **options)
+    options: dict[str, Any] = {"order": only_rows("any_row", order), "openings": openings}
+    options["max_episode_steps"] = max_episode_steps
+    return Replay("any_row", index(log, encoder), accept=cells.ALWAYS, keyed=False, **options)
 
 
-def only_by_rows(name: str, options: dict[str, Any]) -> None:
+def only_rows(name: str, order: str) -> str:
     """Refuse an order in which a simulator without states would replay the log's own trajectories."""
-    order = options.pop("order", "rows")
     if order != "rows":
         raise ValueError(f"{name} knows no states: in order={order!r} it would replay the log itself; use order='rows'")
+    return order

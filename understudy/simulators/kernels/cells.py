@@ -7,8 +7,8 @@ sources carry `rules`, what the simulator is, and `mind`, what the rehearsal has
 from typing import NamedTuple
 
 # rules
-ACCEPT, KEYED, STOP, REORDER, MOVABLE, REPLACE, LIMIT, REEMIT = range(8)
-N_RULES = 8
+ACCEPT, KEYED, STOP, REORDER, REPLACE, LIMIT, REEMIT = range(7)
+N_RULES = 7
 
 ALWAYS, REJECTION, CHOOSE = range(3)  # ACCEPT: every row; by rejection sampling; those of an action drawn before
 PLAIN, PREDICTABLE = range(2)  # STOP

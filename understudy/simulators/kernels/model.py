@@ -21,7 +21,7 @@ class Model(NamedTuple):
     first_emission: np.ndarray  # (n_states + 1,) int64: where the observations of each state start in emissions
     emissions: np.ndarray  # int32: row i for its observation, i + N for its next observation
     emission_code: np.ndarray  # int32: the same observations, as the learner's tables index them
-    rules: np.ndarray  # (8,) int64
+    rules: np.ndarray  # (7,) int64
     streams: np.ndarray  # (5,) uint64
     mind: np.ndarray  # (16,) int64
 

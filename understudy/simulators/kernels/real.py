@@ -18,7 +18,7 @@ class Walk(NamedTuple):
     tables: Tables
     state_of: np.ndarray  # (n_observations,) int32: the encoder's state of each observation
     code_of: np.ndarray  # (n_observations,) int32: each observation as the learner's tables index it
-    rules: np.ndarray  # (8,) int64
+    rules: np.ndarray  # (7,) int64
     streams: np.ndarray  # (5,) uint64
     mind: np.ndarray  # (16,) int64
 

@@ -41,10 +41,10 @@ class Tape(NamedTuple):
 
     records: np.ndarray  # (N,) RECORD, in log order
     key: np.ndarray  # (N,) int32: the queue of each row; -1 for none
-    span: np.ndarray  # (E, 2) int64: the first row of each episode and the one after its last; unfinished ones last
-    opening: np.ndarray  # (E,) OPENING, in the order of span
+    span: np.ndarray  # (E, 3) int64: an episode's first row, the one after its last, and the place it stays before
+    opening: np.ndarray  # (E,) OPENING
     inverse: np.ndarray  # (V, A) float64: one over each distinct propensity, infinite for zero
-    rules: np.ndarray  # (8,) int64
+    rules: np.ndarray  # (7,) int64
     queue: np.ndarray  # (n_keys, 4) int32: where a queue starts and ends in dealt, its head and its tail
     dealt: np.ndarray  # (N,) RECORD: the queues' contents
     order: np.ndarray  # (episodes or rows,) int32: the order of the tape, settled as far as it was read
@@ -55,10 +55,10 @@ class Tape(NamedTuple):
 
 
 @kernel
-def settle(order, place, movable, streams, purpose):
-    """Decide what comes at a place of an order: one Fisher-Yates step; what is not movable stays at the end."""
-    if place < movable:
-        other = place + below(streams, purpose, movable - place)
+def settle(order, place, until, streams, purpose):
+    """Decide what comes at a place of an order: one Fisher-Yates step among those before another place."""
+    if place < until:
+        other = place + below(streams, purpose, until - place)
         order[place], order[other] = order[other], order[place]
     return order[place]
 
@@ -68,14 +68,15 @@ def deal(tape):
     """Read the next episode (or row) of the tape, and put its rows at the end of their queues."""
     rules, mind = tape.rules, tape.mind
     place = mind[cells.DEALT]
-    segment = tape.order[place]
-    if rules[cells.REORDER] != cells.IN_LOG_ORDER:
-        segment = settle(tape.order, place, rules[cells.MOVABLE], tape.streams, ORDER)
     mind[cells.DEALT] = place + 1
     if rules[cells.REORDER] == cells.BY_ROWS:
-        begin, end = np.int64(segment), np.int64(segment + 1)
+        begin = np.int64(settle(tape.order, place, len(tape.order), tape.streams, ORDER))
+        end = begin + 1
     else:
-        begin, end = tape.span[segment, 0], tape.span[segment, 1]
+        episode = tape.order[place]
+        if rules[cells.REORDER] == cells.BY_EPISODES:
+            episode = settle(tape.order, place, tape.span[place, 2], tape.streams, ORDER)
+        begin, end = tape.span[episode, 0], tape.span[episode, 1]
     for row in range(begin, end):
         key = tape.key[row]
         if key >= 0:
