@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import Any
 
+from understudy.registration import register
+
 __version__ = "0.1.0"
 
 _HOMES = {
@@ -32,3 +34,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+register()

@@ -1,4 +1,4 @@
-"""Our environments' names in Gymnasium, which asks for them when it is imported."""
+"""Our environments' names in Gymnasium."""
 
 from gymnasium.envs import registration
 
@@ -8,5 +8,4 @@ NAMES = ("Grid", "NoisyGrid", "CounterGrid", "ContinuousGrid", "HistoryGrid")
 def register() -> None:
     """Make `gymnasium.make("understudy/Grid-v0")` and the others known; the classes are loaded when one is made."""
     for name in NAMES:
-        if f"understudy/{name}-v0" not in registration.registry:
-            registration.register(id=f"understudy/{name}-v0", entry_point=f"understudy.envs:{name}")
+        registration.register(id=f"understudy/{name}-v0", entry_point=f"understudy.envs:{name}")

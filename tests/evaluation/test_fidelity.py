@@ -74,7 +74,7 @@ def test_runs_on_one_log_get_no_verdict_and_are_told_why():
     found = fidelity(runs_of(np.ones((5, 3)), own_logs=False), runs_of(np.ones((5, 3)), kind="real"))
     assert found.verdict is None
     assert found.interval is None
-    assert "share one log" in str(found)
+    assert "share a log" in str(found)
 
 
 def test_two_runs_get_no_verdict():
@@ -173,3 +173,17 @@ def test_a_fidelity_is_plain_json():
     rng = np.random.default_rng(6)
     found = fidelity(runs_of(wandering(rng, 9), own_logs=True), runs_of(wandering(rng, 9), kind="real"))
     assert json.loads(json.dumps(found.to_json()))["verdict"] == found.verdict
+
+
+def test_a_horizon_beyond_both_sets_is_brought_back_to_what_they_share():
+    ours, theirs = runs_of(np.ones((3, 5)), own_logs=True), runs_of(np.ones((3, 4)), kind="real")
+    found = fidelity(ours, theirs, horizon=10_000, margin=1.0)
+    assert (found.horizon, found.alive, found.verdict) == (40, 1.0, "equivalent")
+
+
+def test_runs_that_do_not_differ_leave_nothing_uncertain():
+    same, apart = runs_of(np.ones((3, 4)), own_logs=True), runs_of(np.full((3, 4), 3.0), own_logs=True)
+    real = runs_of(np.ones((3, 4)), kind="real")
+    assert fidelity(same, real, margin=1.0).interval == (0.0, 0.0)
+    assert fidelity(apart, real, margin=1.0).interval == (4.0, 4.0)
+    assert fidelity(apart, real, margin=1.0).verdict == "different"

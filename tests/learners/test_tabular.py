@@ -234,3 +234,8 @@ def test_settings_tell_learners_apart_and_leave_the_seed_out():
     assert QLearning(3, 2, seed=1).settings == QLearning(3, 2, seed=2).settings
     assert QLearning(3, 2).settings != QLearning(3, 2, epsilon=0.2).settings
     assert "epsilon=0.1" in repr(QLearning(3, 2))
+
+
+def test_a_table_that_does_not_fit_is_refused():
+    with pytest.raises(LogError, match="fewer states"):
+        QLearning(10**12, 5)

@@ -2,6 +2,8 @@ import errno
 import os
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -234,3 +236,34 @@ def test_an_action_without_label_is_not_written(tmp_path):
         with pytest.raises(LogError, match="action 2 in row 2 has no label"):
             write(log, tmp_path / name)
     assert os.listdir(tmp_path) == []
+
+
+def arms():
+    return pd.DataFrame(
+        {
+            "x": [0, 1, 0],
+            "arm": ["b", "a", "b"],
+            "r": [0.0, 1.0, 0.0],
+            "end": [True] * 3,
+            "pa": [0.2] * 3,
+            "pb": [0.8] * 3,
+        }
+    )
+
+
+def test_propensities_may_be_mapped_from_labels_to_columns():
+    options = {"observation": "x", "action": "arm", "reward": "r", "terminated": "end"}
+    log = read(arms(), **options, propensity={"b": "pb", "a": "pa"})
+    assert log.spec.actions == ("b", "a")
+    assert log.action.tolist() == [0, 1, 0]
+    assert log.propensity[0].tolist() == [0.8, 0.2]
+    with pytest.raises(LogError, match="another order"):
+        read(arms(), **options, propensity={"b": "pb", "a": "pa"}, actions=["a", "b"])
+
+
+@pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum(["a", "b"])])
+def test_categories_of_polars_are_labels(kind):
+    frame = pl.from_pandas(arms()).with_columns(pl.col("arm").cast(kind))
+    log = read(frame, observation="x", action="arm", reward="r", terminated="end", propensity=["pa", "pb"])
+    assert log.spec.actions == ("a", "b")
+    assert log.action.tolist() == [1, 0, 1]

@@ -232,3 +232,13 @@ def test_concatenate_refuses_unlike_logs(other):
 def test_concatenate_needs_a_log():
     with pytest.raises(LogError, match="no log"):
         concatenate([])
+
+
+def test_an_end_inside_an_episode_is_not_hidden_by_dropping_its_last_row():
+    log = Log.from_columns(
+        observation=[0, 1, 2, 3, 0, 1], action=[0] * 6, reward=[0.0] * 6,
+        terminated=[0, 1, 0, 0, 1, 0], episode=[0, 0, 0, 1, 1, 1],
+    )  # fmt: skip
+    assert len(log) == 6
+    with pytest.raises(LogError, match="terminated"):
+        log.sound()

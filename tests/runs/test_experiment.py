@@ -2,9 +2,10 @@
 
 import os
 import signal
+import sys
 import tempfile
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from itertools import product
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from understudy.contracts import Exhausted, LogError, PolicyError, Step, Stop
 from understudy.encoders import Function
 from understudy.envs import Grid
 from understudy.learners import FixedPolicy, QLearning, Uniform
-from understudy.logs import Log
+from understudy.logs import Log, record
 from understudy.runs import Runs, experiment, load, probes, simulate
 from understudy.simulators import model, psrs, qbe, real
 
@@ -329,7 +330,7 @@ import sys, time
 import numpy as np
 from understudy.envs import NoisyGrid
 from understudy.learners import QLearning
-from understudy.logs import Log
+from understudy.logs import Log, record
 from understudy.runs import experiment, probes
 from understudy.simulators import psrs
 
@@ -508,3 +509,32 @@ def test_an_env_with_a_generator_of_its_own_gives_the_same_runs_everywhere(make,
     options = {"runs": 3, "max_steps": 50, "probes": MEASURED, "every": 20, "workers": 1}
     runs = [experiment(simulator, make, backend=backend, **options) for backend in ("serial", "processes")]
     assert_same_runs(*runs)
+
+
+def test_what_finished_before_an_interrupt_is_kept(log, make, tmp_path, monkeypatch):
+    module = sys.modules["understudy.runs.experiment"]  # the package has a function of that name
+    finished = []
+
+    def counted(*arguments, **options):
+        run = simulate(*arguments, **options)
+        finished.append(run.seed)
+        return run
+
+    def interrupt(done):
+        if done >= 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "simulate", counted)
+    monkeypatch.setattr(module, "progress_bar", lambda *arguments: nullcontext(interrupt))
+    with pytest.raises(KeyboardInterrupt):
+        experiment(psrs(log), make, runs=50, workers=2, backend="threads", out=tmp_path / "r")
+    assert 2 <= len(finished) < 50
+    assert sorted(run.seed for run in load(tmp_path / "r")) == sorted(finished)
+
+
+def test_runs_that_share_some_logs_are_not_taken_for_independent(grid, make):
+    logs = [record(grid, episodes=20, seed=seed) for seed in range(2)]
+    simulators = [psrs(log) for log in logs]
+    for seed in range(4):
+        runs = experiment(lambda seed: simulators[seed % 2], make, runs=10, seed=seed, max_steps=20)
+        assert runs.about["own_logs"] is False

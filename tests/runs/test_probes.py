@@ -180,6 +180,6 @@ def test_a_probe_that_is_no_function_is_named(log, make):
 
 
 def test_a_probe_a_learner_cannot_answer_is_named(log):
-    with pytest.raises(AttributeError) as caught:
+    with pytest.raises(TypeError) as caught:
         simulate(psrs(log), FixedPolicy([0.2] * 5), probes={"start": probes.start_value([0])}, every=20)
     assert "raised by probe 'start' after 20 steps" in caught.value.__notes__

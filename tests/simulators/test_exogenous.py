@@ -6,7 +6,7 @@ import pytest
 from understudy.contracts import LogError
 from understudy.encoders import Function
 from understudy.envs import CounterGrid
-from understudy.logs import Log, concatenate
+from understudy.logs import Log, concatenate, record
 from understudy.simulators import exo_psrs, psrs
 from understudy.simulators.kernels import cells
 
@@ -175,3 +175,14 @@ def test_interleaved_and_repeated_runs_do_not_disturb_each_other(log, play):
     for seed in (1, 2, 1):
         assert play(shared, lambda t, x: EVENLY, seed).rows == alone[seed]
     assert kept.step(EVENLY).row == alone[0][0]
+
+
+def test_a_log_that_does_not_say_where_it_arrived_is_refused():
+    env = CounterGrid(4, size=3)
+    log = record(env, episodes=20, seed=0)
+    names = ("observation", "action", "reward", "terminated", "truncated", "episode", "propensity")
+    derived = Log.from_columns(**{name: getattr(log, name) for name in names})
+    oracles = {"split": env.split, "merge": env.merge, "reward": env.reward}
+    with pytest.raises(LogError, match="next_observation="):
+        exo_psrs(derived, **oracles)
+    exo_psrs(log, **oracles)

@@ -6,8 +6,5 @@ from understudy.envs.finite import FiniteGrid
 from understudy.envs.grid import Grid
 from understudy.envs.history import HistoryGrid
 from understudy.envs.noisy import NoisyGrid
-from understudy.registration import register
 
 __all__ = ["ContinuousGrid", "CounterGrid", "FiniteGrid", "Grid", "HistoryGrid", "NoisyGrid"]
-
-register()  # for those who did not install us

@@ -150,6 +150,8 @@ def squared_distance(ours: np.ndarray, theirs: np.ndarray, level: float) -> tupl
     difference = ours.mean(axis=0) - theirs.mean(axis=0)
     spread, degrees = _noise_of_difference(ours, theirs)
     observed = float(np.mean(difference**2))
+    if spread.sum() == 0.0:  # runs that do not differ leave nothing uncertain
+        return observed, (observed, observed)
     tail = (1 - level) / 2
 
     def surprise(distance: float) -> float:
@@ -174,7 +176,9 @@ def _crossing(falling: Callable[[float], float], chance: float, end: float) -> f
     begin = 0.0
     if falling(begin) < chance:
         return 0.0
-    while falling(end) > chance:
+    for _ in range(60):
+        if falling(end) <= chance:
+            break
         end *= 2
     for _ in range(40):
         middle = (begin + end) / 2

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from difflib import get_close_matches
@@ -46,7 +46,7 @@ def read(
     truncated: Names = None,
     episode: Names = None,
     step: Names = None,
-    propensity: Names = None,
+    propensity: Names | Mapping[str, str] = None,
     order_by: Names = None,
     actions: Sequence[str] | None = None,
     n_actions: int | None = None,
@@ -54,13 +54,17 @@ def read(
     """A log from a Parquet or CSV file, or from a pandas, polars or Arrow table.
 
     Each column is named, or found under its own name; observations and propensities may be lists of names, or
-    spread over `observation_0, observation_1, ...`. With `order_by`, rows are sorted by those columns and the rows
-    of an episode brought together.
+    spread over `observation_0, observation_1, ...`; propensities also a mapping from each action's label to its
+    column. With `order_by`, rows are sorted by those columns and the rows of an episode brought together.
     """
-    asked = {
+    asked: dict[str, Any] = {
         "observation": observation, "action": action, "reward": reward, "next_observation": next_observation,
         "terminated": terminated, "truncated": truncated, "episode": episode, "step": step, "propensity": propensity,
     }  # fmt: skip
+    if isinstance(propensity, Mapping):
+        if actions is not None and list(actions) != list(propensity):
+            raise LogError("propensity names the actions already, in another order than actions=; give one of them")
+        asked["propensity"], actions = list(propensity.values()), list(propensity)
     is_path = isinstance(source, str | os.PathLike)
     try:
         table = tables.load_file(Path(source)) if is_path else tables.load_frame(source)

@@ -282,8 +282,10 @@ def _followed(made: dict[str, np.ndarray], starts: np.ndarray) -> tuple[dict[str
     """The columns with `next_observation` from the next row, less the rows that have none, and what to say of it."""
     last = starts[1:] - 1
     over = made["terminated"][last]
-    in_pieces = len(rules.later_pieces(made["episode"], starts)) > 0
-    stays = over | in_pieces  # dropping the last row of each piece would hide episode-contiguity
+    ends = made["terminated"] | made["truncated"]
+    ended_before = ends.sum() > ends[last].sum()
+    # Dropping last rows would hide that episodes are in pieces, or that one ended before its last row.
+    stays = over | ended_before | (len(rules.later_pieces(made["episode"], starts)) > 0)
     lost = last[~stays]
     following = np.arange(1, starts[-1] + 1)
     following[last] = last  # only terminated ones stay, and theirs is never learned from

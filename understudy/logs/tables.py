@@ -90,7 +90,10 @@ def values(name: str, column: Any, height: int | None = None) -> np.ndarray:
     if isinstance(kind, pa.BaseExtensionType):
         return values(name, array.storage)
     if pa.types.is_dictionary(kind):
-        return values(name, array.dictionary_decode())
+        words = array.dictionary
+        if pa.types.is_string_view(words.type):  # Arrow cannot take from these yet
+            words = words.cast(pa.large_string())
+        return values(name, words.take(array.indices))
     if pa.types.is_decimal(kind):
         return values(name, array.cast(pa.float64()))
     if array.null_count and not pa.types.is_floating(kind):
