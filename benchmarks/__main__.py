@@ -133,7 +133,7 @@ def measure(quick):
     env, log = recorded(135_000)
     latent = us.encoders.Function(env.latent)
     simulator = us.psrs(log, latent)
-    rate, shuffled = best_rate(simulator, 30), best_rate(us.psrs(log, latent, order="rows"), 30)
+    rate, shuffled = best_rate(simulator, 100), best_rate(us.psrs(log, latent, order="rows"), 50)
     plain, plain_shuffled = plain_rate(log, env.latent, "episodes"), plain_rate(log, env.latent, "rows")
     yield "PSRS, Q-learning, latent, 135k rows", rate / 1e6, "M steps/s", 18, True
     yield "  the same in plain lists", plain / 1e6, "M steps/s", None, True
@@ -151,7 +151,13 @@ def measure(quick):
         env, log = recorded(n_rows)
         simulator = us.psrs(log, latent)
         name = f"{n_rows:.0e} rows".replace("e+0", "e")
-        yield f"PSRS, Q-learning, latent, {name}", best_rate(simulator, 5) / 1e6, "M steps/s", target, True
+        yield (
+            f"PSRS, Q-learning, latent, {name}",
+            best_rate(simulator, 20 if n_rows < 2_000_000 else 8) / 1e6,
+            "M steps/s",
+            target,
+            True,
+        )
         yield f"  row shuffle, {name}", best_rate(us.psrs(log, latent, order="rows"), 3) / 1e6, "M steps/s", None, True
         yield f"starting a run, 100 steps, {name}", starting_time(simulator) * 1e6, "us", None, False
         seconds, held, working = index_cost(log, env.latent)

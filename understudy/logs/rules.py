@@ -220,7 +220,9 @@ def unfinished(log: "Log") -> Findings:
             "note",
             "unfinished",
             rows,
-            "an episode ends neither terminated nor truncated {where}: such episodes stay at the end of the tape",
+            "an episode ends neither terminated nor truncated {where}: the recording is taken to have been cut off "
+            "there, so such episodes keep their places, and none is moved past them; set truncated= where a time limit "
+            "ended them",
         )
 
 
