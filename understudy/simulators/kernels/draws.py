@@ -27,13 +27,24 @@ def choose(policy, u):
 
 
 @kernel
+def largest_ratio(policy, inverse):
+    """The bound, M in the paper; infinite where the learner may do what the logger could not."""
+    bound = 0.0
+    for a in range(len(policy)):
+        ratio = policy[a] * inverse[a]
+        if ratio > bound:  # false for 0 * infinity: what neither would do does not count
+            bound = ratio
+    return bound
+
+
+@kernel
 def reject(tape, key, policy):
     """Take rows until rejection sampling accepts one (PSRS, the inner while); where it lies, or EMPTY.
 
     The bound, M in the paper, is of the candidate's own propensities. An action the learner may take and the
     candidate's logger could not makes the bound infinite: the candidate is passed over, which is exact, and counted.
     """
-    passed = EMPTY
+    passed, known, bound = EMPTY, EMPTY, 0.0
     while True:
         at = take(tape, key)
         if at == EMPTY:
@@ -41,12 +52,10 @@ def reject(tape, key, policy):
                 name_unsupported(tape, policy, tape.inverse[tape.dealt[passed]["vector"]])
             return EMPTY
         action = tape.dealt[at]["action"]
-        inverse = tape.inverse[tape.dealt[at]["vector"]]
-        bound = 0.0
-        for a in range(len(policy)):
-            ratio = policy[a] * inverse[a]
-            if ratio > bound:  # false for 0 * infinity: what neither would do does not count
-                bound = ratio
+        vector = np.int64(tape.dealt[at]["vector"])
+        inverse = tape.inverse[vector]
+        if vector != known:  # most rows of a log share their propensities, and so the bound
+            known, bound = vector, largest_ratio(policy, inverse)
         if uniform(tape.streams, ACCEPTANCE) * bound < policy[action] * inverse[action]:
             return at
         if bound == np.inf:
