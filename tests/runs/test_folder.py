@@ -423,4 +423,4 @@ def test_stops_come_back_with_all_they_tell(log, out):
     folder.save(7, run.__class__(**{**vars(run), "stopped": stop}))
     assert folder.load(7).stopped == stop
     assert folder.numbers() == [7]
-    assert 7 in folder
+    assert 7 in folder.numbers()

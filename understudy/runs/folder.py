@@ -55,9 +55,6 @@ class Folder:
             return False
         return os.listdir(self.path) in ([], ["runs"]) and not any(map(os.listdir, self.path.glob("runs")))
 
-    def __contains__(self, number: int) -> bool:
-        return self._file(number, "json").exists()
-
     def save(self, number: int, run: Run) -> None:
         """Write a finished run."""
         import pyarrow as pa

@@ -1,6 +1,5 @@
 """A true environment in a simulator's place: what simulations are measured against."""
 
-from collections.abc import Callable
 from copy import deepcopy
 from hashlib import blake2b
 from typing import Any
@@ -162,7 +161,7 @@ def real(env: Any, encoder: Encoder | None = None, *, max_episode_steps: int | N
     An environment that offers `tables()` is walked by them, compiled; any other is stepped from Python, each run in a
     copy of its own. The encoder only names the states whose visits probes count.
     """
-    env = env() if isinstance(env, Callable) and not hasattr(env, "step") else env  # type: ignore[arg-type]
+    env = env() if callable(env) and not hasattr(env, "step") else env
     space = getattr(env, "action_space", None)
     if not hasattr(space, "n") or getattr(space, "start", 0) != 0:
         raise LogError(f"the environment's actions are {space}; a learner's policy needs Discrete ones from 0 up")
