@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import Exhausted, Learner, LogError, PolicyError, Simulator, Stop
+from understudy.runs.account import Account, no_rows, visits_of
 from understudy.runs.compiled import EPISODES, Ledger, advance
 from understudy.runs.probes import Probes, Readings
 from understudy.runs.run import Run
@@ -90,53 +91,28 @@ def python_loop(
 ) -> Run:
     """The loop as a sentence."""
     rehearsal = simulator.start(seed)
-    rows: list[int] = []
-    openings: list[int] = []
-    emissions: list[int] = []
-    ends: list[int] = []
-    returns: list[float] = []
-    visits = _visits(simulator, readings)
+    account = Account(simulator, readings, seed)
     limit = float("inf") if max_steps is None else max_steps
-    observation, over, earned, stopped = None, True, 0.0, None
-    while len(rows) < limit:
+    observation, over, stopped = None, True, None
+    while len(account) < limit:
         if not wanted():
             raise Unwanted
         if over:
             observation, stopped = answer(rehearsal.begin)
             if stopped is not None:
                 break
-            openings.append(getattr(rehearsal, "opening", -1))
-            earned = 0.0
+            account.begin(getattr(rehearsal, "opening", -1))
         state = rehearsal.state if readings.counts_visits else -1
         step, stopped = answer(rehearsal.step, learner.policy(observation))
         if stopped is not None:
             break
         learner.learn(step)
-        rows.append(step.row)
-        emissions.append(step.emission)
-        if state >= 0:
-            visits[state] += 1
-        earned += step.reward
+        account.add(step, state)
+        account.probe(learner)
         observation, over = step.next_observation, step.terminated or step.truncated
-        if over:
-            ends.append(len(rows))
-            returns.append(earned)
-        if readings.probes and len(rows) % readings.every == 0:
-            readings.keep(learner, len(rows), np.array(returns), visits)
     if stopped is None:
-        stopped = rehearsal.stop() if hasattr(rehearsal, "stop") else Stop("max steps", counts={"steps": len(rows)})
-    return Run(
-        seed=seed,
-        rows=np.array(rows, np.int32),
-        openings=np.array(openings, np.int32) if getattr(simulator, "serves_rows", True) else _none(len(openings)),
-        emissions=np.array(emissions, np.int32) if getattr(simulator, "serves_emissions", False) else None,
-        ends=np.array(ends, np.int64),
-        returns=np.array(returns, np.float64),
-        steps=np.array(readings.steps, np.int64),
-        curves=readings.curves(),
-        final=readings.read(learner, len(rows), np.array(returns), visits),
-        stopped=stopped,
-    )
+        stopped = rehearsal.stop() if hasattr(rehearsal, "stop") else Stop("max steps", counts={"steps": len(account)})
+    return account.run(learner, stopped)
 
 
 def answer(ask: Callable, *question: Any) -> tuple[Any, Stop | None]:
@@ -171,8 +147,8 @@ def compiled_loop(
     begun = episodes + int(not source.mind[cells.OVER])
     return Run(
         seed=seed,
-        rows=ledger.rows[:steps].copy() if simulator.serves_rows else _none(steps),
-        openings=ledger.openings[:begun].copy() if simulator.serves_rows else _none(begun),
+        rows=ledger.rows[:steps].copy() if simulator.serves_rows else no_rows(steps),
+        openings=ledger.openings[:begun].copy() if simulator.serves_rows else no_rows(begun),
         emissions=ledger.emissions[:steps].copy() if simulator.serves_emissions else None,
         ends=ledger.ends[:episodes].copy(),
         returns=ledger.returns[:episodes].copy(),
@@ -181,18 +157,6 @@ def compiled_loop(
         final=readings.read(learner, steps, ledger.returns[:episodes], ledger.visits),
         stopped=rehearsal.stop(),
     )
-
-
-def _none(n: int) -> np.ndarray:
-    return np.broadcast_to(np.int32(-1), n)
-
-
-def _visits(simulator: Any, readings: Readings) -> np.ndarray:
-    if not readings.counts_visits:
-        return np.empty(0, np.int64)
-    if getattr(simulator, "n_states", None) is None:
-        raise LogError(f"{simulator} does not know its number of states; fit its encoder on a log, to count visits")
-    return np.zeros(simulator.n_states, np.int64)
 
 
 def _ledger(simulator: Any, readings: Readings, max_steps: int | None) -> Ledger:
@@ -206,7 +170,7 @@ def _ledger(simulator: Any, readings: Readings, max_steps: int | None) -> Ledger
         openings=np.empty(n_episodes, np.int32),
         ends=np.empty(n_episodes, np.int64),
         returns=np.empty(n_episodes),
-        visits=_visits(simulator, readings),
+        visits=visits_of(simulator, readings),
         policy=np.empty(simulator.n_actions),
         tally=np.zeros(2, np.int64),
         earned=np.zeros(1),

@@ -1,0 +1,23 @@
+"""Parts that need more than the core installs, opened when they are asked for."""
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+
+def opened(room: str, name: str, home: str, extra: str) -> Any:
+    """`name` of a module of a room, which needs an extra. Raises `ModuleNotFoundError` with the line that installs it.
+
+    >>> opened("understudy.contracts", "Step", "extras", "nonsense")
+    Traceback (most recent call last):
+    ...
+    ModuleNotFoundError: Step needs nonsense: pip install "understudy[nonsense]"
+    """
+    for module in NEEDED.get(extra, [extra]):
+        if find_spec(module) is None:
+            raise ModuleNotFoundError(f'{name} needs {module}: pip install "understudy[{extra}]"', name=module)
+    return getattr(import_module(f"{room}.{home}"), name)
+
+
+NEEDED = {"torch": ["torch"], "sb3": ["torch", "stable_baselines3"]}
+"""The modules that an extra brings."""

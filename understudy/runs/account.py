@@ -1,0 +1,78 @@
+"""What a run has come to, kept step by step."""
+
+from typing import Any
+
+import numpy as np
+
+from understudy.contracts import LogError, Step, Stop
+from understudy.runs.probes import Readings
+from understudy.runs.run import Run
+
+
+class Account:
+    """Told of every episode that begins and every step that is served, it reads the probes and ends as a `Run`."""
+
+    def __init__(self, simulator: Any, readings: Readings, seed: int) -> None:
+        self.simulator, self.readings, self.seed = simulator, readings, seed
+        self.visits = visits_of(simulator, readings)
+        self._rows: list[int] = []
+        self._openings: list[int] = []
+        self._emissions: list[int] = []
+        self._ends: list[int] = []
+        self._returns: list[float] = []
+        self._earned = 0.0
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def begin(self, opening: int) -> None:
+        """An episode has begun with this row's observation."""
+        self._openings.append(opening)
+        self._earned = 0.0
+
+    def add(self, step: Step, state: int = -1) -> None:
+        """A step was served, taken from this state where visits are counted."""
+        self._rows.append(step.row)
+        self._emissions.append(step.emission)
+        if state >= 0:
+            self.visits[state] += 1
+        self._earned += step.reward
+        if step.terminated or step.truncated:
+            self._ends.append(len(self._rows))
+            self._returns.append(self._earned)
+
+    def probe(self, learner: Any) -> None:
+        """Read the probes, if it is time."""
+        if self.readings.probes and len(self) % self.readings.every == 0:
+            self.readings.keep(learner, len(self), np.array(self._returns), self.visits)
+
+    def run(self, learner: Any, stopped: Stop) -> Run:
+        """The run, now that it has stopped."""
+        serves_rows = getattr(self.simulator, "serves_rows", True)
+        serves_emissions = getattr(self.simulator, "serves_emissions", False)
+        return Run(
+            seed=self.seed,
+            rows=np.array(self._rows, np.int32),
+            openings=np.array(self._openings, np.int32) if serves_rows else no_rows(len(self._openings)),
+            emissions=np.array(self._emissions, np.int32) if serves_emissions else None,
+            ends=np.array(self._ends, np.int64),
+            returns=np.array(self._returns, np.float64),
+            steps=np.array(self.readings.steps, np.int64),
+            curves=self.readings.curves(),
+            final=self.readings.read(learner, len(self), np.array(self._returns), self.visits),
+            stopped=stopped,
+        )
+
+
+def no_rows(n: int) -> np.ndarray:
+    """The rows of a run that serves none."""
+    return np.broadcast_to(np.int32(-1), n)
+
+
+def visits_of(simulator: Any, readings: Readings) -> np.ndarray:
+    """Room to count the steps taken from each state, if a probe wants it."""
+    if not readings.counts_visits:
+        return np.empty(0, np.int64)
+    if getattr(simulator, "n_states", None) is None:
+        raise LogError(f"{simulator} does not know its number of states; fit its encoder on a log, to count visits")
+    return np.zeros(simulator.n_states, np.int64)
