@@ -8,11 +8,11 @@ from understudy.registration import register
 __version__ = "0.1.0"
 
 _HOMES = {
-    "contracts": ["Encoder", "Exhausted", "Learner", "PolicyError", "Step", "Stop"],
+    "contracts": ["Encoder", "Exhausted", "Learner", "LoopOwner", "PolicyError", "Step", "Stop"],
     "evaluation": ["Efficiency", "Fidelity", "efficiency", "fidelity"],
     "logs": ["Audit", "Finding", "Log", "LogError", "Spec", "check", "concatenate", "read", "record", "write"],
     "reporting": ["report"],
-    "runs": ["Run", "Runs", "experiment", "load", "probes", "simulate"],
+    "runs": ["Run", "Runs", "experiment", "gym_env", "gym_envs", "load", "probes", "simulate", "vector_env"],
     "simulators": ["actions_only", "any_row", "exo_psrs", "model", "psrs", "qbe", "real", "states_only"],
 }
 _NAMES = {name: home for home, names in _HOMES.items() for name in names}

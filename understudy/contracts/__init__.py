@@ -55,6 +55,7 @@ class Stop:
 
 CAUSES = {
     "max steps": ("nothing", "max_steps was reached"),
+    "learner ended": ("nothing", "the learner asked for no further step"),
     "queue empty": ("state {state}", "state {state} has no row left"),
     "queue empty for action": (
         "state {state}, action {action}",
@@ -98,6 +99,18 @@ class Learner(Protocol):
 
     def learn(self, step: Step) -> None:
         """Take in one step. Steps of an episode come in order; a terminated or truncated one ends it."""
+
+
+@runtime_checkable
+class LoopOwner(Protocol):
+    """A learner that owns its loop: it is handed an environment instead of being asked for policies."""
+
+    def rehearse(self, env: Any) -> None:
+        """Act and learn in this Gymnasium env until it is enough, or until a step raises `Exhausted`.
+
+        Rows, probes and `max_steps` are kept by the env; `env.copies(n)` are n envs that share its run. Whatever ends
+        the run is raised out of `step` and must be let through.
+        """
 
 
 @runtime_checkable

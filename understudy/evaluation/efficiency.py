@@ -23,7 +23,7 @@ class Efficiency:
     share_served: float | None  # steps over rows of the log; None without a log, and may pass 1 where rows return
     rows_per_step: float | None  # rows looked at for each one served
     stops: dict[str, int]  # why runs stopped, and how many did
-    n_limited: int  # runs that only max_steps stopped: how long they could have gone is not known
+    n_limited: int  # runs that max_steps or the learner stopped: how long they could have gone is not known
 
     def __str__(self) -> str:
         share = "" if self.share_served is None else f", {self.share_served:.0%} of the log"
@@ -66,7 +66,7 @@ def efficiency(runs: Runs) -> Efficiency:
         share_served=float(np.median(lengths) / rows) if rows else None,
         rows_per_step=float(np.median(known)) if rows and len(known) else None,
         stops=dict(stops.most_common()),
-        n_limited=sum(run.stopped.cause == "max steps" for run in runs),
+        n_limited=sum(run.stopped.cause in ("max steps", "learner ended") for run in runs),
     )
 
 

@@ -1,7 +1,27 @@
-"""Who is rehearsing: learners, each `policy(observation) -> probabilities` and `learn(step)`."""
+"""Who is rehearsing: learners, each `policy(observation) -> probabilities` and `learn(step)`, or owner of its loop."""
 
+from typing import Any
+
+from understudy.contracts.extras import opened
 from understudy.learners.fixed import FixedPolicy, MonteCarlo, Uniform
 from understudy.learners.schedules import Exponential, Harmonic, Linear
+from understudy.learners.scripts import script
 from understudy.learners.tabular import ExpectedSarsa, QLearning
 
-__all__ = ["ExpectedSarsa", "Exponential", "FixedPolicy", "Harmonic", "Linear", "MonteCarlo", "QLearning", "Uniform"]
+_EXTRAS = {
+    "accepting": ("sampling", "torch"),
+    "as_ever": ("sampling", "torch"),
+    "sb3": ("stable_baselines", "sb3"),
+}
+
+__all__ = [
+    "ExpectedSarsa", "Exponential", "FixedPolicy", "Harmonic", "Linear", "MonteCarlo", "QLearning", "Uniform",
+    "accepting", "as_ever", "sb3", "script",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """What needs an extra is opened when it is asked for."""
+    if name in _EXTRAS:
+        return opened(__name__, name, *_EXTRAS[name])
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,9 +1,11 @@
 """Runs: a learner meets the history that a simulator serves it, once or many times."""
 
 from understudy.runs import probes
+from understudy.runs.env import gym_env, gym_envs
 from understudy.runs.experiment import experiment
 from understudy.runs.folder import load
 from understudy.runs.loop import simulate
 from understudy.runs.run import Run, Runs
+from understudy.runs.vector import vector_env
 
-__all__ = ["Run", "Runs", "experiment", "load", "probes", "simulate"]
+__all__ = ["Run", "Runs", "experiment", "gym_env", "gym_envs", "load", "probes", "simulate", "vector_env"]

@@ -1,5 +1,6 @@
 """What a run has come to, kept step by step."""
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,11 @@ from understudy.runs.run import Run
 
 
 class Account:
-    """Told of every episode that begins and every step that is served, it reads the probes and ends as a `Run`."""
+    """Told of every episode that begins and every step that is served, it reads the probes and ends as a `Run`.
+
+    Where several places of a rehearsal share a run, their episodes interleave: steps are kept in the order of
+    delivery, openings in the order in which episodes began, ends and returns in the order in which they ended.
+    """
 
     def __init__(self, simulator: Any, readings: Readings, seed: int) -> None:
         self.simulator, self.readings, self.seed = simulator, readings, seed
@@ -20,26 +25,31 @@ class Account:
         self._emissions: list[int] = []
         self._ends: list[int] = []
         self._returns: list[float] = []
-        self._earned = 0.0
+        self._earned: dict[int, float] = {}
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def begin(self, opening: int) -> None:
+    @property
+    def n_begun(self) -> int:
+        """The number of episodes begun."""
+        return len(self._openings)
+
+    def begin(self, opening: int, place: int = 0) -> None:
         """An episode has begun with this row's observation."""
         self._openings.append(opening)
-        self._earned = 0.0
+        self._earned[place] = 0.0
 
-    def add(self, step: Step, state: int = -1) -> None:
+    def add(self, step: Step, state: int = -1, place: int = 0) -> None:
         """A step was served, taken from this state where visits are counted."""
         self._rows.append(step.row)
         self._emissions.append(step.emission)
         if state >= 0:
             self.visits[state] += 1
-        self._earned += step.reward
+        self._earned[place] += step.reward
         if step.terminated or step.truncated:
             self._ends.append(len(self._rows))
-            self._returns.append(self._earned)
+            self._returns.append(self._earned[place])
 
     def probe(self, learner: Any) -> None:
         """Read the probes, if it is time."""
@@ -76,3 +86,19 @@ def visits_of(simulator: Any, readings: Readings) -> np.ndarray:
     if getattr(simulator, "n_states", None) is None:
         raise LogError(f"{simulator} does not know its number of states; fit its encoder on a log, to count visits")
     return np.zeros(simulator.n_states, np.int64)
+
+
+def check_limits(simulator: Any, max_steps: int | None, every: int) -> None:
+    """Raise where this is no simulator, or these are no numbers of steps."""
+    if not hasattr(simulator, "start"):
+        raise TypeError(f"a {type(simulator).__name__} is no simulator; make one of it, for example us.psrs(log)")
+    if max_steps is not None and not is_count(max_steps):
+        raise ValueError(f"max_steps={max_steps!r} is no number of steps; give a whole number from 1, or None")
+    if not is_count(every):
+        raise ValueError(f"every={every!r} is no number of steps; give a whole number from 1")
+
+
+def is_count(number: Any) -> bool:
+    """Whether this is a whole number from 1."""
+    whole = isinstance(number, Real) and not isinstance(number, bool) and float(number).is_integer()
+    return whole and number >= 1

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Learner, Log, Simulator
+from understudy.contracts import Learner, Log, LoopOwner, Simulator
 from understudy.contracts.streams import spawn
+from understudy.runs.account import is_count
 from understudy.runs.backends import BACKENDS, n_cores
 from understudy.runs.describing import learner_settings, plain
 from understudy.runs.folder import Folder
-from understudy.runs.loop import can_compile, check_fit, is_count, simulate
+from understudy.runs.loop import can_compile, check_fit, simulate
 from understudy.runs.probes import Probes
 from understudy.runs.progress import progress_bar
 from understudy.runs.run import Run, Runs
@@ -27,7 +28,7 @@ class Plan:
     """All that a run needs but its number."""
 
     simulator: Any  # or a factory, seed -> simulator
-    make: Callable[[int], Learner]
+    make: Callable[[int], Learner | LoopOwner]
     seed: int
     max_steps: int | None
     probes: Probes
@@ -125,7 +126,7 @@ def mean_return(log: Log) -> float | None:
 
 def experiment(
     simulator: Simulator | Callable[[int], Simulator],
-    make: Callable[[int], Learner],
+    make: Callable[[int], Learner | LoopOwner],
     *,
     runs: int = 100,
     seed: int = 0,

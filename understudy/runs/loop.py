@@ -1,14 +1,14 @@
 """One loop: a learner meets the history a simulator serves it, in plain Python or compiled, with the same rows."""
 
 from collections.abc import Callable
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Exhausted, Learner, LogError, PolicyError, Simulator, Stop
-from understudy.runs.account import Account, no_rows, visits_of
+from understudy.contracts import Exhausted, Learner, LogError, LoopOwner, PolicyError, Simulator, Stop
+from understudy.runs.account import Account, check_limits, no_rows, visits_of
 from understudy.runs.compiled import EPISODES, Ledger, advance
+from understudy.runs.env import GymEnv
 from understudy.runs.probes import Probes, Readings
 from understudy.runs.run import Run
 from understudy.simulators.kernels import cells
@@ -23,7 +23,7 @@ class Unwanted(Exception):  # noqa: N818 (nothing went wrong)
 
 def simulate(
     simulator: Simulator,
-    learner: Learner,
+    learner: Learner | LoopOwner,
     seed: int = 0,
     max_steps: int | None = None,
     *,
@@ -35,7 +35,8 @@ def simulate(
     """Let a learner rehearse until the log has no further answer, or for `max_steps`.
 
     Probes are read every so many steps, and once more at the end. The loop is compiled where simulator and learner
-    both offer arrays; `compiled=False` forces plain Python, which serves the same rows.
+    both offer arrays; `compiled=False` forces plain Python, which serves the same rows. A learner that owns its loop
+    is handed an env.
     """
     check_fit(simulator, learner, max_steps, every)
     readings = Readings(probes or {}, int(every))
@@ -43,32 +44,23 @@ def simulate(
         compiled = can_compile(simulator, learner)
     elif compiled and not can_compile(simulator, learner):
         raise ValueError(f"{type(learner).__name__} in {simulator} has no compiled form; leave compiled= out")
-    loop = compiled_loop if compiled else python_loop
+    loop = compiled_loop if compiled else learners_own_loop if hasattr(learner, "rehearse") else python_loop
     return loop(simulator, learner, int(seed), None if max_steps is None else int(max_steps), readings, wanted)
 
 
 def check_fit(simulator: Any, learner: Any, max_steps: int | None, every: int) -> None:
     """Raise where a run could not even begin."""
-    if not hasattr(simulator, "start"):
-        raise TypeError(f"a {type(simulator).__name__} is no simulator; make one of it, for example us.psrs(log)")
-    if isinstance(learner, type) or not (hasattr(learner, "policy") and hasattr(learner, "learn")):
+    check_limits(simulator, max_steps, every)
+    owns_loop = hasattr(learner, "rehearse")
+    if isinstance(learner, type) or not (owns_loop or (hasattr(learner, "policy") and hasattr(learner, "learn"))):
         what = "a class" if isinstance(learner, type) else f"a {type(learner).__name__}"
         raise TypeError(f"{what} is no learner: that is an object with policy(observation) and learn(step)")
-    if max_steps is None and not getattr(simulator, "exhaustible", True):
+    planned = getattr(learner, "total_timesteps", None) if owns_loop else None
+    if max_steps is None and planned is None and not getattr(simulator, "exhaustible", True):
         raise LogError(f"{simulator} never runs out; say for how long to go on with max_steps=")
-    if max_steps is not None and not is_count(max_steps):
-        raise ValueError(f"max_steps={max_steps!r} is no number of steps; give a whole number from 1, or None")
-    if not is_count(every):
-        raise ValueError(f"every={every!r} is no number of steps; give a whole number from 1")
     theirs, ours = getattr(learner, "n_actions", None), getattr(simulator, "n_actions", None)
     if None not in (theirs, ours) and theirs != ours:
         raise PolicyError(f"the learner has {theirs} actions and {simulator} has {ours}; make them agree")
-
-
-def is_count(number: Any) -> bool:
-    """Whether this is a whole number from 1."""
-    whole = isinstance(number, Real) and not isinstance(number, bool) and float(number).is_integer()
-    return whole and number >= 1
 
 
 def can_compile(simulator: Any, learner: Any) -> bool:
@@ -113,6 +105,24 @@ def python_loop(
     if stopped is None:
         stopped = rehearsal.stop() if hasattr(rehearsal, "stop") else Stop("max steps", counts={"steps": len(account)})
     return account.run(learner, stopped)
+
+
+def learners_own_loop(
+    simulator: Any, learner: Any, seed: int, max_steps: int | None, readings: Readings, wanted: Callable[[], bool]
+) -> Run:
+    """The loop as the learner has it: it is handed an env, and unwound when the log has no further answer."""
+
+    def go_on() -> None:
+        if not wanted():
+            raise Unwanted
+
+    env = GymEnv(
+        simulator, seed, max_steps, readings.probes, readings.every,
+        observation_space=getattr(learner, "observation_space", None), learner=learner, one_run=True, go_on=go_on,
+    )  # fmt: skip
+    with env:
+        learner.rehearse(env)
+    return env.run()
 
 
 def answer(ask: Callable, *question: Any) -> tuple[Any, Stop | None]:

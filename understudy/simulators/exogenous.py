@@ -79,6 +79,11 @@ class ExogenousReplay:
         weakref.finalize(rehearsal, lambda *parts: None, endogenous, exogenous).atexit = False
         return rehearsal
 
+    @property
+    def observations(self) -> tuple[np.ndarray, ...]:
+        """All that a learner may come to see: parts that were never logged together may meet."""
+        return (self._merged,)
+
     def _pair(self, row: int, emission: int) -> int:
         z, c = self.index.records["next_state"][row], self._exogenous.index.records["next_state"][emission]
         return int(z) * self._reward.shape[1] + int(c)

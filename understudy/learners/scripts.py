@@ -1,0 +1,35 @@
+"""Any function that trains in an environment, as a learner."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from understudy.contracts import LogError
+
+
+class Script:
+    """A learner that is a function of an env and a seed. Made by `script`."""
+
+    def __init__(self, function: Callable[[Any, int], Any], seed: int, **options: Any) -> None:
+        self.function, self.seed, self.options = function, seed, options
+        self.settings = {"function": function} | options
+        self.outcome: Any = None
+
+    def rehearse(self, env: Any) -> None:
+        env.learner = self
+        self.outcome = self.function(env, self.seed, **self.options)
+
+
+def script(function: Callable[..., Any], **options: Any) -> Callable[[int], Script]:
+    """A factory of learners from `function(env, seed, **options)`, which trains in the env it is given.
+
+    For `experiment` and `simulate`: `us.experiment(us.psrs(log), us.learners.script(train, lr=3e-4), runs=20)`. What
+    the log cannot answer unwinds the function. The env counts the steps and reads the probes, of `env.learner`, which
+    the function may set to what it trains; `us.vector_env(env, n)` in the function makes n copies of the env. What
+    the function returns, if it comes to that, is the learner's `outcome`.
+    """
+    try:
+        inspect.signature(function).bind(None, 0, **options)
+    except TypeError as error:
+        raise LogError(f"{function!r} cannot be called as function(env, seed, ...): {error}") from None
+    return lambda seed: Script(function, seed, **options)

@@ -1,0 +1,227 @@
+"""Learners of Stable-Baselines3, unmodified."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import stable_baselines3
+import torch
+from gymnasium import spaces
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
+from stable_baselines3.common.vec_env import DummyVecEnv
+
+from understudy.contracts import LogError
+from understudy.contracts.streams import LEARNER, spawn
+from understudy.learners.sampling import here, patched, stage_of
+
+SEEDS = 2**31
+"""Stable-Baselines3 seeds NumPy's old generator, which takes no larger ones."""
+
+
+class StableBaselines:
+    """A model that learns in the env it is handed. Made by `sb3`."""
+
+    def __init__(
+        self, algorithm: type[BaseAlgorithm], policy: Any, total_timesteps: int, n_envs: int, seed: int, **options: Any
+    ) -> None:
+        self.algorithm, self.total_timesteps, self.n_envs, self.seed = algorithm, total_timesteps, n_envs, seed
+        self.observation_space = options.pop("observation_space", None)
+        self._callback = deepcopy(options.pop("callback", None))  # it counts, so each run has its own
+        self._policy_class, self._options = policy, options
+        self.settings = {
+            "algorithm": algorithm,
+            "policy": policy,
+            "total_timesteps": total_timesteps,
+            "n_envs": n_envs,
+            "callback": described(self._callback),
+            "observation_space": str(self.observation_space),
+            "stable_baselines3": version("stable_baselines3"),
+        } | options
+        self._model: BaseAlgorithm | None = None
+
+    @property
+    def model(self) -> Any:
+        """The Stable-Baselines3 model, once it has begun to rehearse."""
+        if self._model is None:
+            raise RuntimeError("the model is made when it is handed an env; simulate first")
+        return self._model
+
+    def rehearse(self, env: Any) -> None:
+        stage = stage_of(env)
+        envs = DummyVecEnv([lambda copy=copy: Monitor(copy) for copy in env.copies(self.n_envs)])  # type: ignore[misc]
+        kind = self.algorithm if stage.is_real or is_on_policy(self.algorithm) else epsilon_greedy(self.algorithm)
+        model = kind(self._policy_class, envs, seed=spawn(self.seed, LEARNER) % SEEDS, **self._options)
+        self._model = model
+        hooked = rollouts_accepted(model, stage) if not stage.is_real and is_on_policy(kind) else as_they_come()
+        with hooked:
+            model.learn(self.total_timesteps, callback=self._callback)
+
+    def policy(self, observation: Any) -> np.ndarray:
+        """The probability of each action at an observation, as the model acts in a rollout now."""
+        return self.policies(np.asarray(observation)[None])[0]
+
+    def policies(self, observations: Any) -> np.ndarray:
+        """The same at each observation of a batch, (n, A)."""
+        with self._watched() as policy:
+            batch = self._batch(policy, observations)
+            if is_on_policy(type(self.model)):
+                return normalized(policy.get_distribution(batch).distribution.probs)
+            greedy = policy.q_net(batch).argmax(dim=1).cpu().numpy()
+        return exploring(greedy, exploration(self.model), int(self.model.action_space.n))
+
+    def value(self, observation: Any) -> float:
+        """What the model takes an observation to be worth: its critic's value, or that of the best action."""
+        return float(self.values(np.asarray(observation)[None])[0])
+
+    def values(self, observations: Any) -> np.ndarray:
+        """The same of each observation of a batch."""
+        with self._watched() as policy:
+            batch = self._batch(policy, observations)
+            if is_on_policy(type(self.model)):
+                found = policy.predict_values(batch)[:, 0]
+            else:
+                found = policy.q_net(batch).max(dim=1).values
+        return found.double().cpu().numpy()
+
+    @contextmanager
+    def _watched(self) -> Iterator[Any]:
+        """The policy as it acts, left as it was found."""
+        policy = self.model.policy
+        training = policy.training
+        policy.set_training_mode(False)
+        try:
+            with torch.no_grad():
+                yield policy
+        finally:
+            policy.set_training_mode(training)
+
+    def _batch(self, policy: Any, observations: Any) -> Any:
+        observations = np.asarray(observations)
+        space = self.model.get_env().envs[0].observation_space  # images as they are before SB3 turns them
+        return policy.obs_to_tensor(observations.reshape(len(observations), *space.shape))[0]
+
+
+def is_on_policy(algorithm: type) -> bool:
+    """Whether rollouts sample from the policy's own distribution."""
+    return issubclass(algorithm, OnPolicyAlgorithm)
+
+
+@contextmanager
+def rollouts_accepted(model: Any, stage: Any) -> Iterator[None]:
+    """Rows are accepted where the model's policy samples in rollouts, and nowhere else.
+
+    Rollouts call the policy itself; `predict`, evaluation callbacks and training call methods of it.
+    """
+    begins = model.policy.register_forward_pre_hook(lambda *_: here.stages.append(stage))
+    ends = model.policy.register_forward_hook(lambda *_: void(here.stages.pop()), always_call=True)
+    try:
+        with patched():
+            yield
+    finally:
+        begins.remove()
+        ends.remove()
+
+
+def void(_: Any) -> None:
+    """What a hook returns takes the place of the module's output, unless it is nothing."""
+
+
+@contextmanager
+def as_they_come() -> Iterator[None]:
+    """Nothing is hooked."""
+    yield
+
+
+def epsilon_greedy(algorithm: type) -> type:
+    """DQN whose actions in rollouts are those of rows accepted by its epsilon-greedy distribution."""
+
+    def _sample_action(
+        self: Any, learning_starts: int, action_noise: Any = None, n_envs: int = 1
+    ) -> tuple[np.ndarray, np.ndarray]:
+        epsilon = 1.0 if self.num_timesteps < learning_starts else self.exploration_rate
+        if n_envs > 1:  # one coin for all copies, as predict has it
+            epsilon = float(np.random.rand() < epsilon)  # noqa: NPY002 (the generator that SB3 seeds)
+        greedy, _ = self.policy.predict(self._last_obs, deterministic=True)
+        actions = stage_of(self.get_env()).accept(exploring(greedy, epsilon, int(self.action_space.n)))
+        return actions, actions
+
+    # A subclass, not an attribute of the model, which would be saved with it.
+    return type(algorithm.__name__, (algorithm,), {"_sample_action": _sample_action, "__doc__": algorithm.__doc__})
+
+
+def exploring(greedy: np.ndarray, epsilon: float, n_actions: int) -> np.ndarray:
+    """Epsilon-greedy policies around these actions.
+
+    >>> exploring(np.array([1]), 0.5, 2)
+    array([[0.25, 0.75]])
+    """
+    return epsilon / n_actions + (1 - epsilon) * np.eye(n_actions)[greedy]
+
+
+def exploration(model: Any) -> float:
+    """The share of actions that DQN takes at random now."""
+    return 1.0 if model.num_timesteps < model.learning_starts else float(model.exploration_rate)
+
+
+def normalized(probs: torch.Tensor) -> np.ndarray:
+    """Probabilities as float64 that sum to 1."""
+    policies = probs.double().cpu().numpy()
+    return policies / policies.sum(axis=1, keepdims=True)
+
+
+def described(callback: Any) -> Any:
+    """A callback in plain values: what it is and how it is set, not what it has come to."""
+    if isinstance(callback, list):
+        return [described(part) for part in callback]
+    if callback is None or not hasattr(callback, "__dict__") or callable(callback):
+        return callback
+    told = {name: value for name, value in vars(callback).items() if isinstance(value, bool | int | float | str)}
+    return {"class": type(callback)} | told
+
+
+def sb3(
+    algorithm: type[BaseAlgorithm],
+    policy: Any = "MlpPolicy",
+    *,
+    total_timesteps: int | None = None,
+    n_envs: int = 1,
+    callback: Any = None,
+    observation_space: spaces.Space | None = None,
+    **options: Any,
+) -> Callable[[int], StableBaselines]:
+    """A factory of Stable-Baselines3 learners, `seed -> learner`, for `experiment` and `simulate`.
+
+        make = us.learners.sb3(PPO, "MlpPolicy", total_timesteps=50_000, n_steps=256)
+        us.experiment(us.psrs(log, encoder), make, runs=20)
+
+    `total_timesteps` is the planned deployment, since schedules depend on it: the same for real and simulated runs,
+    however long the log lasts. PPO, A2C and their like act by the rows that are accepted where their policy samples
+    in rollouts, DQN by those accepted for its epsilon-greedy distribution; in a true environment they act by
+    themselves. `n_envs` copies share the log. A `callback` is copied for each run; `observation_space` overrides
+    what the log tells; other options are the algorithm's own. Networks of "MlpPolicy" stay on the CPU unless
+    `device=` says otherwise: they are too small for anything else.
+    """
+    if not (isinstance(algorithm, type) and issubclass(algorithm, BaseAlgorithm)):
+        raise TypeError(f"{algorithm!r} is no algorithm of Stable-Baselines3; give the class, such as PPO")
+    if not (is_on_policy(algorithm) or issubclass(algorithm, stable_baselines3.DQN)):
+        raise LogError(
+            f"{algorithm.__name__} takes continuous actions, and logged ones are Discrete; use PPO, A2C or DQN"
+        )
+    for name, number in (("total_timesteps", total_timesteps), ("n_envs", n_envs)):
+        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
+            raise ValueError(f"{name}={number!r} is no number; give a whole one from 1" + PLANNED.get(name, ""))
+    for name in ("env", "seed"):
+        if name in options:
+            raise TypeError(f"{name}= is given by each run; leave it out")
+    if policy == "MlpPolicy":
+        options.setdefault("device", "cpu")
+    options |= {"callback": callback, "observation_space": observation_space}
+    return lambda seed: StableBaselines(algorithm, policy, int(total_timesteps), int(n_envs), seed, **options)  # type: ignore[arg-type]
+
+
+PLANNED = {"total_timesteps": ", the planned deployment: schedules depend on it"}

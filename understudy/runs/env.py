@@ -1,0 +1,176 @@
+"""A simulator as a Gymnasium environment, for learners that own their loop."""
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.envs.registration import EnvSpec
+
+from understudy.contracts import Exhausted, LogError, Simulator
+from understudy.runs.account import check_limits, is_count
+from understudy.runs.probes import Probes
+from understudy.runs.run import Run
+from understudy.runs.stage import Stage
+
+
+class GymEnv(gymnasium.Env[Any, Any]):
+    """One rehearsal as an environment. Made by `gym_env`; `copies` share its run."""
+
+    metadata = {"render_modes": []}  # noqa: RUF012 (gymnasium's own declaration)
+
+    def __init__(
+        self,
+        simulator: Any,
+        seed: int | None = None,
+        max_steps: int | None = None,
+        probes: Probes | None = None,
+        every: int = 1000,
+        *,
+        observation_space: spaces.Space | None = None,
+        learner: Any = None,
+        one_run: bool = False,
+        go_on: Callable[[], None] = lambda: None,
+    ) -> None:
+        check_limits(simulator, max_steps, every)
+        limit = None if max_steps is None else int(max_steps)
+        self.stage = Stage(
+            simulator, seed, limit, dict(probes or {}), int(every), learner=learner, one_run=one_run, go_on=go_on
+        )
+        self.observation_space = observation_space or observations_of(simulator)
+        self.action_space = spaces.Discrete(self.stage.n_actions)
+        self._number = 0
+        self.spec = EnvSpec(  # gymnasium's checker makes another by it
+            "understudy/GymEnv-v0",
+            entry_point=lambda **_: GymEnv(
+                simulator, seed, max_steps, probes, every, observation_space=observation_space
+            ),
+        )
+
+    @property
+    def learner(self) -> Any:
+        """Who is probed. Set it where probes are to look at what you train."""
+        return self.stage.learner
+
+    @learner.setter
+    def learner(self, learner: Any) -> None:
+        self.stage.learner = learner
+
+    def copies(self, n: int) -> list["GymEnv"]:
+        """This env and n - 1 others that share its run: each has its own episode, and no row is served twice."""
+        if not is_count(n):
+            raise ValueError(f"n={n!r} is no number of envs; give a whole number from 1")
+        if self.stage.begun or self._number or self.stage.n > 1:
+            raise RuntimeError("copies of an env are made once, and before its first reset")
+        self.stage.n = int(n)
+        return [self, *(self._copy(number) for number in range(1, self.stage.n))]
+
+    def _copy(self, number: int) -> "GymEnv":
+        copy = object.__new__(type(self))
+        copy.stage, copy.observation_space, copy._number = self.stage, self.observation_space, number
+        copy.action_space = spaces.Discrete(self.stage.n_actions)  # a generator of its own
+        return copy
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin the next episode; with a seed, a new run.
+
+        In mid-episode this abandons the episode and takes the next opening. Where no opening is left, the last
+        observation stands in for one, `info["stopped"]` says so, and the next step ends the run: who resets in the
+        same breath as the last step still gets that step.
+        """
+        super().reset(seed=seed)
+        observation, stopped = self.stage.begin(self._number, seed)
+        return self._shown(observation), {} if stopped is None else {"stopped": str(stopped)}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Act; `info["row"]` is the logged row served. Raises `Exhausted` when the log has no answer."""
+        if not self.action_space.contains(action):
+            raise ValueError(f"action is {action!r}; this environment has actions 0 to {self.stage.n_actions - 1}")
+        step = self.stage.step(self._number, int(action))
+        shown = self._shown(step.next_observation)
+        return shown, float(step.reward), bool(step.terminated), bool(step.truncated), {"row": int(step.row)}
+
+    def run(self) -> Run:
+        """The run so far: rows, episodes, curves, and in `stopped` why it ended."""
+        return self.stage.run()
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> bool:
+        """Close; the end of this env's own run is no error."""
+        self.close()
+        return ended(self.stage, error)
+
+    def _shown(self, observation: Any) -> Any:
+        """An observation as the space has it, and the learner's to write on."""
+        if isinstance(self.observation_space, spaces.Discrete):
+            return int(observation)
+        if isinstance(self.observation_space, spaces.Box):
+            return np.array(observation, dtype=self.observation_space.dtype).reshape(self.observation_space.shape)
+        return observation
+
+    def __repr__(self) -> str:
+        return f"gym_env({self.stage.simulator})"
+
+
+def ended(stage: Stage, error: BaseException | None) -> bool:
+    """Whether an exception says that this very run has come to its end, also where a library raised its own from it."""
+    while error is not None:
+        if isinstance(error, Exhausted):
+            return error.stop is stage.stopped
+        error = error.__cause__
+    return False
+
+
+def gym_env(
+    simulator: Simulator,
+    seed: int | None = None,
+    max_steps: int | None = None,
+    probes: Probes | None = None,
+    every: int = 1000,
+    *,
+    observation_space: spaces.Space | None = None,
+) -> GymEnv:
+    """A simulator as a Gymnasium environment, for anything that acts.
+
+        with us.gym_env(us.qbe(log), seed=0) as env:
+            model.learn(10**9)  # ends quietly when the log has no further answer
+        run = env.run()
+
+    An action is a policy that is sure of it: QBE takes the oldest row that has it, PSRS holds it while scanning the
+    queue. `reset(seed=...)` begins a new run, `reset()` the next episode. Probes are read every so many steps, of
+    `env.learner` where you set it. Observations are described by the log's own range, unless you say how.
+    """
+    return GymEnv(simulator, seed, max_steps, probes, every, observation_space=observation_space)
+
+
+def gym_envs(simulator: Simulator, n: int, seed: int | None = None, **options: Any) -> list[GymEnv]:
+    """n environments that share one log without serving a row twice, for vector environments of any library.
+
+    They are copies of one `gym_env`, with its options, and share its run: steps count in the order of delivery,
+    openings are in the order in which episodes began, ends and returns in the order in which they ended. The seed
+    that the first is reset with is the run's. When one of them can get no answer the run is over for all.
+    """
+    return gym_env(simulator, seed, **options).copies(n)
+
+
+def observations_of(simulator: Any) -> spaces.Space:
+    """The space of a simulator's observations: an environment's own, or what the log tells."""
+    if getattr(simulator, "kind", None) == "real":
+        return simulator.env.observation_space
+    log = getattr(simulator, "log", None)
+    if log is None:
+        raise LogError(f"{simulator} has no log that tells what observations look like; give observation_space=")
+    columns = getattr(simulator, "observations", (log.observation, log.next_observation))
+    shape, dtype = log.spec.observation_shape, log.spec.observation_dtype
+    low, high = (
+        extreme([getattr(column, name)(axis=0) for column in columns], axis=0)
+        for name, extreme in (("min", np.min), ("max", np.max))
+    )
+    if not shape and dtype.kind in "iu" and low >= 0:
+        return spaces.Discrete(int(high) + 1)
+    if dtype == np.uint8:  # as images are told
+        return spaces.Box(0, 255, shape or (1,), np.uint8)
+    high = np.where(high > low, high, low + 1)  # what never changes has a range too
+    return spaces.Box(
+        low.reshape(shape or (1,)).astype(dtype), high.reshape(shape or (1,)).astype(dtype), dtype=dtype.type
+    )
