@@ -115,6 +115,7 @@ _task: Task | None = None
 def _receive(parcel: bytes, parent: int, folder: str) -> None:
     global _task
     threading.Thread(target=_leave_with, args=(parent, folder), daemon=True).start()
+    os.environ["OMP_NUM_THREADS"] = "1"  # before torch is loaded: there is a worker for each core already
     _task = cloudpickle.loads(parcel)
 
 
