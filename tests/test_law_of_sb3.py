@@ -12,7 +12,7 @@ import pytest
 import understudy as us
 
 RUNS, EPISODES, STEPS, EVERY = 20, 800, 5120, 256
-MARGIN = 0.05  # the curve climbs from about -.95 to about -.25
+MARGIN = 0.075  # a tenth of the curve's climb, from about -.96 to about -.22
 GAMMA = 0.9
 ENV = us.envs.Grid(slip=0.2)
 OBSERVATIONS = np.arange(25)

@@ -300,6 +300,11 @@ class TestBadInput:
         with pytest.raises(LogError, match="give observation_space="):
             us.gym_env(Blind())
 
+    @pytest.mark.parametrize("space", [spaces.Box(0, 1, (3,)), spaces.Box(0, 1, (2,)), spaces.Discrete(3)])
+    def test_no_space_for_the_logs_observations(self, space):
+        with pytest.raises(LogError, match=r"does not hold the log's observations, float32 of shape \(2,\)"):
+            us.gym_env(us.qbe(log_of((2,), np.float32), STATELESS), observation_space=space)
+
     def test_no_limit_where_neither_side_has_one(self, grid):
         with pytest.raises(LogError, match="never runs out; say for how long"):
             us.simulate(us.real(grid), OwnsItsLoop())

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from importlib.metadata import version
+from inspect import isfunction
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import stable_baselines3
 import torch
 from gymnasium import spaces
 from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from stable_baselines3.common.vec_env import DummyVecEnv
@@ -32,7 +34,7 @@ class StableBaselines:
         self.algorithm, self.total_timesteps, self.n_envs, self.seed = algorithm, total_timesteps, n_envs, seed
         self.observation_space = options.pop("observation_space", None)
         self._callback = deepcopy(options.pop("callback", None))  # it counts, so each run has its own
-        self._policy_class, self._options = policy, options
+        self._policy_class, self._options = policy, deepcopy(options)  # A2C writes on its policy_kwargs
         self.settings = {
             "algorithm": algorithm,
             "policy": policy,
@@ -178,10 +180,12 @@ def described(callback: Any) -> Any:
     """A callback in plain values: what it is and how it is set, not what it has come to."""
     if isinstance(callback, list):
         return [described(part) for part in callback]
-    if callback is None or not hasattr(callback, "__dict__") or callable(callback):
+    if not isinstance(callback, BaseCallback):
         return callback
     told = {name: value for name, value in vars(callback).items() if isinstance(value, bool | int | float | str)}
-    return {"class": type(callback)} | told
+    parts = {"callbacks": described(callback.callbacks)} if isinstance(callback, CallbackList) else {}
+    own = {name: part for name, part in sorted(vars(type(callback)).items()) if isfunction(part)}
+    return {"class": type(callback), "code": own} | told | parts
 
 
 def sb3(

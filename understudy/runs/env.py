@@ -38,7 +38,9 @@ class GymEnv(gymnasium.Env[Any, Any]):
         self.stage = Stage(
             simulator, seed, limit, dict(probes or {}), int(every), learner=learner, one_run=one_run, go_on=go_on
         )
-        self.observation_space = observation_space or observations_of(simulator)
+        self.observation_space = observations_of(simulator) if observation_space is None else observation_space
+        if observation_space is not None and getattr(simulator, "log", None) is not None:
+            self._check_space()
         self.action_space = spaces.Discrete(self.stage.n_actions)
         self._number = 0
         self.spec = EnvSpec(  # gymnasium's checker makes another by it
@@ -108,6 +110,19 @@ class GymEnv(gymnasium.Env[Any, Any]):
             return np.array(observation, dtype=self.observation_space.dtype).reshape(self.observation_space.shape)
         return observation
 
+    def _check_space(self) -> None:
+        """Raise where a space that was given is not one for the log's observations."""
+        try:
+            fits = all(self.observation_space.contains(self._shown(end)) for end in extremes(self.stage.simulator))
+        except (TypeError, ValueError):  # another shape
+            fits = False
+        if not fits:
+            spec = self.stage.simulator.log.spec
+            raise LogError(
+                f"observation_space={self.observation_space} does not hold the log's observations, "
+                f"{spec.observation_dtype} of shape {spec.observation_shape}; give one that does, or leave it out"
+            )
+
     def __repr__(self) -> str:
         return f"gym_env({self.stage.simulator})"
 
@@ -160,12 +175,8 @@ def observations_of(simulator: Any) -> spaces.Space:
     log = getattr(simulator, "log", None)
     if log is None:
         raise LogError(f"{simulator} has no log that tells what observations look like; give observation_space=")
-    columns = getattr(simulator, "observations", (log.observation, log.next_observation))
     shape, dtype = log.spec.observation_shape, log.spec.observation_dtype
-    low, high = (
-        extreme([getattr(column, name)(axis=0) for column in columns], axis=0)
-        for name, extreme in (("min", np.min), ("max", np.max))
-    )
+    low, high = extremes(simulator)
     if not shape and dtype.kind in "iu" and low >= 0:
         return spaces.Discrete(int(high) + 1)
     if dtype == np.uint8:  # as images are told
@@ -173,4 +184,14 @@ def observations_of(simulator: Any) -> spaces.Space:
     high = np.where(high > low, high, low + 1)  # what never changes has a range too
     return spaces.Box(
         low.reshape(shape or (1,)).astype(dtype), high.reshape(shape or (1,)).astype(dtype), dtype=dtype.type
+    )
+
+
+def extremes(simulator: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The least and the largest value that each entry of an observation can have."""
+    log = simulator.log
+    columns = getattr(simulator, "observations", (log.observation, log.next_observation))
+    return (
+        np.min([column.min(axis=0) for column in columns], axis=0),
+        np.max([column.max(axis=0) for column in columns], axis=0),
     )
