@@ -36,6 +36,11 @@ def test_what_ran_out_is_counted_and_limits_are_told_apart():
     assert found.n_limited == 1
 
 
+def test_a_learner_that_ended_by_itself_is_a_limit_too():
+    found = efficiency(Runs((run(10, Stop("learner ended")), run(20, Stop("queue empty", state=3)))))
+    assert found.n_limited == 1
+
+
 def test_many_reasons_are_not_all_listed():
     runs = Runs(tuple(run(5, Stop("queue empty", state=state)) for state in range(9)))
     assert "6 other reasons" in str(efficiency(runs))

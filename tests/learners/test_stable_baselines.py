@@ -321,3 +321,29 @@ class TestBadInput:
         )
         with pytest.raises(ModuleNotFoundError, match=r'sb3 needs stable_baselines3: pip install "understudy\[sb3\]"'):
             _ = us.learners.sb3
+
+
+class TestAModelOfYourOwn:
+    """Without the factory: an env for anything that acts, and the same with its sampling accepted."""
+
+    @pytest.mark.parametrize("name", SETTINGS)
+    def test_learns_in_a_gym_env_until_the_log_has_no_answer(self, log, name):
+        algorithm, settings = SETTINGS[name]
+        with us.gym_env(us.psrs(log.select(np.arange(60))), seed=0) as env:
+            model = algorithm("MlpPolicy", env, seed=3, device="cpu", **settings, **SMALL)
+            model.learn(10**9, callback=Notes())
+        run = env.run()
+        assert run.seed == 3  # the model seeds its env
+        assert run.stopped.cause != "learner ended"
+        np.testing.assert_array_equal(log.action[notes("row")], notes("action"))
+        assert len(run) - len(notes("row")) in (0, 1)
+
+    def test_accepts_rows_where_it_samples(self, log):
+        algorithm, settings = SETTINGS["PPO"]
+        env = us.gym_env(us.psrs(log), max_steps=200)
+        with env, us.learners.accepting(env):
+            algorithm("MlpPolicy", env, seed=3, device="cpu", **settings, **SMALL).learn(10**9, callback=Notes())
+        chosen = notes("probs")[np.arange(200), notes("action")]
+        np.testing.assert_allclose(notes("log_prob"), np.log(chosen), atol=1e-5)
+        np.testing.assert_array_equal(log.action[env.run().rows], notes("action"))
+        assert env.run().stopped.counts["rows taken"] < 2 * 200  # sure of its action, it would take five a step

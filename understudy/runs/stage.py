@@ -1,5 +1,6 @@
 """One run as the envs that share it see it: kept on the simulator's side, whoever owns the loop."""
 
+import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ import numpy as np
 
 from understudy.contracts import Exhausted, Step, Stop
 from understudy.runs.account import Account
-from understudy.runs.probes import Probes, Readings
+from understudy.runs.probes import History, Probes, Readings
 from understudy.runs.run import Run
 from understudy.simulators.places import places
 
@@ -62,6 +63,8 @@ class Stage:
         self.reading = False
         self._readings, self._one_run, self._go_on = (lambda: Readings(probes, every)), one_run, go_on
         self._readings()  # raises at once where a probe is none
+        self._looks_at_learner = not all(isinstance(probe, History) for probe in probes.values())
+        self._process = os.getpid()
         self._copies: list[Copy] = []
         self._warned, self._read_at = False, 0
 
@@ -85,6 +88,11 @@ class Stage:
 
         A seed given to the first copy begins a new run, for all of them.
         """
+        if self.n > 1 and os.getpid() != self._process:
+            raise RuntimeError(
+                "copies share their log in one process only; use a vector env that has no workers, such as "
+                "us.vector_env, SyncVectorEnv or DummyVecEnv"
+            )
         if seed is not None and number == 0 and self._may_start_again():
             self._start(seed)
         elif not self.begun:
@@ -140,6 +148,7 @@ class Stage:
         if not self.begun:
             self._start(self.seed)
         self._read()
+        self._need_learner()
         return self._account.run(self.learner, self.stopped or self._counted(Stop("learner ended")))
 
     def _start(self, seed: int | None) -> None:
@@ -204,9 +213,14 @@ class Stage:
             return
         self._read_at, self.reading = len(self._account), True
         try:
+            self._need_learner()
             self._account.probe(self.learner)
         finally:
             self.reading = False
+
+    def _need_learner(self) -> None:
+        if self.learner is None and self._looks_at_learner:
+            raise RuntimeError("probes look at the learner, and this env knows of none; set env.learner to yours")
 
 
 def one_hot(action: int, n_actions: int) -> np.ndarray:
