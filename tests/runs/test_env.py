@@ -110,6 +110,11 @@ class TestAsALoop:
         assert len(ours) > 20
         assert_same(ours, theirs)
 
+    def test_also_where_the_last_step_that_is_wanted_ends_an_episode(self, log, assert_same):
+        first = int(us.simulate(us.psrs(log, max_episode_steps=40), Greedy(), 3).ends[0])
+        runs = [us.simulate(us.psrs(log, max_episode_steps=40), kind(), 3, first) for kind in (Greedy, OwnsItsLoop)]
+        assert_same(*runs)
+
     def test_probes_are_read_after_the_learner_took_in_the_step(self, log):
         run = us.simulate(
             us.qbe(log), OwnsItsLoop(), 3, 100, probes={"learned": lambda learner: learner.n_learned}, every=10

@@ -45,7 +45,7 @@ def test_a_copy_that_has_no_answer_ends_the_run_for_all_and_nothing_is_delivered
     stage.n = 3
     for number in range(3):
         stage.begin(number, None)
-    with pytest.raises(Exhausted, match="no row left whose logger could take action 0 .* after 0 steps"):
+    with pytest.raises(Exhausted, match=r"no row left whose logger could take action 0 .* after 0 steps"):
         stage.accept(np.array([onward, onward, [1, 0, 0, 0, 0]]))
     assert len(stage.run()) == 0
     for number in range(3):
@@ -64,5 +64,5 @@ def test_probes_need_to_know_the_learner(log):
     env = us.gym_env(us.psrs(log), seed=0, probes={"n": lambda learner: learner.n}, every=1)
     env.reset()
     env.step(0)
-    with pytest.raises(RuntimeError, match="set env.learner to yours"):
+    with pytest.raises(RuntimeError, match=r"set env\.learner to yours"):
         env.step(0)

@@ -27,7 +27,7 @@ class Copy:
     place: Any  # a rehearsal, or a place in one
     observation: Any = None
     over: bool = True  # no episode is going on: reset comes next
-    stranded: Stop | None = None  # there was no opening: the next action ends the run
+    stranded: Stop | None = None  # there was no opening for it: the next action ends the run
     pending: tuple[Step, int] | None = None  # a step that was accepted and is yet to be delivered, and its state
     sampled: bool = False  # whether the learner was told the pending step's action
 
@@ -99,12 +99,14 @@ class Stage:
             self._start(self.seed)
         copy = self._copies[number]
         copy.over, copy.pending = False, None
+        if self.max_steps is not None and len(self._account) >= self.max_steps:
+            copy.stranded = self._counted(Stop("max steps"))  # no opening is taken in vain
         if self.stopped is None and copy.stranded is None:
             try:
                 copy.observation = copy.place.begin()
                 self._account.begin(getattr(copy.place, "opening", -1), number)
             except Exhausted as exhausted:
-                copy.stranded = exhausted.stop
+                copy.stranded = self._counted(exhausted.stop)
         shown = copy.observation if copy.observation is not None else self._copies[0].observation
         return shown, self.stopped or copy.stranded
 
