@@ -129,6 +129,7 @@ class TestOnlyWhileTheEnvWaits:
             return int(Categorical(probs=POLICY).sample())
 
         env = us.gym_env(us.psrs(log), seed=0, probes={"action": probe}, every=1)
+        env.learner = "this script"
         with us.learners.accepting(env):
             play(env, 20)
         plain = us.gym_env(us.psrs(log), seed=0)
