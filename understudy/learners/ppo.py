@@ -118,13 +118,13 @@ class PPO:
         """The value of each observation of a batch, (n,) float64."""
         return self._ask(self._acting[1], observations, lambda values: values)[:, 0]
 
-    def _ask(self, layers: list, observations: Any, finish: Callable[[Tensor], Tensor]) -> np.ndarray:
+    def _ask(self, layers: list[Tensor], observations: Any, finish: Callable[[Tensor], Tensor]) -> np.ndarray:
         features = self._features(observations)
-        answers = np.empty((len(features), layers[-1][0].shape[1]))
+        answers = np.empty((len(features), layers[-1].shape[1]))
         with one_thread():
             for begin in range(0, len(features), BATCH):
                 part = as_input(features[None, begin : begin + BATCH])
-                answers[begin : begin + BATCH] = finish(forward(layers, part)[-1])[0].T
+                answers[begin : begin + BATCH] = finish(forward(layers, part))[0].T
         return answers
 
     @staticmethod
@@ -133,13 +133,12 @@ class PPO:
 
         Good until one of them is updated.
         """
-        layers = [tuple(map(torch.cat, zip(*parts, strict=True)))
-                  for parts in zip(*(learner._acting[0] for learner in learners), strict=True)]  # fmt: skip
+        layers = [torch.cat(parts) for parts in zip(*(learner._acting[0] for learner in learners), strict=True)]
 
         def act(observations: Sequence[Any]) -> np.ndarray:
             features = learners[0]._features(np.asarray(observations))
             with one_thread():
-                return torch.softmax(forward(layers, as_input(features[:, None]))[-1], 1)[:, :, 0].numpy()
+                return torch.softmax(forward(layers, as_input(features[:, None])), 1)[:, :, 0].numpy()
 
         return act
 
@@ -250,7 +249,7 @@ class PPO:
 
     def _ask_features(self, features: np.ndarray) -> np.ndarray:
         parts = [as_input(features[None, begin : begin + BATCH]) for begin in range(0, len(features), BATCH)]
-        return np.concatenate([np.empty(0), *(forward(self._acting[1], part)[-1][0, 0].numpy() for part in parts)])
+        return np.concatenate([np.empty(0), *(forward(self._acting[1], part)[0, 0].numpy() for part in parts)])
 
     def __repr__(self) -> str:
         return f"PPO({', '.join(f'{name}={value}' for name, value in self.settings.items())})"
@@ -299,14 +298,12 @@ class Networks:
         parts = (part[places].to(device or part.device) for part in (self.weight, self.first, self.second))
         return Networks(self.sizes, *parts, [self.counts[place] for place in places])
 
-    def layers(self, dtype: torch.dtype = torch.float32) -> list[tuple[Tensor, Tensor]]:
-        """The weights, (R, out, in), and biases, (R, out, 1), of each layer; views, where the dtype is their own."""
+    def layers(self, dtype: torch.dtype = torch.float32) -> list[Tensor]:
+        """Each layer's weights with its bias as the last column, (R, out, in + 1); views, if the dtype is their own."""
         layers, place, weight = [], 0, self.weight.to(dtype)
         for n_in, n_out in pairwise(self.sizes):
-            matrix = weight[:, place : place + n_in * n_out].view(-1, n_out, n_in)
-            place += n_in * n_out
-            layers.append((matrix, weight[:, place : place + n_out].unsqueeze(2)))
-            place += n_out
+            layers.append(weight[:, place : place + (n_in + 1) * n_out].view(-1, n_out, n_in + 1))
+            place += (n_in + 1) * n_out
         return layers
 
     def descend(self, gradient: Tensor, rate: float) -> None:
@@ -325,7 +322,8 @@ def fresh(sizes: tuple[int, ...], generator: torch.Generator) -> Networks:
     parts = []
     for n_in, n_out in pairwise(sizes):
         bound = n_in**-0.5
-        parts += [torch.empty(n).uniform_(-bound, bound, generator=generator) for n in (n_in * n_out, n_out)]
+        weight, bias = (torch.empty(n_out, n).uniform_(-bound, bound, generator=generator) for n in (n_in, 1))
+        parts.append(torch.cat([weight, bias], 1).flatten())
     n_weights = sum(map(len, parts))
     weight = torch.cat([*parts, torch.zeros(-n_weights % WHOLE)])[None]
     return Networks(sizes, weight, torch.zeros_like(weight), torch.zeros_like(weight), [0])
@@ -337,33 +335,16 @@ def as_input(features: np.ndarray) -> Tensor:
     return tensor.transpose(1, 2) if tensor.ndim == 3 else tensor
 
 
-def forward(layers: list[tuple[Tensor, Tensor]], x: Tensor) -> list[Tensor]:
-    """The input, (R, F, n), and what each layer makes of it, (R, out, n). Codes, (R, n), stand for one-hot input."""
-    seen = [x]
-    for place, (weight, bias) in enumerate(layers):
+def forward(layers: list[Tensor], x: Tensor) -> Tensor:
+    """What networks make of their input, (R, F, n) or codes that stand for one-hot input, (R, n)."""
+    for place, layer in enumerate(layers):
+        x = x.relu_() if place else x
+        weight, bias = layer[:, :, :-1], layer[:, :, -1:]
         if x.ndim == 2:
             x = weight.gather(2, x[:, None].expand(-1, weight.shape[1], -1)) + bias
         else:
             x = torch.baddbmm(bias, weight, x)
-        if place < len(layers) - 1:
-            x.relu_()
-        seen.append(x)
-    return seen
-
-
-def backward(layers: list[tuple[Tensor, Tensor]], seen: list[Tensor], slope: Tensor, gradient: Tensor) -> Tensor:
-    """Write the gradient of a loss whose slope at the last layer's output, (R, out, n), is given."""
-    end = sum(weight[0].numel() + bias[0].numel() for weight, bias in layers)
-    for place in range(len(layers) - 1, -1, -1):
-        weight, bias = layers[place]
-        begin = end - weight[0].numel() - bias[0].numel()
-        gradient[:, begin : end - bias.shape[1]] = torch.bmm(slope, seen[place].transpose(1, 2)).flatten(1)
-        gradient[:, end - bias.shape[1] : end] = slope.sum(2)
-        if place:
-            slope = torch.bmm(weight.transpose(1, 2), slope)
-            torch.ops.aten.threshold_backward.grad_input(slope, seen[place], 0, grad_input=slope)
-        end = begin
-    return gradient
+    return x
 
 
 # Training.
@@ -388,7 +369,7 @@ class Batch:
         n, n_whole = action.shape[1], -(-action.shape[1] // WHOLE) * WHOLE
 
         def moved(part: np.ndarray) -> Tensor:
-            room = torch.zeros((*part.shape[:-1], n_whole), dtype=torch.float32)
+            room = torch.zeros((*part.shape[:-1], n_whole))
             room[..., :n] = torch.from_numpy(part)
             return room.to(device)
 
@@ -408,13 +389,43 @@ class Batch:
         return Batch(self.x[places], self.taken[places], self.advantage[places], self.target[places], self.weight)
 
 
+class Passes:
+    """Forward and backward passes of networks over a batch, in memory that is taken once."""
+
+    def __init__(self, networks: Networks, batch: Batch) -> None:
+        self.layers, self.gradient = networks.layers(), torch.zeros_like(networks.weight)
+        n_runs, _, n = batch.x.shape
+        self.seen = [batch.x] + [batch.x.new_empty(n_runs, size, n) for size in networks.sizes[1:]]
+        self.slopes = [torch.empty_like(part) for part in self.seen[1:-1]]
+
+    def forward(self) -> Tensor:
+        """The networks' output, (R, out, n)."""
+        for place, layer in enumerate(self.layers):
+            x = self.seen[place].relu_() if place else self.seen[place]
+            torch.baddbmm(layer[:, :, -1:], layer[:, :, :-1], x, out=self.seen[place + 1])
+        return self.seen[-1]
+
+    def backward(self, slope: Tensor) -> Tensor:
+        """The gradient of a loss, given its slope at the output."""
+        end = sum(layer[0].numel() for layer in self.layers)
+        for place in range(len(self.layers) - 1, -1, -1):
+            layer, x = self.layers[place], self.seen[place]
+            begin = end - layer[0].numel()
+            part = self.gradient[:, begin:end].view_as(layer)
+            part[:, :, :-1], part[:, :, -1] = torch.bmm(slope, x.transpose(1, 2)), slope.sum(2)
+            end = begin
+            if place:
+                passed = torch.bmm(layer[:, :, :-1].transpose(1, 2), slope, out=self.slopes[place - 1])
+                slope = torch.ops.aten.threshold_backward.grad_input(passed, x, 0, grad_input=passed)
+        return self.gradient
+
+
 def fit_values(networks: Networks, batch: Batch, rate: float, iterations: int) -> None:
     """Move values toward what came of each step, by least squares."""
-    layers, gradient = networks.layers(), torch.zeros_like(networks.weight)
+    passes = Passes(networks, batch)
     for _ in range(iterations):
-        seen = forward(layers, batch.x)
-        slope = (seen[-1] - batch.target).mul_(batch.weight * 2.0)
-        networks.descend(backward(layers, seen, slope, gradient), rate)
+        slope = (passes.forward() - batch.target).mul_(batch.weight * 2.0)
+        networks.descend(passes.backward(slope), rate)
 
 
 def improve_policies(
@@ -424,29 +435,28 @@ def improve_policies(
 
     Those that go no further leave the batch, so that the others do not wait for them.
     """
-    results, places = [networks] * len(networks.counts), list(range(len(networks.counts)))
-    before, layers, gradient = None, networks.layers(), torch.zeros_like(networks.weight)
-    for _ in range(iterations):
-        seen = forward(layers, batch.x)
-        log_policy = torch.log_softmax(seen[-1], 1)
+    improved, places = [networks] * len(networks.counts), list(range(len(networks.counts)))
+    passes, before = Passes(networks, batch), None
+    while places and iterations:
+        log_policy = torch.log_softmax(passes.forward(), 1)
         log_taken = (log_policy * batch.taken).sum(1, keepdim=True)
-        before = log_taken.clone() if before is None else before
+        before = log_taken if before is None else before
         moved = ((before - log_taken) * batch.weight).sum((1, 2)).tolist()
         going = [place for place, kl in enumerate(moved) if not kl > 1.5 * target_kl]
         if len(going) < len(places):
             for place in set(range(len(places))) - set(going):
-                results[places[place]] = networks.pick([place], "cpu")
-            if not going:
-                return results
-            places, networks, batch, before = [places[p] for p in going], networks.pick(going), batch.pick(going), before[going]
-            layers, gradient = networks.layers(), gradient[going]
-            seen, log_policy, log_taken = [part[going] for part in seen], log_policy[going], log_taken[going]
-        slope = surrogate_slope(log_taken - before, batch.advantage, clip) * batch.weight
-        slope = (batch.taken - log_policy.exp_()).mul_(slope)
-        networks.descend(backward(layers, seen, slope, gradient), rate)
+                improved[places[place]] = networks.pick([place], "cpu")
+            places, networks, batch, before = (
+                [places[place] for place in going], networks.pick(going), batch.pick(going), before[going]
+            )  # fmt: skip
+            passes = Passes(networks, batch)
+            continue
+        slope = surrogate_slope(log_taken - before, batch.advantage, clip).mul_(batch.weight)
+        networks.descend(passes.backward((batch.taken - log_policy.exp_()).mul_(slope)), rate)
+        iterations -= 1
     for place, learner in enumerate(places):
-        results[learner] = networks.pick([place], "cpu")
-    return results
+        improved[learner] = networks.pick([place], "cpu")
+    return improved
 
 
 def surrogate_slope(log_ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:
