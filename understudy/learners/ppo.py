@@ -218,7 +218,9 @@ class PPO:
             policies = Networks.stacked([learner._policy for learner in learners], device)
             values = Networks.stacked([learner._value for learner in learners], device)
             fit_values(values, batch, one.value_rate, one.value_iterations)
-            improved = improve_policies(policies, batch, one.clip, one.target_kl, one.policy_rate, one.policy_iterations)
+            improved = improve_policies(
+                policies, batch, one.clip, one.target_kl, one.policy_rate, one.policy_iterations
+            )
             for place, learner in enumerate(learners):
                 learner._policy, learner._value = improved[place], values.pick([place], "cpu")
                 learner.epochs += 1
