@@ -151,7 +151,7 @@ class PPO:
                 f"{batch.shape[1:]}; make it from the spec of the log it is to rehearse on"
             )
         if not self._one_hot:
-            numbers = batch.reshape(len(batch), -1).astype(np.float64)
+            numbers = batch.reshape(len(batch), self._seen.shape[1]).astype(np.float64)
             if not np.isfinite(numbers).all():
                 raise LogError(f"observation {batch[~np.isfinite(numbers).all(1)][0]} is not finite; PPO needs numbers")
             return numbers
