@@ -37,7 +37,7 @@ def simulate(
     `compiled=False` forces plain Python, which serves the same rows.
     """
     check_fit(simulator, learner, max_steps, every)
-    readings = Readings(probes or {}, int(every))
+    readings = Readings(probes or {}, int(every), int(seed))
     loop = python_loop if compiled is False else fastest_loop(simulator, learner)
     if compiled and loop is python_loop:
         raise ValueError(f"{type(learner).__name__} in {simulator} has no compiled form; leave compiled= out")
@@ -112,9 +112,12 @@ def python_loop(
         account.probe(learner)
         observation = step.next_observation
         over = step.terminated or step.truncated or getattr(learner, "gives_up", False)
-    if stopped is None:
-        stopped = rehearsal.stop() if hasattr(rehearsal, "stop") else Stop("max steps", counts={"steps": len(account)})
-    return account.run(learner, stopped)
+    return account.run(learner, stopped or ended(rehearsal, account))
+
+
+def ended(rehearsal: Any, account: Account) -> Stop:
+    """Why a run stopped that could have gone on."""
+    return rehearsal.stop() if hasattr(rehearsal, "stop") else Stop("max steps", counts={"steps": len(account)})
 
 
 def answer(ask: Callable, *question: Any) -> tuple[Any, Stop | None]:

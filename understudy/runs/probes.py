@@ -5,7 +5,7 @@ instead are `History`: they are given how the run is going.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ class Progress:
     returns: np.ndarray  # of all episodes finished so far
     n_before: int  # how many of them had been finished at the last reading
     visits: np.ndarray  # (n_states,) steps taken from each state so far; empty if no probe counts visits
+    seed: int = 0  # of the run: probes that draw numbers derive theirs from it, so that they touch no one else's
+    shared: dict[Any, Any] = field(default_factory=dict)  # what probes of one reading need not find out twice
 
 
 @dataclass(frozen=True)
@@ -100,11 +102,11 @@ def number(reading: Any) -> Any:
 class Readings:
     """Probes read every k steps of one run."""
 
-    def __init__(self, probes: Probes, every: int) -> None:
+    def __init__(self, probes: Probes, every: int, seed: int = 0) -> None:
         for name, probe in probes.items():
             if not callable(probe) and not isinstance(probe, History):
                 raise TypeError(f"probe {name!r} is {probe!r}; a probe is a function of the learner")
-        self.probes, self.every = probes, every
+        self.probes, self.every, self.seed = probes, every, seed
         self.counts_visits = any(isinstance(probe, History) and probe.counts_visits for probe in probes.values())
         self.steps: list[int] = []
         self._values: dict[str, list[Any]] = {name: [] for name in probes}
@@ -113,7 +115,7 @@ class Readings:
 
     def read(self, learner: Any, steps: int, returns: np.ndarray, visits: np.ndarray) -> dict[str, Any]:
         """The value of each probe now."""
-        progress = Progress(learner, steps, returns, self._n_before, visits)
+        progress = Progress(learner, steps, returns, self._n_before, visits, self.seed)
         now = {}
         for name, probe in self.probes.items():
             try:
