@@ -19,7 +19,7 @@ class Frozen(NamedTuple):
     next_code: np.ndarray  # int64
     terminated: np.ndarray  # bool
     truncated: np.ndarray  # bool
-    count: np.ndarray  # (1,) int64: how many steps were noted
+    noted: np.ndarray  # (1,) int64: how many steps
 
 
 @kernel
@@ -39,14 +39,14 @@ def recall(frozen, code, policy):
 @kernel
 def note_down(frozen, code, action, reward, next_code, terminated, truncated):
     """Keep a step for later."""
-    place = frozen.count[0]
+    place = frozen.noted[0]
     frozen.code[place] = code
     frozen.action[place] = action
     frozen.reward[place] = reward
     frozen.next_code[place] = next_code
     frozen.terminated[place] = terminated
     frozen.truncated[place] = truncated
-    frozen.count[0] = place + 1
+    frozen.noted[0] = place + 1
 
 
 @kernel

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from understudy.contracts import LogError, Step
+from understudy.contracts import LogError, Step, Steps
 from understudy.contracts.compiling import routine
 from understudy.contracts.streams import LEARNER, spawn
 from understudy.logs import Spec
@@ -45,6 +45,8 @@ class PPO:
     >>> learner.policy([0.1, 0.7]).shape, learner.frozen, learner.epochs
     ((5,), 5000, 0)
     """
+
+    _after_last: np.ndarray | None  # what the last step noted led to, unless that was terminal
 
     def __init__(
         self,
@@ -176,12 +178,11 @@ class PPO:
         return (*self.settings.values(), self.device)
 
     def learn(self, step: Step) -> None:
-        many = [np.asarray([part]) for part in step[:6]]
-        self.note(Step(*many))
+        self.note(Steps.of(step))
         if self.frozen == 0:
             self.update()
 
-    def note(self, steps: Step) -> None:
+    def note(self, steps: Steps) -> None:
         """Take in steps, given as arrays, while the policy is frozen; `update` is due once `frozen` is 0."""
         n = len(steps.action)
         if n > self.frozen:
@@ -231,7 +232,7 @@ class PPO:
         self._n = 0
         self._cuts: list[int] = []
         self._after_cuts: list[np.ndarray] = []
-        self._after_last: np.ndarray | None = None
+        self._after_last = None
         self._acting = [network.layers(torch.float64) for network in (self._policy, self._value)]
 
     def _epoch(self) -> tuple[np.ndarray, ...]:
@@ -297,8 +298,10 @@ class Networks:
 
     def pick(self, places: list[int], device: str | None = None) -> "Networks":
         """Some of them, copied."""
-        parts = (part[places].to(device or part.device) for part in (self.weight, self.first, self.second))
-        return Networks(self.sizes, *parts, [self.counts[place] for place in places])
+        weight, first, second = (
+            part[places].to(device or part.device) for part in (self.weight, self.first, self.second)
+        )
+        return Networks(self.sizes, weight, first, second, [self.counts[place] for place in places])
 
     def layers(self, dtype: torch.dtype = torch.float32) -> list[Tensor]:
         """Each layer's weights with its bias as the last column, (R, out, in + 1); views, if the dtype is their own."""
@@ -311,9 +314,8 @@ class Networks:
     def descend(self, gradient: Tensor, rate: float) -> None:
         """One step of Adam."""
         self.counts = [count + 1 for count in self.counts]
-        pace = [[rate / (1.0 - DECAY**count)] for count in self.counts]
-        scale = [[(1.0 - SQUARE_DECAY**count) ** 0.5] for count in self.counts]
-        pace, scale = (torch.tensor(part, device=gradient.device) for part in (pace, scale))
+        pace = gradient.new_tensor([[rate / (1.0 - DECAY**count)] for count in self.counts])
+        scale = gradient.new_tensor([[(1.0 - SQUARE_DECAY**count) ** 0.5] for count in self.counts])
         self.first.mul_(DECAY).add_(gradient, alpha=1.0 - DECAY)
         self.second.mul_(SQUARE_DECAY).addcmul_(gradient, gradient, value=1.0 - SQUARE_DECAY)
         self.weight.sub_(pace * self.first / (self.second.sqrt() / scale + TINY))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import PolicyError, Step
+from understudy.contracts import PolicyError, Steps
 from understudy.learners.frozen import Frozen
 from understudy.runs.account import Unwanted, stands_for
 from understudy.runs.compiled import advance
@@ -101,7 +101,7 @@ class Sight:
             next_code=np.empty(longest, np.int64),
             terminated=np.empty(longest, bool),
             truncated=np.empty(longest, bool),
-            count=np.zeros(1, np.int64),
+            noted=np.zeros(1, np.int64),
         )
         self._n_known = 0
         # How far queues were read when the stretch before this one began, and when this one did: what was taken since
@@ -111,7 +111,7 @@ class Sight:
     @property
     def n_steps(self) -> int:
         """Steps noted since the learner was last told."""
-        return int(self.frozen.count[0])
+        return int(self.frozen.noted[0])
 
     def look(self, steps: int, left: int) -> None:
         """Evaluate the policy where the run is, and where it may come to be in the steps that are left."""
@@ -146,14 +146,14 @@ class Sight:
         self.frozen.slot[codes] = self.frozen.base[0] + np.arange(self._n_known, end)
         self._n_known = end
 
-    def stretch(self) -> Step:
+    def stretch(self) -> Steps:
         """The steps since the learner was last told, as arrays."""
         frozen, n = self.frozen, self.n_steps
-        frozen.count[0] = 0
+        frozen.noted[0] = 0
         rows = frozen.next_code[:n]
-        return Step(
+        return Steps(
             self._observations(frozen.code[:n]), frozen.action[:n], frozen.reward[:n], self.log.next_observation[rows],
-            frozen.terminated[:n], frozen.truncated[:n], rows,
+            frozen.terminated[:n], frozen.truncated[:n],
         )  # fmt: skip
 
     def forget(self, steps: int) -> None:

@@ -69,7 +69,8 @@ class Plan:
         if len(numbers) == 1:
             return [self.alone(numbers[0], wanted)]
         seeds = [self.seed_of(number) for number in numbers]
-        simulators, learners = [], []
+        simulators: list[Any] = []
+        learners: list[Any] = []
         for number, seed in zip(numbers, seeds, strict=True):
             with noted(number, seed):
                 simulators.append(self.simulator_for(seed))

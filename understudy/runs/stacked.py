@@ -7,9 +7,7 @@ wait for the same are answered together.
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
-from understudy.contracts import Step
+from understudy.contracts import Steps
 from understudy.runs.account import Account, Unwanted, stands_for
 from understudy.runs.ahead import can_look_ahead, stays_frozen, stretches
 from understudy.runs.loop import answer, ended
@@ -85,7 +83,7 @@ def lock_steps(
         step, stopped = answer(rehearsal.step, policy)
         if stopped is not None:
             break
-        learner.note(Step(*(np.asarray([part]) for part in step)))
+        learner.note(Steps.of(step))
         if learner.frozen == 0:
             yield None
         account.add(step, state)
