@@ -12,7 +12,17 @@ from understudy.contracts import LogError, Step, Steps
 from understudy.envs import Grid
 from understudy.learners import PPO
 from understudy.learners import ppo as module
-from understudy.learners.ppo import Batch, Networks, Passes, as_input, forward, fresh, look_back, surrogate_slope
+from understudy.learners.ppo import (
+    Batch,
+    Networks,
+    Passes,
+    as_input,
+    filled,
+    forward,
+    fresh,
+    look_back,
+    surrogate_slope,
+)
 from understudy.logs import Log, Spec
 from understudy.runs import simulate
 from understudy.simulators import psrs
@@ -265,6 +275,31 @@ def test_weights_do_not_depend_on_the_stack_to_the_last_bit(target_kl):
         for one, other in zip(stack, alone, strict=False):
             np.testing.assert_array_equal(weights(one), weights(other))
             np.testing.assert_array_equal(one._policy.second, other._policy.second)
+
+
+@pytest.mark.parametrize("n", [1, 4, 13])
+def test_repeating_networks_to_a_full_width_as_on_an_accelerator_changes_nothing(n, monkeypatch):
+    settings = {"policy_iterations": 20, "target_kl": 0.0005}
+    plain, repeated = ([trained(seed, **settings) for seed in range(n)] for _ in range(2))
+    PPO.update_all(plain)
+    monkeypatch.setattr(module, "filled", lambda places, device: filled(places, "elsewhere"))
+    for begin in range(0, n, module.WIDTH):
+        PPO._train(repeated[begin : begin + module.WIDTH])
+    for one, other in zip(plain, repeated, strict=True):
+        np.testing.assert_array_equal(weights(one), weights(other))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA here")
+def test_weights_do_not_depend_on_the_stack_on_cuda_and_are_nearly_those_of_the_cpu():
+    stacks = {(device, size): [trained(seed, device=device) for seed in range(size)]
+              for device, size in (("cuda", 1), ("cuda", 3), ("cuda", 23), ("cpu", 3))}  # fmt: skip
+    for stack in stacks.values():
+        PPO.update_all(stack)
+    for size in (1, 3):
+        for one, other in zip(stacks["cuda", size], stacks["cuda", 23], strict=False):
+            np.testing.assert_array_equal(weights(one), weights(other))
+    for one, other in zip(stacks["cuda", 3], stacks["cpu", 3], strict=True):
+        np.testing.assert_allclose(weights(one), weights(other), atol=1e-3)
 
 
 def test_weights_do_not_depend_on_the_number_of_threads():

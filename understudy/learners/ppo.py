@@ -27,6 +27,9 @@ WHOLE = 64
 """Torch treats what is left over after the last whole vector of a tensor with other instructions, which round in
 another way. So each learner's share of a tensor is a multiple of this, and none is ever left over."""
 
+WIDTH = 10
+"""Networks that are trained at once on an accelerator, always as many: there rounding depends on how many they are."""
+
 BATCH = 4096
 """Observations that are acted on at once: what fits the cache."""
 
@@ -211,22 +214,27 @@ class PPO:
     @staticmethod
     def update_all(learners: Sequence["PPO"]) -> None:
         """Train learners of one form, each on the epoch it has finished, all at once."""
+        width = len(learners) if learners[0].device == "cpu" else WIDTH
         with one_thread():
-            epochs = [learner._epoch() for learner in learners]
-            x, action, advantage, target = (np.stack(parts) for parts in zip(*epochs, strict=True))
-            one, device = learners[0], learners[0].device
-            batch = Batch.of(x, action, advantage, target, one._policy.sizes, device)
-            policies = Networks.stacked([learner._policy for learner in learners], device)
-            values = Networks.stacked([learner._value for learner in learners], device)
-            fit_values(values, batch, one.value_rate, one.value_iterations)
-            improved = improve_policies(
-                policies, batch, one.clip, one.target_kl, one.policy_rate, one.policy_iterations
-            )
-            for place, learner in enumerate(learners):
-                learner._policy, learner._value = improved[place], values.pick([place], "cpu")
-                learner.epochs += 1
-                learner.gives_up = learner.abandons
-                learner._begin_epoch()
+            for begin in range(0, len(learners), width):
+                PPO._train(learners[begin : begin + width])
+
+    @staticmethod
+    def _train(learners: Sequence["PPO"]) -> None:
+        one, device = learners[0], learners[0].device
+        places = filled(list(range(len(learners))), device)
+        epochs = [learner._epoch() for learner in learners]
+        x, action, advantage, target = (np.stack([epochs[place][part] for place in places]) for part in range(4))
+        batch = Batch.of(x, action, advantage, target, one._policy.sizes, device)
+        policies = Networks.stacked([learners[place]._policy for place in places], device)
+        values = Networks.stacked([learners[place]._value for place in places], device)
+        fit_values(values, batch, one.value_rate, one.value_iterations)
+        improved = improve_policies(policies, batch, one.clip, one.target_kl, one.policy_rate, one.policy_iterations)
+        for place, learner in enumerate(learners):
+            learner._policy, learner._value = improved[place], values.pick([place], "cpu")
+            learner.epochs += 1
+            learner.gives_up = learner.abandons
+            learner._begin_epoch()
 
     def _begin_epoch(self) -> None:
         self._n = 0
@@ -450,6 +458,7 @@ def improve_policies(
         if len(going) < len(places):
             for place in set(range(len(places))) - set(going):
                 improved[places[place]] = networks.pick([place], "cpu")
+            going = filled(going, batch.x.device.type)
             places, networks, batch, before = (
                 [places[place] for place in going], networks.pick(going), batch.pick(going), before[going]
             )  # fmt: skip
@@ -461,6 +470,11 @@ def improve_policies(
     for place, learner in enumerate(places):
         improved[learner] = networks.pick([place], "cpu")
     return improved
+
+
+def filled(places: list[int], device: str) -> list[int]:
+    """Places of networks that are trained at once; on an accelerator the last one is repeated to the full width."""
+    return places if device == "cpu" else places + places[-1:] * (WIDTH - len(places))
 
 
 def surrogate_slope(log_ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:

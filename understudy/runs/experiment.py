@@ -106,7 +106,7 @@ class Plan:
 
     def blocks(self, numbers: Sequence[int]) -> list[tuple[int, ...]]:
         """Runs that are run together: stacked where learners can be, by their numbers whatever the workers."""
-        size = BLOCK if self.compiled is not False and can_stack(self.make(self.seed_of(0))) else 1
+        size = BLOCK if self.compiled is None and can_stack(self.make(self.seed_of(0))) else 1
         return [tuple(block) for _, block in groupby(numbers, lambda number: number // size)]
 
     def describe(self) -> dict[str, Any]:
