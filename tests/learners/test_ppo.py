@@ -21,6 +21,7 @@ from understudy.learners.ppo import (
     forward,
     fresh,
     look_back,
+    one_thread,
     surrogate_slope,
 )
 from understudy.logs import Log, Spec
@@ -393,6 +394,7 @@ def test_ppo_learns_on_a_small_grid_and_not_if_advantages_change_sign(broken, mo
         (lambda: PPO(3), "log.spec"),
         (lambda: PPO(PLANE, gamma=1.5), "gamma is 1.5"),
         (lambda: PPO(PLANE, epoch_steps=0), "epoch_steps=0"),
+        (lambda: PPO(Spec(2, None, (), np.dtype(int), 10**7)), "do not fit"),
         (lambda: PPO(PLANE).policy([0.1, 0.2, 0.3]), "made for observations of shape"),
         (lambda: PPO(PLANE).policy([0.1, np.nan]), "not finite"),
         (lambda: PPO(PLANE).policy(["a", "b"]), "made for observations of shape"),

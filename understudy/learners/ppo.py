@@ -30,6 +30,9 @@ another way. So each learner's share of a tensor is a multiple of this, and none
 WIDTH = 10
 """Networks that are trained at once on an accelerator, always as many: there rounding depends on how many they are."""
 
+LARGEST = 2**29
+"""Numbers that an epoch is seen as, 2 GiB of them."""
+
 BATCH = 4096
 """Observations that are acted on at once: what fits the cache."""
 
@@ -84,6 +87,11 @@ class PPO:
 
         self._one_hot = self.spec.n_observations is not None
         n_features = self.spec.n_observations or int(np.prod(self.spec.observation_shape, dtype=int))
+        if n_features * self.epoch_steps > LARGEST:
+            raise LogError(
+                f"epochs of {self.epoch_steps:,} steps with {n_features:,} features do not fit; number observations "
+                "more densely, or describe them by fewer numbers"
+            )
         generator = torch.Generator().manual_seed(spawn(self.seed, LEARNER))
         self._policy = fresh((n_features, *self.hidden, self.n_actions), generator)
         self._value = fresh((n_features, *self.hidden, 1), generator)
