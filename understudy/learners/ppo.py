@@ -121,7 +121,7 @@ class PPO:
 
     def policies(self, observations: Any) -> np.ndarray:
         """The policy at each observation of a batch, (n, A) float64."""
-        return self._ask(self._acting[0], observations, lambda scores: torch.softmax(scores, 1))
+        return answers(self._acting[0], self._features(observations), lambda scores: torch.softmax(scores, 1))
 
     def value(self, observation: Any) -> float:
         """What is expected of an episode from an observation on."""
@@ -129,16 +129,10 @@ class PPO:
 
     def values(self, observations: Any) -> np.ndarray:
         """The value of each observation of a batch, (n,) float64."""
-        return self._ask(self._acting[1], observations, lambda values: values)[:, 0]
+        return self._values_of(self._features(observations))
 
-    def _ask(self, layers: list[Tensor], observations: Any, finish: Callable[[Tensor], Tensor]) -> np.ndarray:
-        features = self._features(observations)
-        answers = np.empty((len(features), layers[-1].shape[1]))
-        with one_thread():
-            for begin in range(0, len(features), BATCH):
-                part = as_input(features[None, begin : begin + BATCH])
-                answers[begin : begin + BATCH] = finish(forward(layers, part))[0].T
-        return answers
+    def _values_of(self, features: np.ndarray) -> np.ndarray:
+        return answers(self._acting[1], features, lambda values: values)[:, 0]
 
     @staticmethod
     def acting(learners: Sequence["PPO"]) -> Callable[[Sequence[Any]], np.ndarray]:
@@ -253,22 +247,18 @@ class PPO:
 
     def _epoch(self) -> tuple[np.ndarray, ...]:
         """What was seen and done in the finished epoch, how much better it was than expected, and what came of it."""
-        value = self._ask_features(self._seen)
+        value = self._values_of(self._seen)
         over = self._terminated | self._truncated
         following = np.append(value[1:], 0.0)
-        following[self._cuts] = self._ask_features(np.concatenate(self._after_cuts))
+        following[self._cuts] = self._values_of(np.concatenate(self._after_cuts))
         if self._after_last is not None and not over[-1]:
-            following[-1] = self._ask_features(self._after_last)[0]
+            following[-1] = self._values_of(self._after_last)[0]
         following[self._terminated] = 0.0
         over[-1] = True  # the epoch's end cuts what goes on
         advantage, target = np.empty_like(value), np.empty_like(value)
         look_back(self._reward, value, following, over, self.gamma, self.lam, advantage, target)
         advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
         return self._seen, self._action, advantage, target
-
-    def _ask_features(self, features: np.ndarray) -> np.ndarray:
-        parts = [as_input(features[None, begin : begin + BATCH]) for begin in range(0, len(features), BATCH)]
-        return np.concatenate([np.empty(0), *(forward(self._acting[1], part)[0, 0].numpy() for part in parts)])
 
     def __repr__(self) -> str:
         return f"PPO({', '.join(f'{name}={value}' for name, value in self.settings.items())})"
@@ -365,6 +355,16 @@ def forward(layers: list[Tensor], x: Tensor) -> Tensor:
         else:
             x = torch.baddbmm(bias, weight, x)
     return x
+
+
+def answers(layers: list[Tensor], features: np.ndarray, finish: Callable[[Tensor], Tensor]) -> np.ndarray:
+    """What one network makes of a batch of features, (n, out), in pieces that fit the cache."""
+    made = np.empty((len(features), layers[-1].shape[1]))
+    with one_thread():
+        for begin in range(0, len(features), BATCH):
+            part = as_input(features[None, begin : begin + BATCH])
+            made[begin : begin + BATCH] = finish(forward(layers, part))[0].T
+    return made
 
 
 # Training.
