@@ -22,6 +22,22 @@ class Step(NamedTuple):
     emission: int = -1  # the row that lent the next observation or its exogenous part, where that is another one
 
 
+class Steps(NamedTuple):
+    """Consecutive steps, each field an array; for learners that take in many while their policy is frozen."""
+
+    observation: np.ndarray
+    action: np.ndarray
+    reward: np.ndarray
+    next_observation: np.ndarray
+    terminated: np.ndarray
+    truncated: np.ndarray
+
+    @classmethod
+    def of(cls, step: Step) -> "Steps":
+        """A single step."""
+        return cls(*(np.asarray([part]) for part in step[:6]))
+
+
 @dataclass(frozen=True)
 class Stop:
     """Why a run ended, as a record that prints as a sentence.

@@ -7,6 +7,7 @@ import numpy as np
 
 from understudy.contracts.streams import spawn
 from understudy.envs.grid import Grid
+from understudy.envs.many import Many
 from understudy.envs.rollout import RECORDING, rollout, shorter
 
 MARGIN = 2.0**-40  # points keep so far from a cell's border, in cells, that rounding never carries one across
@@ -78,6 +79,11 @@ class ContinuousGrid(gymnasium.Env[Any, Any]):
         cells[place], cells[place + 1] = columns["observation"], columns["next_observation"]
         points = _points(cells, self.size, np.random.default_rng(spawn(seed, RECORDING, 1)))
         return {**columns, "observation": points[place], "next_observation": points[place + 1]}
+
+    def many(self, n: int, seed: int) -> Many:
+        """Many episodes at once, without the time limit."""
+        rng = np.random.default_rng(seed)
+        return Many(self.grid.tables(), n, rng, lambda cells: _points(cells, self.size, rng))
 
     def _point(self, cell: int) -> np.ndarray:
         return _points(np.array(cell), self.size, self.np_random)

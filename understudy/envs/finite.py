@@ -7,6 +7,7 @@ import numpy as np
 
 from understudy.contracts.tables import Tables, pick
 from understudy.envs import solve
+from understudy.envs.many import Many
 from understudy.envs.rollout import check_limits, rollout, shorter
 
 
@@ -90,6 +91,10 @@ class FiniteGrid(gymnasium.Env[Any, Any]):
         """Columns of a log of this many episodes (or steps) under a policy, (observations, actions)."""
         cap = shorter(self.max_episode_steps, max_episode_steps)
         return rollout(self._tables, policy, episodes=episodes, steps=steps, seed=seed, max_episode_steps=cap)
+
+    def many(self, n: int, seed: int) -> Many:
+        """Many episodes at once, without the time limit."""
+        return Many(self._tables, n, np.random.default_rng(seed), lambda codes: codes.astype(np.int64))
 
     def _emit(self) -> int:
         shown = pick(self._tables.emission[self._state], self.np_random.random())

@@ -9,13 +9,15 @@ from understudy.learners.scripts import script
 from understudy.learners.tabular import ExpectedSarsa, QLearning
 
 _EXTRAS = {
+    "PPO": ("ppo", "torch"),
     "accepting": ("sampling", "torch"),
     "as_ever": ("sampling", "torch"),
     "sb3": ("stable_baselines", "sb3"),
 }
+"""Where what needs an extra is at home, and which extra."""
 
 __all__ = [
-    "ExpectedSarsa", "Exponential", "FixedPolicy", "Harmonic", "Linear", "MonteCarlo", "QLearning", "Uniform",
+    "PPO", "ExpectedSarsa", "Exponential", "FixedPolicy", "Harmonic", "Linear", "MonteCarlo", "QLearning", "Uniform",
     "accepting", "as_ever", "sb3", "script",
 ]  # fmt: skip
 

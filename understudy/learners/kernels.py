@@ -1,4 +1,4 @@
-"""Acting and learning, compiled: `act` and `learn` work on the arrays of every learner that offers them.
+"""Acting and learning, compiled: `knows`, `act` and `learn` work on the arrays of every learner that offers them.
 
 Which kernel serves which learner is settled by the type of its arrays when the calling loop is compiled.
 """
@@ -6,10 +6,26 @@ Which kernel serves which learner is settled by the type of its arrays when the 
 from numba.extending import overload
 
 from understudy.contracts.compiling import MERGED
-from understudy.learners import fixed, tabular
+from understudy.learners import fixed, frozen, tabular
 
-ACT = {fixed.Table: fixed.look_up, fixed.Ledger: fixed.look_up_first, tabular.Values: tabular.explore}
-LEARN = {fixed.Table: fixed.ignore, fixed.Ledger: fixed.book, tabular.Values: tabular.update}
+KNOWS = {frozen.Frozen: frozen.is_known}
+ACT = {
+    fixed.Table: fixed.look_up,
+    fixed.Ledger: fixed.look_up_first,
+    tabular.Values: tabular.explore,
+    frozen.Frozen: frozen.recall,
+}
+LEARN = {
+    fixed.Table: fixed.ignore,
+    fixed.Ledger: fixed.book,
+    tabular.Values: tabular.update,
+    frozen.Frozen: frozen.note_down,
+}
+
+
+def knows(arrays, code):
+    """Whether the policy at an observation, given by its code, can be told at once."""
+    return KNOWS.get(type(arrays), frozen.always)(arrays, code)
 
 
 def act(arrays, code, policy):
@@ -20,6 +36,14 @@ def act(arrays, code, policy):
 def learn(arrays, code, action, reward, next_code, terminated, truncated):
     """Take in one step."""
     LEARN[type(arrays)](arrays, code, action, reward, next_code, terminated, truncated)
+
+
+@overload(knows, jit_options=MERGED)
+def _knows(arrays, code):
+    if hasattr(arrays, "instance_class"):
+        kernel = KNOWS.get(arrays.instance_class, frozen.always)
+        return lambda arrays, code: kernel(arrays, code)
+    return None
 
 
 @overload(act, jit_options=MERGED)

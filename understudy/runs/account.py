@@ -10,6 +10,10 @@ from understudy.runs.probes import Readings
 from understudy.runs.run import Run
 
 
+class Unwanted(Exception):  # noqa: N818 (nothing went wrong)
+    """The run was called off before it stopped by itself."""
+
+
 class Account:
     """Told of every episode that begins and every step that is served, it reads the probes and ends as a `Run`.
 
@@ -72,6 +76,15 @@ class Account:
             final=self.readings.read(learner, len(self), np.array(self._returns), self.visits),
             stopped=stopped,
         )
+
+
+def stands_for(learner: Any, promise: str) -> bool:
+    """Whether what a learner offers beside `policy` and `learn` is all there is to it: a subclass may act or learn in
+    another way than that says."""
+    lineage = type(learner).__mro__
+    told = next((cls for cls in lineage if promise in vars(cls)), None)
+    changed = [cls for cls in lineage if vars(cls).keys() & {"policy", "learn"}]
+    return told is not None and lineage.index(told) <= lineage.index(changed[0])
 
 
 def no_rows(n: int) -> np.ndarray:

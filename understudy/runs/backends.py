@@ -17,11 +17,14 @@ import numpy as np
 LARGE = 1 << 20
 """Arrays of so many bytes or more reach other processes as memory maps."""
 
-Results = Generator[tuple[int, Any], None, None]
+Numbers = Any
+"""What a task is called by: the number of a run, or those of several that run together."""
+
+Results = Generator[tuple[Numbers, Any], None, None]
 """Numbers of runs and the runs, as they finish."""
 
-Task = Callable[[int, Callable[[], bool]], Any]
-"""A run by its number, and whether it is still wanted."""
+Task = Callable[[Numbers, Callable[[], bool]], Any]
+"""Runs by their numbers, and whether they are still wanted."""
 
 
 def n_cores() -> int:
@@ -29,13 +32,13 @@ def n_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def in_turn(task: Task, numbers: Sequence[int], workers: int) -> Results:
+def in_turn(task: Task, numbers: Sequence[Numbers], workers: int) -> Results:
     """One run after another, in this thread."""
     for number in numbers:
         yield number, task(number, lambda: True)
 
 
-def in_threads(task: Task, numbers: Sequence[int], workers: int) -> Results:
+def in_threads(task: Task, numbers: Sequence[Numbers], workers: int) -> Results:
     """Runs in threads: for compiled loops, which let other threads work."""
     called_off = threading.Event()
     with ThreadPoolExecutor(workers) as executor:
@@ -43,7 +46,7 @@ def in_threads(task: Task, numbers: Sequence[int], workers: int) -> Results:
                                 called_off.set)  # fmt: skip
 
 
-def in_processes(task: Task, numbers: Sequence[int], workers: int) -> Results:
+def in_processes(task: Task, numbers: Sequence[Numbers], workers: int) -> Results:
     """Runs in processes: for loops in Python. What they need travels once, large arrays as memory maps."""
     from loky import ProcessPoolExecutor
 
@@ -60,10 +63,10 @@ BACKENDS = {"serial": in_turn, "threads": in_threads, "processes": in_processes}
 
 
 def _as_finished(
-    executor: Executor, call: Callable[[int], Any], numbers: Sequence[int], call_off: Callable[[], None]
+    executor: Executor, call: Callable[[Numbers], Any], numbers: Sequence[Numbers], call_off: Callable[[], None]
 ) -> Results:
     """Results as they come. Whatever ends this early - an error, Ctrl-C, the consumer - calls the rest off."""
-    futures: dict[Future, int] = {executor.submit(call, number): number for number in numbers}
+    futures: dict[Future, Numbers] = {executor.submit(call, number): number for number in numbers}
     try:
         for future in as_completed(futures):
             yield futures[future], future.result()
@@ -127,7 +130,7 @@ def _leave_with(parent: int, folder: str) -> None:
     os._exit(1)
 
 
-def _perform(number: int) -> Any:
+def _perform(number: Numbers) -> Any:
     assert _task is not None
     try:
         return _task(number, lambda: True)

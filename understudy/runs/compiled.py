@@ -1,46 +1,30 @@
 """The loop, compiled: for simulators and learners that both offer arrays."""
 
-from typing import NamedTuple
-
-import numpy as np
-
 from understudy.contracts.compiling import routine
-from understudy.learners.kernels import act, learn
+from understudy.learners.kernels import act, knows, learn
+from understudy.runs.ledger import BEGUN, EPISODES, STEPS
 from understudy.simulators.kernels import begin, cells, step
-
-
-class Ledger(NamedTuple):
-    """What a run leaves behind, filled as it goes."""
-
-    rows: np.ndarray  # int32, one for each step; empty where no row is served
-    emissions: np.ndarray  # int32, likewise
-    openings: np.ndarray  # int32, one for each episode begun
-    ends: np.ndarray  # int64: the number of steps when each finished episode was over
-    returns: np.ndarray  # float64: the sum of its rewards
-    visits: np.ndarray  # int64: steps taken from each state; empty where nobody asks
-    policy: np.ndarray  # (A,) float64: the policy of the current step
-    tally: np.ndarray  # (2,) int64: steps, finished episodes
-    earned: np.ndarray  # (1,) float64: the current episode's rewards so far
-
-
-STEPS, EPISODES = range(2)
 
 
 @routine
 def advance(source, arrays, ledger, until):
-    """Go on until so many steps are done, the log has no answer, or the ledger has no room for another episode."""
+    """Go on until so many steps are done, the log has no answer, the learner none yet, or the ledger no room for
+    another episode."""
     mind = source.mind
-    steps, episodes, earned = ledger.tally[STEPS], ledger.tally[EPISODES], ledger.earned[0]
+    steps, episodes, begun, earned = ledger.tally[STEPS], ledger.tally[EPISODES], ledger.tally[BEGUN], ledger.earned[0]
     keep_rows, keep_emissions, count_visits = len(ledger.rows) > 0, len(ledger.emissions) > 0, len(ledger.visits) > 0
     while steps < until:
         if mind[cells.OVER]:
-            if episodes == len(ledger.openings):
+            if begun == len(ledger.openings):
                 break
             opening = begin(source)
             if mind[cells.CAUSE] != cells.GOING:
                 break
-            ledger.openings[episodes] = opening
+            ledger.openings[begun] = opening
+            begun += 1
         code, state = mind[cells.CODE], mind[cells.STATE]
+        if not knows(arrays, code):
+            break
         act(arrays, code, ledger.policy)
         outcome = step(source, ledger.policy)
         if mind[cells.CAUSE] != cells.GOING:
@@ -59,4 +43,4 @@ def advance(source, arrays, ledger, until):
             ledger.returns[episodes] = earned
             episodes += 1
             earned = 0.0
-    ledger.tally[STEPS], ledger.tally[EPISODES], ledger.earned[0] = steps, episodes, earned
+    ledger.tally[STEPS], ledger.tally[EPISODES], ledger.tally[BEGUN], ledger.earned[0] = steps, episodes, begun, earned

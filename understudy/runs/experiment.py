@@ -1,9 +1,10 @@
 """Many runs of one kind, each with a seed of its own."""
 
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from understudy.runs.backends import BACKENDS, n_cores
 from understudy.runs.describing import learner_settings, plain
 from understudy.runs.folder import Folder
 from understudy.runs.loop import can_compile, check_fit, simulate
-from understudy.runs.probes import Probes
+from understudy.runs.probes import Probes, Readings
 from understudy.runs.progress import progress_bar
 from understudy.runs.run import Run, Runs
+from understudy.runs.stacked import BLOCK, can_stack, together
 
 KINDS = {"simulated": 0, "real": 1, "made": 2, "made real": 3}
 """Part of each run's seed, so that the same number never couples real and simulated runs."""
@@ -64,22 +66,49 @@ class Plan:
         """What travels to other processes: the kind, but not the first run's simulator."""
         return self.__dict__ | {"first": (self.first[0], None)}
 
-    def __call__(self, number: int, wanted: Callable[[], bool]) -> Run:
+    def __call__(self, numbers: Sequence[int], wanted: Callable[[], bool]) -> list[Run]:
+        if len(numbers) == 1:
+            return [self.alone(numbers[0], wanted)]
+        seeds = [self.seed_of(number) for number in numbers]
+        simulators: list[Any] = []
+        learners: list[Any] = []
+        for number, seed in zip(numbers, seeds, strict=True):
+            with noted(number, seed):
+                simulators.append(self.simulator_for(seed))
+                learners.append(self.make(seed))
+                check_fit(simulators[-1], learners[-1], self.max_steps, self.every)
+        if len({learner.form for learner in learners}) > 1:  # a factory may make each run a learner of another form
+            return [self.alone(number, wanted) for number in numbers]
+        readings = [Readings(self.probes, int(self.every), seed) for seed in seeds]
+        max_steps = None if self.max_steps is None else int(self.max_steps)
+        runs: dict[int, Run] = {}
+        for place, run in together(simulators, learners, seeds, max_steps, readings, wanted):
+            runs[place] = self.finish(numbers[place], simulators[place], run)
+        return [runs[place] for place in range(len(numbers))]
+
+    def alone(self, number: int, wanted: Callable[[], bool]) -> Run:
+        """One run by itself."""
         seed = self.seed_of(number)
-        try:
+        with noted(number, seed):
             simulator = self.simulator_for(seed)
             run = simulate(
                 simulator, self.make(seed), seed, self.max_steps,
                 probes=self.probes, every=self.every, compiled=self.compiled, wanted=wanted,
             )  # fmt: skip
-            if self.from_factory and (log := log_of(simulator)) is not None:
-                run = replace(run, log=log.fingerprint)
-        except Exception as error:
-            error.add_note(f"in run {number} (seed {seed})")
-            raise
-        if self.folder is not None:  # at once, and where no interrupt arrives: what is finished is kept
+            return self.finish(number, simulator, run)
+
+    def finish(self, number: int, simulator: Any, run: Run) -> Run:
+        """Keep a run at once, and where no interrupt arrives."""
+        if self.from_factory and (log := log_of(simulator)) is not None:
+            run = replace(run, log=log.fingerprint)
+        if self.folder is not None:
             self.folder.save(number, run)
         return run
+
+    def blocks(self, numbers: Sequence[int]) -> list[tuple[int, ...]]:
+        """Runs that are run together: stacked where learners can be, by their numbers whatever the workers."""
+        size = BLOCK if self.compiled is None and can_stack(self.make(self.seed_of(0))) else 1
+        return [tuple(block) for _, block in groupby(numbers, lambda number: number // size)]
 
     def describe(self) -> dict[str, Any]:
         """What the runs are of. With logs of their own, the first run's stands for all."""
@@ -104,12 +133,22 @@ class Plan:
             "every": plain(self.every),
         }
 
-    def backend(self, workers: int, runs: int) -> str:
+    def backend(self, workers: int, blocks: int) -> str:
         """Threads where loops are compiled, processes where they are Python's."""
-        if workers == 1 or runs == 1:
+        if workers == 1 or blocks == 1:
             return "serial"
         compiled = self.compiled is not False and can_compile(self.first[1], self.make(self.seed_of(0)))
         return "threads" if compiled else "processes"
+
+
+@contextmanager
+def noted(number: int, seed: int) -> Iterator[None]:
+    """Errors within say which run they come from."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"in run {number} (seed {seed})")
+        raise
 
 
 def log_of(simulator: Any) -> Any:
@@ -144,7 +183,8 @@ def experiment(
 
     With `out`, each run is written to that folder as it finishes; called again, the experiment goes on where it
     stopped, and a folder of another log, encoder, simulator or learner is refused. A run depends on its seed alone,
-    not on workers or backend ("serial", "threads" or "processes"; by default the fastest).
+    not on workers or backend ("serial", "threads" or "processes"; by default the fastest), nor on the runs it is
+    stacked with, where learners can be stacked.
     """
     if not hasattr(simulator, "start") and not callable(simulator):
         raise TypeError(f"{simulator!r} is neither a simulator nor a function seed -> simulator")
@@ -164,13 +204,13 @@ def experiment(
         finished = {number: folder.load(number) for number in folder.numbers() if number < runs}
         plan = replace(plan, folder=folder)
 
-    missing = [number for number in range(int(runs)) if number not in finished]
-    workers = min(int(workers or n_cores()), max(1, len(missing)))
-    work = BACKENDS[backend or plan.backend(workers, len(missing))]
+    blocks = plan.blocks([number for number in range(int(runs)) if number not in finished])
+    workers = min(int(workers or n_cores()), max(1, len(blocks)))
+    work = BACKENDS[backend or plan.backend(workers, len(blocks))]
     title = title or str(about["simulator"]["simulator"])
-    with progress_bar(title, runs, progress) as report, closing(work(plan, missing, workers)) as results:
+    with progress_bar(title, runs, progress) as report, closing(work(plan, blocks, workers)) as results:
         report(len(finished))
-        for number, run in results:
-            finished[number] = run
+        for numbers, made in results:
+            finished |= zip(numbers, made, strict=True)
             report(len(finished))
     return Runs.of([finished[number] for number in sorted(finished)], about)

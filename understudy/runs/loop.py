@@ -6,19 +6,17 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import Exhausted, Learner, LogError, LoopOwner, PolicyError, Simulator, Stop
-from understudy.runs.account import Account, check_limits, no_rows, visits_of
-from understudy.runs.compiled import EPISODES, Ledger, advance
+from understudy.runs.account import Account, Unwanted, check_limits, stands_for
+from understudy.runs.ahead import ahead_loop, can_look_ahead
+from understudy.runs.compiled import advance
 from understudy.runs.env import GymEnv
+from understudy.runs.ledger import BEGUN, EPISODES, STEPS, empty_ledger, longer, run_of
 from understudy.runs.probes import Probes, Readings
 from understudy.runs.run import Run
 from understudy.simulators.kernels import cells
 
 LONGEST_STRETCH = 1 << 20
 """Compiled steps between two looks at whether the run is still wanted."""
-
-
-class Unwanted(Exception):  # noqa: N818 (nothing went wrong)
-    """The run was called off before it stopped by itself."""
 
 
 def simulate(
@@ -35,16 +33,14 @@ def simulate(
     """Let a learner rehearse until the log has no further answer, or for `max_steps`.
 
     Probes are read every so many steps, and once more at the end. The loop is compiled where simulator and learner
-    both offer arrays; `compiled=False` forces plain Python, which serves the same rows. A learner that owns its loop
-    is handed an env.
+    both offer arrays, and looks ahead where the learner says for how long its policy stays as it is;
+    `compiled=False` forces plain Python, which serves the same rows. A learner that owns its loop is handed an env.
     """
     check_fit(simulator, learner, max_steps, every)
-    readings = Readings(probes or {}, int(every))
-    if compiled is None:
-        compiled = can_compile(simulator, learner)
-    elif compiled and not can_compile(simulator, learner):
+    readings = Readings(probes or {}, int(every), int(seed))
+    loop = fastest_loop(simulator, learner, compiled is not False)
+    if compiled and loop in (python_loop, learners_own_loop):
         raise ValueError(f"{type(learner).__name__} in {simulator} has no compiled form; leave compiled= out")
-    loop = compiled_loop if compiled else learners_own_loop if hasattr(learner, "rehearse") else python_loop
     return loop(simulator, learner, int(seed), None if max_steps is None else int(max_steps), readings, wanted)
 
 
@@ -63,19 +59,25 @@ def check_fit(simulator: Any, learner: Any, max_steps: int | None, every: int) -
         raise PolicyError(f"the learner has {theirs} actions and {simulator} has {ours}; make them agree")
 
 
+def fastest_loop(simulator: Any, learner: Any, compiled: bool = True) -> Callable[..., Run]:
+    """Compiled where both sides offer arrays, looking ahead where they allow it, else plain Python, or their own."""
+    if hasattr(learner, "rehearse"):
+        return learners_own_loop
+    if compiled and can_compile(simulator, learner):
+        return compiled_loop
+    return ahead_loop if compiled and can_look_ahead(simulator, learner) else python_loop
+
+
 def can_compile(simulator: Any, learner: Any) -> bool:
     """Whether both sides offer what the compiled loop works on."""
     return getattr(simulator, "compilable", False) and offers_arrays(learner)
 
 
 def offers_arrays(learner: Any) -> bool:
-    """Whether a learner's arrays are all there is to it: a subclass may act or learn in another way than they say."""
-    if getattr(learner, "arrays", None) is None or learner.arrays() is None:
-        return False
-    lineage = type(learner).__mro__
-    told = next((cls for cls in lineage if "arrays" in vars(cls)), None)
-    changed = [cls for cls in lineage if vars(cls).keys() & {"policy", "learn"}]
-    return told is not None and lineage.index(told) <= lineage.index(changed[0])
+    """Whether a learner's arrays are all there is to it."""
+    return (
+        getattr(learner, "arrays", None) is not None and learner.arrays() is not None and stands_for(learner, "arrays")
+    )
 
 
 def python_loop(
@@ -101,10 +103,14 @@ def python_loop(
         learner.learn(step)
         account.add(step, state)
         account.probe(learner)
-        observation, over = step.next_observation, step.terminated or step.truncated
-    if stopped is None:
-        stopped = rehearsal.stop() if hasattr(rehearsal, "stop") else Stop("max steps", counts={"steps": len(account)})
-    return account.run(learner, stopped)
+        observation = step.next_observation
+        over = step.terminated or step.truncated or getattr(learner, "gives_up", False)
+    return account.run(learner, stopped or ended(rehearsal, account))
+
+
+def ended(rehearsal: Any, account: Account) -> Stop:
+    """Why a run stopped that could have gone on."""
+    return rehearsal.stop() if hasattr(rehearsal, "stop") else Stop("max steps", counts={"steps": len(account)})
 
 
 def learners_own_loop(
@@ -139,7 +145,7 @@ def compiled_loop(
     """The same loop in compiled stretches, from one reading of the probes to the next."""
     rehearsal = simulator.start(seed, learner.codes)
     source, arrays = rehearsal.source, learner.arrays()
-    ledger = _ledger(simulator, readings, max_steps)
+    ledger = empty_ledger(simulator, readings, max_steps)
     limit = np.iinfo(np.int64).max if max_steps is None else max_steps
     every = readings.every if readings.probes else LONGEST_STRETCH
     steps = 0
@@ -148,47 +154,9 @@ def compiled_loop(
             raise Unwanted
         until = min(limit, steps + LONGEST_STRETCH, (steps // every + 1) * every)
         advance(source, arrays, ledger, until)
-        steps, episodes = (int(count) for count in ledger.tally)
+        steps, episodes = int(ledger.tally[STEPS]), int(ledger.tally[EPISODES])
         if readings.probes and steps == until and steps % every == 0:
             readings.keep(learner, steps, ledger.returns[:episodes], ledger.visits)
-        if episodes == len(ledger.openings):
-            ledger = _longer(ledger)
-    episodes = int(ledger.tally[EPISODES])
-    begun = episodes + int(not source.mind[cells.OVER])
-    return Run(
-        seed=seed,
-        rows=ledger.rows[:steps].copy() if simulator.serves_rows else no_rows(steps),
-        openings=ledger.openings[:begun].copy() if simulator.serves_rows else no_rows(begun),
-        emissions=ledger.emissions[:steps].copy() if simulator.serves_emissions else None,
-        ends=ledger.ends[:episodes].copy(),
-        returns=ledger.returns[:episodes].copy(),
-        steps=np.array(readings.steps, np.int64),
-        curves=readings.curves(),
-        final=readings.read(learner, steps, ledger.returns[:episodes], ledger.visits),
-        stopped=rehearsal.stop(),
-    )
-
-
-def _ledger(simulator: Any, readings: Readings, max_steps: int | None) -> Ledger:
-    """An empty ledger. Room that a run does not come to use costs nothing: it is never touched."""
-    served = min(max_steps or np.inf, len(simulator.log) if simulator.exhaustible else np.inf)
-    n_rows = int(served) if simulator.serves_rows else 0
-    n_episodes = simulator.log.n_episodes + 1 if simulator.exhaustible else 1024
-    return Ledger(
-        rows=np.empty(n_rows, np.int32),
-        emissions=np.empty(n_rows if simulator.serves_emissions else 0, np.int32),
-        openings=np.empty(n_episodes, np.int32),
-        ends=np.empty(n_episodes, np.int64),
-        returns=np.empty(n_episodes),
-        visits=visits_of(simulator, readings),
-        policy=np.empty(simulator.n_actions),
-        tally=np.zeros(2, np.int64),
-        earned=np.zeros(1),
-    )
-
-
-def _longer(ledger: Ledger) -> Ledger:
-    """The same ledger with room for twice as many episodes."""
-    more = {name: np.concatenate([column, np.empty_like(column)]) for name, column in ledger._asdict().items()
-            if name in ("openings", "ends", "returns")}  # fmt: skip
-    return ledger._replace(**more)
+        if ledger.tally[BEGUN] == len(ledger.openings):
+            ledger = longer(ledger)
+    return run_of(ledger, simulator, rehearsal, learner, readings, seed)

@@ -5,12 +5,16 @@ instead are `History`: they are given how the run is going.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from understudy.contracts.streams import spawn
 from understudy.logs import Log
+from understudy.runs.validation import time_limit_of, validation_episodes
+from understudy.simulators.real import describe
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,8 @@ class Progress:
     returns: np.ndarray  # of all episodes finished so far
     n_before: int  # how many of them had been finished at the last reading
     visits: np.ndarray  # (n_states,) steps taken from each state so far; empty if no probe counts visits
+    seed: int = 0  # of the run: probes that draw numbers derive theirs from it, so that they touch no one else's
+    shared: dict[Any, Any] = field(default_factory=dict)  # what probes of one reading need not find out twice
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,58 @@ def visited_share(progress: Progress) -> np.ndarray:
     return progress.visits / max(1, progress.steps)
 
 
+def validation(
+    env: Any, *, episodes: int = 10, gamma: float = 0.99, max_episode_steps: int | None = None
+) -> dict[str, History]:
+    """Probes of how the learner's current policy does in a true environment: mean discounted return and mean length.
+
+    The episodes are played in copies of the environment, all at once, and draw from streams of the run's seed and the
+    number of steps: the same learner is given the same answer, and nothing else notices. Episodes need a time limit,
+    the environment's own or `max_episode_steps`, as a bad policy may never reach an end.
+
+    >>> from understudy.envs import Grid
+    >>> sorted(validation(Grid(), max_episode_steps=100))
+    ['validation length', 'validation return']
+    """
+    played = Validation(env, episodes, gamma, max_episode_steps)
+    return {
+        "validation return": History(partial(_mean_of, played, 0)),
+        "validation length": History(partial(_mean_of, played, 1)),
+    }
+
+
+class Validation:
+    """Episodes in a true environment, played once for each reading."""
+
+    def __init__(self, env: Any, episodes: int, gamma: float, max_episode_steps: int | None) -> None:
+        self.env, self.episodes, self.gamma = env, int(episodes), float(gamma)
+        limits = [limit for limit in (time_limit_of(env), max_episode_steps) if limit is not None]
+        if not limits:
+            raise ValueError("episodes of this environment may never end; give validation a max_episode_steps=")
+        if min(*limits, self.episodes) < 1:
+            raise ValueError(f"episodes={episodes} and max_episode_steps={max_episode_steps} are whole numbers from 1")
+        self.limit = int(min(limits))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What decides the answer."""
+        told = {"env": describe(self.env), "episodes": self.episodes, "gamma": self.gamma}
+        return told | {"max_episode_steps": self.limit}
+
+    def __call__(self, progress: Progress) -> tuple[np.ndarray, np.ndarray]:
+        """Returns and lengths."""
+        if self not in progress.shared:
+            seed = spawn(progress.seed, progress.steps)
+            progress.shared[self] = validation_episodes(
+                self.env, progress.learner, self.episodes, self.gamma, self.limit, seed
+            )
+        return progress.shared[self]
+
+
+def _mean_of(played: Validation, which: int, progress: Progress) -> float:
+    return float(played(progress)[which].mean())
+
+
 episode_returns = History(mean_recent_return)
 """Mean return of the episodes finished since the last reading; NaN if none was."""
 
@@ -100,11 +158,11 @@ def number(reading: Any) -> Any:
 class Readings:
     """Probes read every k steps of one run."""
 
-    def __init__(self, probes: Probes, every: int) -> None:
+    def __init__(self, probes: Probes, every: int, seed: int = 0) -> None:
         for name, probe in probes.items():
             if not callable(probe) and not isinstance(probe, History):
                 raise TypeError(f"probe {name!r} is {probe!r}; a probe is a function of the learner")
-        self.probes, self.every = probes, every
+        self.probes, self.every, self.seed = probes, every, seed
         self.counts_visits = any(isinstance(probe, History) and probe.counts_visits for probe in probes.values())
         self.steps: list[int] = []
         self._values: dict[str, list[Any]] = {name: [] for name in probes}
@@ -113,7 +171,7 @@ class Readings:
 
     def read(self, learner: Any, steps: int, returns: np.ndarray, visits: np.ndarray) -> dict[str, Any]:
         """The value of each probe now."""
-        progress = Progress(learner, steps, returns, self._n_before, visits)
+        progress = Progress(learner, steps, returns, self._n_before, visits, self.seed)
         now = {}
         for name, probe in self.probes.items():
             try:

@@ -15,7 +15,7 @@ class Run:
 
     seed: int
     rows: np.ndarray  # (T,) int32: whose action and outcome each step was; -1 in a real environment
-    openings: np.ndarray  # int32: the row each episode began with
+    openings: np.ndarray  # int32: the row each episode began with, finished or not
     emissions: np.ndarray | None  # (T,) int32: who lent the next observation, where that is not the row itself
     ends: np.ndarray  # int64: the number of steps when each finished episode was over
     returns: np.ndarray  # float64: the sum of its rewards

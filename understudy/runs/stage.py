@@ -61,8 +61,8 @@ class Stage:
         self.is_real = getattr(simulator, "kind", None) == "real"
         self.stopped: Stop | None = None
         self.reading = False
-        self._readings, self._one_run, self._go_on = (lambda: Readings(probes, every)), one_run, go_on
-        self._readings()  # raises at once where a probe is none
+        self._readings, self._one_run, self._go_on = (lambda seed: Readings(probes, every, seed)), one_run, go_on
+        self._readings(0)  # raises at once where a probe is none
         self._looks_at_learner = not all(isinstance(probe, History) for probe in probes.values())
         self._process = os.getpid()
         self._copies: list[Copy] = []
@@ -156,7 +156,7 @@ class Stage:
     def _start(self, seed: int | None) -> None:
         seed = int(np.random.default_rng().integers(2**32)) if seed is None else int(seed)
         self._copies = [Copy(place) for place in places(self.simulator, seed, self.n)]
-        self._account = Account(self.simulator, self._readings(), seed)
+        self._account = Account(self.simulator, self._readings(seed), seed)
         self.stopped, self._read_at = None, 0
 
     def _may_start_again(self) -> bool:

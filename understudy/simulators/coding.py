@@ -6,6 +6,19 @@ from typing import Any
 import numpy as np
 
 
+class Places:
+    """Codes that tell where in the log an observation is: row r's next one is r, episode e's opening is N + e."""
+
+    n = 0
+
+    @property
+    def encoder(self) -> "Places":
+        return self
+
+
+PLACES = Places()
+
+
 class Coding:
     """Arrays with observations coded as a learner's tables index them, made once for each learner's encoder.
 

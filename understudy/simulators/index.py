@@ -10,6 +10,7 @@ import numpy as np
 from understudy.contracts import Encoder, Log, LogError
 from understudy.contracts.compiling import routine
 from understudy.contracts.vocabulary import Vocabulary
+from understudy.simulators.coding import PLACES
 from understudy.simulators.kernels.tape import OPENING, RECORD
 
 
@@ -50,6 +51,9 @@ class Index:
         if codes is None:
             return self.records, self.opening
         records, opening = self.records.copy(), self.opening.copy()
+        if codes is PLACES:
+            records["next_code"], opening["code"] = records["row"], len(records) + np.arange(len(opening))
+            return records, opening
         records["next_code"] = codes.batch(self.log.next_observation, ~self.log.terminated)
         opening["code"] = codes.batch(self.log.observation[opening["row"]])
         return records, opening

@@ -28,7 +28,7 @@ class Replay:
     kind = "simulated"
     compilable = True
     exhaustible = True
-    serves_rows = True
+    serves_rows = foreseeable = True
     serves_emissions = False
 
     def __init__(

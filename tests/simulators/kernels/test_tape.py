@@ -8,12 +8,12 @@ import pytest
 from scipy.stats import chisquare
 
 from understudy.contracts import Exhausted
-from understudy.contracts.streams import ORDER, streams_of
+from understudy.contracts.streams import OPENINGS, ORDER, streams_of
 from understudy.encoders import Function
 from understudy.logs import Log, concatenate
 from understudy.simulators import any_row, psrs, qbe, states_only
 from understudy.simulators.kernels import cells
-from understudy.simulators.kernels.tape import restore, rewind, settle
+from understudy.simulators.kernels.tape import deal_ahead, next_openings, next_rows, restore, rewind, settle
 from understudy.simulators.rehearsal import commence, serve
 
 CHANCE = 0.1  # a step's true probability of being terminal, in a world of one state and one action
@@ -163,3 +163,67 @@ def test_starting_reads_nothing_of_the_tape(random_log):
     assert rehearsal.source.mind[cells.DEALT] == 0
     rehearsal.begin()
     assert rehearsal.source.mind[cells.DEALT] == 1
+
+
+OPENING_WAYS = [
+    {"order": order, "openings": openings}
+    for order in ("log", "episodes", "rows")
+    for openings in ("queue", "replacement")
+]
+
+
+@pytest.mark.parametrize("options", OPENING_WAYS)
+def test_what_will_open_next_is_told_without_using_it_up(options):
+    log = finished_log(np.random.default_rng(0), 30)
+    plain, looked = psrs(log, **options).start(3), psrs(log, **options).start(3)
+    for _ in range(20):
+        ahead, swapped = np.empty((2, 5), np.int64)
+        deal_ahead(looked.source, np.full(1, 10**6), 10**6)
+        n = next_openings(looked.source, ahead, swapped)
+        told = log.starts[ahead[:n]]
+        plain.begin()
+        looked.begin()
+        assert n >= 1
+        assert told[0] == plain.opening == looked.opening
+    np.testing.assert_array_equal(plain.source.shuffled, looked.source.shuffled)
+    np.testing.assert_array_equal(plain.source.streams[OPENINGS], looked.source.streams[OPENINGS])
+
+
+@pytest.mark.parametrize("order", ["log", "episodes", "rows"])
+def test_rows_dealt_ahead_are_served_in_the_same_order(order):
+    log = finished_log(np.random.default_rng(1), 30)
+    served = []
+    for far in (0, 7, 10**6):
+        rehearsal = psrs(log, order=order, openings="replacement").start(5)
+        rows = []
+        with suppress(Exhausted):
+            while True:
+                rehearsal.begin()
+                while True:
+                    deal_ahead(rehearsal.source, np.full(1, far), 10**6)
+                    step = rehearsal.step(SURELY)
+                    rows.append(step.row)
+                    if step.terminated:
+                        break
+        served.append(rows)
+    assert served[0] == served[1] == served[2]
+    assert len(served[0]) == len(log)
+
+
+def test_next_rows_are_those_served_next_but_for_terminal_and_known_ones():
+    log = finished_log(np.random.default_rng(2), 30)
+    rehearsal = psrs(log).start(5)
+    rehearsal.begin()
+    wanted, slot, rows = np.full(1, 40), np.zeros(len(log), np.int64), np.empty(40, np.int64)
+    deal_ahead(rehearsal.source, wanted, 10**6)
+    n = next_rows(rehearsal.source, wanted, slot, 1, rows)
+    slot[rows[: n // 2]] = 1
+    rest = np.empty(40, np.int64)
+    assert rest[: next_rows(rehearsal.source, wanted, slot, 1, rest)].tolist() == rows[n // 2 : n].tolist()
+    served = []
+    for _ in range(40):
+        step = rehearsal.step(SURELY)
+        served += [] if step.terminated else [step.row]
+        if step.terminated:
+            rehearsal.begin()
+    assert rows[:n].tolist() == served

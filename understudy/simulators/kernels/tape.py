@@ -132,6 +132,70 @@ def open_episode(tape):
 
 
 @routine
+def deal_ahead(tape, wanted, n_most):
+    """Deal until every queue holds as many rows as are wanted of it, n_most were dealt, or all of the log was.
+
+    What a queue will serve does not change: the order of the tape is the same whenever it is read.
+    """
+    mind, n_dealt = tape.mind, 0
+    while n_dealt < n_most and mind[cells.DEALT] < len(tape.order):
+        short = mind[cells.TOUCHED] == 0
+        for index in range(mind[cells.TOUCHED]):
+            key = tape.touched[index]
+            head, tail, end = tape.queue[key, HEAD], tape.queue[key, TAIL], tape.queue[key, END]
+            short |= tail < min(end, head + wanted[key])
+        if not short:
+            break
+        for _ in range(1 + mind[cells.TOUCHED] // 8):  # so that looking takes no longer than dealing
+            if mind[cells.DEALT] < len(tape.order):
+                deal(tape)
+                episode = tape.order[mind[cells.DEALT] - 1]
+                by_rows = tape.rules[cells.REORDER] == cells.BY_ROWS
+                n_dealt += 1 if by_rows else tape.span[episode, 1] - tape.span[episode, 0]
+
+
+@routine
+def next_rows(tape, wanted, slot, base, rows):
+    """List the next rows of each queue, as many as are wanted of it, but not terminal ones, nor any whose slot has
+    reached the base; how many they are."""
+    n = 0
+    for index in range(tape.mind[cells.TOUCHED]):
+        key = tape.touched[index]
+        head, tail = tape.queue[key, HEAD], tape.queue[key, TAIL]
+        for at in range(head, min(np.int64(tail), head + wanted[key])):
+            row = tape.dealt[at]["row"]
+            if tape.dealt[at]["terminated"] == 0 and slot[row] < base and n < len(rows):
+                rows[n] = row
+                n += 1
+    return n
+
+
+@routine
+def next_openings(tape, episodes, swapped):
+    """List the episodes that will open next, as far as is known; how many they are. Nothing is used up."""
+    rules, mind, order = tape.rules, tape.mind, tape.shuffled
+    n_openings, place, cell = len(tape.opening), mind[cells.OPENED], tape.streams[OPENINGS]
+    n = min(len(episodes), n_openings - place)
+    if rules[cells.REPLACE]:
+        n = len(episodes)
+        for index in range(n):
+            episodes[index] = below(tape.streams, OPENINGS, n_openings)
+    elif rules[cells.REORDER] == cells.BY_ROWS:
+        for index in range(n):
+            swapped[index] = place + index + below(tape.streams, OPENINGS, n_openings - place - index)
+            order[place + index], order[swapped[index]] = order[swapped[index]], order[place + index]
+            episodes[index] = order[place + index]
+        for index in range(n - 1, -1, -1):
+            order[place + index], order[swapped[index]] = order[swapped[index]], order[place + index]
+    else:
+        n = min(n, mind[cells.DEALT] - place)
+        for index in range(n):
+            episodes[index] = tape.order[place + index]
+    tape.streams[OPENINGS] = cell
+    return n
+
+
+@routine
 def restore(order, n):
     """Undo the first n steps of a lazy Fisher-Yates shuffle of 0, 1, 2, ...
 

@@ -1,0 +1,74 @@
+"""Episodes of a learner's policy in a true environment, many at once; nobody learns from them."""
+
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+from understudy.contracts.streams import spawn
+
+VALIDATION = 2000
+"""Sets the numbers drawn here apart from everyone else's."""
+
+
+def validation_episodes(
+    env: Any, learner: Any, n: int, gamma: float, limit: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The discounted returns and the lengths of n episodes, none longer than the limit."""
+    world = env.many(n, spawn(seed, VALIDATION)) if hasattr(env, "many") else Copies(env, n, spawn(seed, VALIDATION))
+    rng = np.random.default_rng(spawn(seed, VALIDATION, 1))
+    returns, lengths, playing = np.zeros(n), np.zeros(n, np.int64), np.ones(n, bool)
+    observations, discount = world.reset(), 1.0
+    for _ in range(limit):
+        actions = drawn(policies_of(learner, observations[playing]), rng)
+        observations, rewards, over = world.step(playing, actions)
+        returns[playing] += discount * rewards
+        lengths[playing] += 1
+        discount *= gamma
+        playing[playing] = ~over
+        if not playing.any():
+            break
+    return returns, lengths
+
+
+class Copies:
+    """Copies of a Gymnasium environment, each with a seed of its own."""
+
+    def __init__(self, env: Any, n: int, seed: int) -> None:
+        self.envs = [deepcopy(env) for _ in range(n)]
+        self.seeds = [spawn(seed, place) % 2**31 for place in range(n)]
+
+    def reset(self) -> np.ndarray:
+        """The first observation of each."""
+        self.observations = np.stack([env.reset(seed=seed)[0] for env, seed in zip(self.envs, self.seeds, strict=True)])
+        return self.observations
+
+    def step(self, playing: np.ndarray, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Step those that play: all observations, and of those that play the rewards and whether it is over."""
+        rewards, over = np.empty(len(actions)), np.empty(len(actions), bool)
+        for place, (which, action) in enumerate(zip(np.flatnonzero(playing), actions.tolist(), strict=True)):
+            following, rewards[place], terminated, truncated, _ = self.envs[which].step(action)
+            self.observations[which], over[place] = following, terminated or truncated
+        return self.observations, rewards, over
+
+
+def policies_of(learner: Any, observations: np.ndarray) -> np.ndarray:
+    """A learner's policies at some observations, at once where it can."""
+    if hasattr(learner, "policies"):
+        return np.asarray(learner.policies(observations))
+    return np.stack([learner.policy(observation) for observation in observations])
+
+
+def drawn(policies: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """An action from each policy."""
+    reached = np.cumsum(policies, axis=1)
+    return (reached <= rng.random((len(policies), 1)) * reached[:, -1:]).sum(axis=1).clip(max=policies.shape[1] - 1)
+
+
+def time_limit_of(env: Any) -> int | None:
+    """The time limit that an environment or one of its wrappers has, if any."""
+    limits = []
+    while env is not None:
+        limits += [getattr(env, name, None) for name in ("max_episode_steps", "_max_episode_steps")]
+        env = getattr(env, "env", None)
+    return min((limit for limit in limits if limit is not None), default=None)
