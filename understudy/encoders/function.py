@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import Log, LogError
+from understudy.encoders.audit import audit
 from understudy.encoders.form import batch
 
 
@@ -25,6 +26,7 @@ class Function:
     """
 
     fitted = True
+    audit = audit
 
     def __init__(self, f: Callable[[np.ndarray], Any]) -> None:
         if not callable(f):
@@ -40,6 +42,13 @@ class Function:
     def encode(self, observations: np.ndarray) -> np.ndarray:
         observations = batch(observations)
         return _checked(np.asarray(self.f(observations)), len(observations), self._name)
+
+    def save(self, path: Any) -> None:
+        """Not possible: raises `LogError`."""
+        raise LogError(
+            f"Function({self._name}) cannot be saved, since files hold no code; keep the function in a module of yours "
+            "and wrap it again"
+        )
 
     @property
     def settings(self) -> dict[str, Any]:

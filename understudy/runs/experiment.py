@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import Learner, Log, Simulator
+from understudy.contracts.progress import progress_bar
 from understudy.contracts.streams import spawn
 from understudy.runs.backends import BACKENDS, n_cores
 from understudy.runs.describing import learner_settings, plain
 from understudy.runs.folder import Folder
 from understudy.runs.loop import can_compile, check_fit, is_count, simulate
 from understudy.runs.probes import Probes
-from understudy.runs.progress import progress_bar
 from understudy.runs.run import Run, Runs
 
 KINDS = {"simulated": 0, "real": 1, "made": 2, "made real": 3}
