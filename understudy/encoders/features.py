@@ -43,13 +43,13 @@ class Features:
                 raise LogError(f"the {name} of {form} is not {self.width} numbers")
 
     @classmethod
-    def of(cls, observations: Any, discrete: bool = True) -> "Features":
-        """Learned from these observations. With `discrete=False` integers are numbers, however few."""
+    def of(cls, observations: Any, following: Any = None, discrete: bool = True) -> "Features":
+        """Learned from observations; codes from those that follow, too. With `discrete=False` integers are numbers."""
         observations = batch(observations)
         form = form_of(observations)
         refuse_missing(observations)
         if discrete and form == Form("integer", ()):
-            codes = np.unique(observations)
+            codes = np.unique(observations if following is None else np.append(observations, following))
             if len(codes) <= MOST_CODES:
                 return cls(form, {"codes": codes.astype(np.int64)})
         # Two passes: observations far from 0 compared with their spread would lose it in a mean of squares.

@@ -25,7 +25,8 @@ def picture_of_states(audit: Any) -> "Figure":
         axes = figure.add_subplot()
         (_draw_points if flat else _draw_bars)(axes, audit)
         n = int(audit.suspicious.sum())
-        said = f"{n:,} suspicious: observations predict outcomes within them" if n else "none suspicious"
+        shown = "crosses" if flat else "orange"
+        said = f"{n:,} suspicious ({shown}): observations predict outcomes within" if n else "none suspicious"
         axes.set_title(f"{audit.n_states:,} states, {said}", loc="left", fontsize=11, color=INK)
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
@@ -51,19 +52,16 @@ def _draw_points(axes: "Axes", audit: Any) -> None:
         _name(axes, audit.points[audit.point_state == state], state, state in suspicious)
     axes.set_xlabel("first dimension of the observation", color=MUTED)
     axes.set_ylabel("second dimension", color=MUTED)
-    if len(suspicious):
-        axes.plot([], [], "x", color=SUSPICIOUS, label="suspicious state")
-        axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, handletextpad=0.2)
 
 
 def _name(axes: "Axes", points: np.ndarray, state: int, suspicious: bool) -> None:
     """The state's number in the thick of its points: a mean would lie outside a state that is in pieces."""
     if not len(points):
         return
-    few = points[:: max(1, len(points) // 200)]
+    few = points[:200]
     scale = np.where(np.ptp(points, axis=0) > 0, np.ptp(points, axis=0), 1)
-    near = np.square((few[:, None] - few[None]) / scale).sum(axis=2)
-    x, y = few[np.argmin(np.sort(near, axis=1)[:, len(few) // 4])]
+    distance = np.sqrt(np.square((few[:, None] - few[None]) / scale).sum(axis=2))
+    x, y = few[np.argmin(np.sort(distance, axis=1)[:, : 1 + len(few) // 2].mean(axis=1))]
     box = {"boxstyle": "round,pad=0.2", "facecolor": "white", "linewidth": 1.0, "alpha": 0.9}
     edge = SUSPICIOUS if suspicious else "none"
     color = SUSPICIOUS if suspicious else INK
@@ -83,10 +81,6 @@ def _draw_bars(axes: "Axes", audit: Any) -> None:
     axes.grid(axis="y", color=RULE)
     axes.set_axisbelow(True)
     axes.set_xlim(-1, max(1, len(order)))
-    if audit.suspicious.any():
-        axes.bar([0], [0], color=SUSPICIOUS, label="suspicious")
-        axes.bar([0], [0], color=CALM, label="not suspicious")
-        axes.legend(loc="upper right", frameon=False)
 
 
 def _colors(n: int) -> np.ndarray:
