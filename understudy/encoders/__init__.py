@@ -10,7 +10,7 @@ from understudy.encoders.function import Function
 from understudy.encoders.identity import Identity
 from understudy.encoders.kmeans import KMeans
 
-__all__ = ["Boxes", "Function", "Homer", "Identity", "KMeans", "StateAudit", "load"]
+__all__ = ["Boxes", "Forward", "Function", "Homer", "Identity", "KMeans", "StateAudit", "load"]
 
 
 def __getattr__(name: str) -> Any:

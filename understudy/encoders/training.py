@@ -118,7 +118,9 @@ class Best:
         self._module.load_state_dict(self._weights)
 
 
-def in_chunks(f: Callable[[Tensor], Tensor], features: np.ndarray | Tensor, device: torch.device) -> Tensor:
+def in_chunks(
+    f: Callable[[Tensor], Tensor], features: np.ndarray | Tensor, device: torch.device, rows: int = CHUNK
+) -> Tensor:
     """A function of a batch, on chunks of features. The same row gives the same result, in a batch of one or a million.
 
     Torch rounds batches of fewer than eight rows differently, so chunks are filled up to multiples of eight.
@@ -126,8 +128,8 @@ def in_chunks(f: Callable[[Tensor], Tensor], features: np.ndarray | Tensor, devi
     inputs = torch.as_tensor(features)
     results = []
     with torch.no_grad():
-        for start in range(0, len(inputs), CHUNK):
-            chunk = inputs[start : start + CHUNK]
+        for start in range(0, len(inputs), rows):
+            chunk = inputs[start : start + rows]
             short = -len(chunk) % 8
             filled = torch.cat([chunk, chunk[:1].expand(short, *chunk.shape[1:])]) if short else chunk
             results.append(f(filled.to(device))[: len(chunk)].cpu())
