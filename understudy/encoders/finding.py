@@ -15,9 +15,9 @@ from torch import Tensor
 ROUND = 4000  # observations described together
 MOST_ROUNDS = 12
 FEWEST = 10  # descriptions that make a state
-RARE = 0.01  # share of the observations below which a state may be a border between others
-NEAREST = 6  # states that a border may lie between
-BLURRED = 0.05  # gap within which a mixture of two states explains a description
+NEAREST = 16  # states that a border may lie between
+BLURRED = 0.15  # gap within which a mixture of states explains a description
+EM_STEPS = 30
 
 
 class Bank(NamedTuple):
@@ -101,39 +101,31 @@ def found_centers(draw: Callable[[], Tensor], radius: float) -> tuple[Tensor, fl
         seen += len(fresh)
         both = torch.cat([waiting, fresh])
         waiting = both[gaps(both, centers).amin(dim=1) >= radius][-2 * ROUND :]
-        alone = float((gaps(fresh, centers).amin(dim=1) >= max(radius, BLURRED)).float().mean())
+        alone = float((gaps(fresh, centers).amin(dim=1) >= BLURRED).float().mean())
     return centers, alone
 
 
-def without_borders(centers: Tensor, descriptions: Tensor) -> Tensor:
-    """The centers but for rare ones that are mixtures of two others.
+def mixtures(centers: Tensor, share: np.ndarray) -> np.ndarray:
+    """Which centers are mixtures of larger ones, (k,).
 
-    A network draws borders between states a little blurred: what lies on one looks like a state between the two. It
-    is none, and a state of a few rows would end runs early.
+    A network draws borders between states a little blurred: what lies on one looks like a state between those it
+    parts, or almost like one of them.
     """
-    share = torch.bincount(nearest(descriptions, centers), minlength=len(centers)) / len(descriptions)
-    large = share >= RARE
-    kept = [
-        place
-        for place in range(len(centers))
-        if large[place] or not is_mixture(centers[place], centers[large | (share > 3 * share[place])])
-    ]
-    return centers[kept]
+    size = torch.from_numpy(share).to(centers.device)
+    return np.array([is_mixture(center, centers[size > 2 * size[k]]) for k, center in enumerate(centers)], dtype=bool)
 
 
 def is_mixture(center: Tensor, others: Tensor) -> bool:
-    """Whether a description lies between two others, action by action."""
-    if len(others) < 2:
+    """Whether a description is a mixture of some of the nearest others, action by action."""
+    close = others[gaps(center[None], others)[0].argsort()[:NEAREST]].square().movedim(1, 0)  # (actions, k, m)
+    if not close.shape[1]:
         return False
-    gap = gaps(center[None], others)[0]
-    close = others[gap.argsort()[:NEAREST]].square()  # probabilities, (k, actions, m)
-    weights = torch.linspace(0, 1, 11, device=center.device)[:, None, None, None]
-    for place, one in enumerate(close[:-1]):
-        mixed = (weights * one + (1 - weights) * close[place + 1 :]).sqrt()  # (weights, k, actions, m)
-        gap = (1 - (mixed * center).sum(dim=-1)).amin(dim=0).amax(dim=-1)  # the best weight of each action
-        if float(gap.min()) < BLURRED:
-            return True
-    return False
+    target, weights = center.square(), torch.full(close.shape[:2], 1 / close.shape[1], device=center.device)
+    for _ in range(EM_STEPS):  # the weights under which the center is likeliest
+        mixed = torch.einsum("ak,akm->am", weights, close).clamp(min=1e-12)
+        weights = weights * torch.einsum("am,akm->ak", target / mixed, close)
+    gap = 1 - (torch.einsum("ak,akm->am", weights, close).sqrt() * center).sum(dim=-1)
+    return float(gap.max()) < BLURRED
 
 
 def merged(
