@@ -19,22 +19,25 @@ FEWEST_ROWS = 200  # of a log
 
 
 class Forward:
-    """States are observations after which reward, termination and next observation have the same law, whatever the
-    action: what replay needs (A1), no less and no more. Their number is found.
+    """States are observations after which reward, termination and next observation have the same law under every action.
 
-    A model is trained to tell a row's outcome from those of other rows (`forecast`); each observation is described by
-    what it forecasts for every action; dense groups of descriptions, within `radius` of each other (Hellinger's distance,
-    squared), are states; those that a test on rows held out cannot tell apart are merged, and one within which the
-    observation still predicts the outcome is looked at more finely. The share `held_out` of the *episodes* is never
-    trained on; training ends when the loss there has not fallen for `patience` looks, and the best weights are kept.
+    That is what replay needs (A1), no less and no more. The number of states is found, not given.
 
-    Vectors, images of at least 8 x 8 pixels, and single integers (which need to repeat). Integers that the log does
-    not have, NaN and infinite observations have no state (-1).
+    A model is trained to tell a row's outcome from those of other rows (`forecast`), and each observation is described
+    by what it forecasts for every action. Dense groups of descriptions, within `radius` of each other (Hellinger's
+    distance, squared), are states; those that a test on rows held out cannot tell apart are merged, and one within
+    which the observation still predicts the outcome is looked at more finely. The share `held_out` of the *episodes* is
+    never trained on; training ends when the loss there has not fallen for `patience` looks (one in a hundred steps),
+    and the best weights are kept.
 
-    What it can merge wrongly for replay: observations whose outcomes differ too little, or too rarely, for the log to
-    show it; states of less than some ten rows in ten thousand; and under actions that the log hardly ever takes. A clock or
-    counter that the learner sees makes a state of each of its values: right, and short (`exo_psrs` is for those). Where
-    observations do not fall into groups at all, `fit` says so and refuses.
+    Vectors, images of at least 8 x 8 pixels, and single integers, which need to repeat. Integers that the log does not
+    have, NaN and infinite observations have no state (-1).
+
+    What it can merge wrongly for replay: observations whose outcomes differ too little, or under actions taken too
+    rarely, for the log to show it; a state with less than a hundredth of the rows whose outcomes are a mixture of
+    those of others; and a strip along the borders of states, narrower the more rows there are. A clock or counter that
+    the learner sees makes a state of each of its values: right, and short (`exo_psrs` is for those). Where
+    observations do not fall into groups, `fit` says so and refuses.
     """
 
     save, audit = files.save, audit
