@@ -38,4 +38,4 @@ def homer(grid_log):
     """Homer, trained on the nine cells."""
     from understudy.encoders import Homer
 
-    return Homer(latent=20, width=32, seed=0, annealing=1000, max_epochs=45).fit(grid_log)
+    return Homer(latent=20, seed=0, annealing=1500, max_epochs=60).fit(grid_log)

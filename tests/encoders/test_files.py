@@ -191,7 +191,7 @@ def test_what_is_no_encoder_is_refused(path, tmp_path):
         archive.writestr("header.npy", b"nonsense")
     with pytest.raises(LogError, match=r"damaged|no header"):
         load(path)
-    with pytest.raises(LogError, match="cannot read .*: No such file"):
+    with pytest.raises(LogError, match=r"cannot read .*: No such file"):
         load(tmp_path / "nothing.npz")
     with pytest.raises(LogError, match="cannot read"):
         load(tmp_path)

@@ -80,7 +80,7 @@ class Homer:
         max_epochs: int = 200,
         held_out: float = 0.5,
         split: str = "episodes",
-        temperature: float | tuple[float, float] = (4.0, 0.5),
+        temperature: float | tuple[float, float] = (2.0, 0.5),
         annealing: int = 2500,
         hard: bool = False,
         select: str = "states",
