@@ -39,3 +39,11 @@ def homer(grid_log):
     from understudy.encoders import Homer
 
     return Homer(latent=20, seed=0, annealing=1500, max_epochs=60).fit(grid_log)
+
+
+@pytest.fixture(scope="session")
+def merged(grid, grid_log):
+    """The audit of an oracle that takes one cell for another."""
+    from understudy.encoders import Function
+
+    return Function(lambda x: np.where(grid.latent(x) == 5, 1, grid.latent(x))).audit(grid_log)

@@ -3,16 +3,9 @@ import json
 import numpy as np
 import pytest
 
-from understudy.contracts import LogError
 from understudy.encoders import Boxes, Function, Identity, KMeans, load
 from understudy.envs import CounterGrid
 from understudy.logs import Log
-
-
-@pytest.fixture(scope="module")
-def merged(grid, grid_log):
-    """The audit of an oracle that takes one cell for another."""
-    return Function(lambda x: np.where(grid.latent(x) == 5, 1, grid.latent(x))).audit(grid_log)
 
 
 def test_true_states_are_not_suspicious(grid, grid_log):
@@ -82,27 +75,3 @@ def test_an_audit_is_plain_types(merged):
     content = json.loads(json.dumps(merged.to_json(), allow_nan=False))
     assert (content["ok"], content["n_states"], len(content["states"])) == (False, 7, 7)
     assert content["states"][1]["suspicious"]
-
-
-def test_a_picture_is_written(merged, tmp_path):
-    figure = merged.plot(tmp_path / "states.png")
-    assert (tmp_path / "states.png").read_bytes().startswith(b"\x89PNG")
-    axes = figure.axes[0]
-    assert {text.get_text() for text in axes.texts} == {str(state) for state in merged.state}
-    assert axes.get_title(loc="left").startswith("7 states, 1 suspicious")
-    with pytest.raises(LogError, match="give a path that ends in"):
-        merged.plot(tmp_path / "states.nonsense")
-
-
-def test_other_observations_are_bars(tmp_path):
-    env = CounterGrid(2, size=3)
-    log = Log.from_columns(**env.rollout(np.full((env.n_observations, 5), 0.2), 50, seed=0))
-    audit = Identity().audit(log)
-    assert len(audit.plot().axes[0].patches) == audit.n_states
-    assert len(audit.points) == 0
-
-
-def test_rare_states_are_drawn_as_well_as_common_ones(merged):
-    counts = np.bincount(merged.point_state)
-    assert counts[counts > 0].min() > 200
-    assert len(merged.points) == len(merged.point_state) <= len(merged.rows) * 20_000

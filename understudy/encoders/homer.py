@@ -81,7 +81,7 @@ class Homer:
         held_out: float = 0.5,
         split: str = "episodes",
         temperature: float | tuple[float, float] = (2.0, 0.5),
-        annealing: int = 2500,
+        annealing: int = 5000,
         hard: bool = False,
         select: str = "states",
         device: str | None = None,
