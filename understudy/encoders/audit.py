@@ -93,15 +93,13 @@ class StateAudit:
     def __str__(self) -> str:
         title = f"{self.encoder}: {self.n_rows:,} rows in {self.n_states:,} states"
         tested = int((~np.isnan(self.p_value)).sum())
-        if self.ok:
-            verdict = (
-                f"  none of the {tested:,} states tested is suspicious: observations predict no outcome within one"
-            )
-        else:
+        found = int(self.suspicious.sum())
+        verdict = f"  none of {tested:,} states tested is suspicious: within one, observations predict no outcome"
+        if found:
             share = self.rows[self.suspicious].sum() / max(1, self.n_rows)
             verdict = (
-                f"  {self.suspicious.sum():,} of the {tested:,} states tested are suspicious, with {share:.1%} of the "
-                "rows: within one, observations still predict outcomes, so it merges what replay must tell apart"
+                f"  {found:,} of {tested:,} states tested {'is' if found == 1 else 'are'} suspicious, with {share:.1%} "
+                "of the rows: within one, observations still predict outcomes, so it merges what replay must tell apart"
             )
         # Suspicious states come first, those that matter most before others; then the largest.
         order = np.lexsort([-self.rows, -np.nan_to_num(self.explained) * self.suspicious, ~self.suspicious])

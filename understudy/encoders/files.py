@@ -116,7 +116,7 @@ def _members(path: Path) -> dict[str, np.ndarray]:
                 raise LogError(f"{path} is no saved encoder, or only a part of one; give a file that save wrote")
             file.seek(0)
             with np.load(file, allow_pickle=False) as archive:
-                return {name: archive[name] for name in archive.files}
+                return {name: np.asarray(archive[name]) for name in archive.files}
     except OSError as error:
         raise LogError(f"cannot read {path}: {error.strerror or error}; give a file that save wrote") from error
     except LogError:

@@ -13,13 +13,13 @@ from understudy.encoders.features import Features
 from understudy.encoders.finding import ROUND, Bank, described, nearest
 from understudy.encoders.forecast import DIMENSION, Examples, Forecast, is_image, trained_forecast
 from understudy.encoders.search import Search
-from understudy.encoders.training import arrays_of, device_of, fill, in_chunks, learnable, split_rows
+from understudy.encoders.training import arrays_of, device_of, fill, in_chunks, learnable, split_rows, threads_for
 
 FEWEST_ROWS = 200  # of a log
 
 
 class Forward:
-    """States are observations after which reward, termination and next observation have the same law under every action.
+    """States are observations after which reward, termination and next observation have one law, whatever the action.
 
     That is what replay needs (A1), no less and no more. The number of states is found, not given.
 
@@ -93,11 +93,15 @@ class Forward:
         features = scaled(learnable(log, "Forward", FEWEST_ROWS))
         examples = Examples(log, features, device_of(self.device))
         rows, held = split_rows(log, self._options["held_out"], "episodes", self._options["seed"])
-        with progress_bar("training Forward", self._options["steps"], self.progress) as report:
+        with (
+            progress_bar("training Forward", self._options["steps"], self.progress) as report,
+            threads_for(self._options["batch_size"]),
+        ):
             net, best = trained_forecast(examples, rows, held, self._options, report)
         search = Search(examples, net, held, self._options)
-        self._bank, self._centers, self._state_of = search.bank, *search.states()
-        self._net, self._features = net, features
+        centers, self._state_of = search.states()
+        self._net, self._features = net.cpu(), features
+        self._bank, self._centers = Bank(*(part.cpu() for part in search.bank)), centers.cpu()
         self.loss, self.losses, self.fitted_on = best.loss, best.losses, log.fingerprint
         self.fits += 1
         return self
@@ -112,7 +116,7 @@ class Forward:
         place: Any = slice(None)
         if self._features.discrete:
             kept, place = np.unique(kept, return_inverse=True)
-        chosen = in_chunks(lambda x: nearest(described(net.phi(x), bank), centers), kept, centers.device, ROUND)
+        chosen = in_chunks(lambda x: nearest(described(net.phi(x), bank), centers), torch.from_numpy(kept), ROUND)
         states[known] = self._state_of[chosen.numpy()][place]
         return states
 

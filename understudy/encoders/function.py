@@ -76,6 +76,7 @@ def _checked(states: np.ndarray, n: int, name: str) -> np.ndarray:
         )
     if states.dtype.kind not in "biuf":
         raise LogError(f"{name} returned dtype {states.dtype}; states are integers")
+    states = states.astype(np.int64) if states.dtype == bool else states
     wrong = np.flatnonzero(~((states >= -1) & (states < 2**63) & (states == np.floor(states))))
     if len(wrong):
         raise LogError(

@@ -28,6 +28,7 @@ from understudy.encoders.training import (
     inlet,
     learnable,
     split_rows,
+    threads_for,
 )
 
 PUBLISHED_BATCH = 64
@@ -79,8 +80,8 @@ class Homer:
         max_epochs: int = 200,
         held_out: float = 0.5,
         split: str = "episodes",
-        temperature: float | tuple[float, float] = (4.0, 0.5),
-        annealing: int = 2500,
+        temperature: float | tuple[float, float] = (2.0, 0.5),
+        annealing: int = 5000,
         hard: bool = False,
         select: str = "states",
         device: str | None = None,
@@ -123,7 +124,8 @@ class Homer:
 
     def _trained(self, examples: "Examples", report: Report) -> "Homer":
         net, best = train(examples, self._options, report)
-        self._features, self._net = examples.features, net
+        # States are found on the CPU, wherever it was trained, so that it and its copy in a file round alike.
+        self._features, self._net = examples.features, net.cpu()
         self.loss, self.losses = best.loss, best.losses
         self.fitted_on = examples.fingerprint
         self.fits += 1
@@ -171,8 +173,8 @@ class Homer:
         features = self._features(observations)
         known = self._features.finite(features)
         states = np.full(len(features), -1, dtype=np.int64)
-        net, device = self._net, next(self._net.parameters()).device
-        states[known] = in_chunks(lambda chunk: net.encoder(chunk).argmax(dim=1), features[known], device).numpy()
+        net = self._net
+        states[known] = in_chunks(lambda chunk: net.encoder(chunk).argmax(dim=1), torch.from_numpy(features[known]))
         return states
 
     @property
@@ -280,7 +282,8 @@ def train(examples: Examples, options: dict[str, Any], report: Report) -> tuple[
     for epoch in range(options["max_epochs"]):
         cooled = min(1.0, epoch * (n_rows // batch) / options["annealing"])
         temperature = warm * (cold / warm) ** cooled
-        train_epoch(net, optimizer, examples, batch, options, temperature, generator)
+        with threads_for(batch):
+            train_epoch(net, optimizer, examples, batch, options, temperature, generator)
         best.took(held_out_loss(net, examples, options["select"], temperature, generator))
         report(epoch + 1)
         if cooled == 1 and best.hopeless:
@@ -337,9 +340,9 @@ def held_out_loss(
     x, action, following = examples.held
     if select == "states":
         states, next_states = (
-            in_chunks(lambda chunk: net.encoder(chunk).argmax(dim=1), column, x.device) for column in (x, following)
+            in_chunks(lambda chunk: net.encoder(chunk).argmax(dim=1), column) for column in (x, following)
         )
-        return loss_of_states(net, states.to(x.device), action, next_states.to(x.device))
+        return loss_of_states(net, states, action, next_states)
     with torch.no_grad():
         order = torch.randperm(len(x), generator=generator, device=x.device)[: 1 << 17]
         logits = net.encoder(torch.cat([x[order], following[order]]))

@@ -61,7 +61,8 @@ def _name(axes: "Axes", points: np.ndarray, state: int, suspicious: bool) -> Non
     few = points[:200]
     scale = np.where(np.ptp(points, axis=0) > 0, np.ptp(points, axis=0), 1)
     distance = np.sqrt(np.square((few[:, None] - few[None]) / scale).sum(axis=2))
-    x, y = few[np.argmin(np.sort(distance, axis=1)[:, : 1 + len(few) // 2].mean(axis=1))]
+    near = np.argsort(distance, axis=1)[:, : 1 + len(few) // 2]
+    x, y = few[near[np.argmin(np.take_along_axis(distance, near, axis=1).mean(axis=1))]].mean(axis=0)
     box = {"boxstyle": "round,pad=0.2", "facecolor": "white", "linewidth": 1.0, "alpha": 0.9}
     edge = SUSPICIOUS if suspicious else "none"
     color = SUSPICIOUS if suspicious else INK

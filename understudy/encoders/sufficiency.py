@@ -144,14 +144,15 @@ def explained(left: Blocks, right: Blocks, strata: np.ndarray, ridge: float = 1e
 
 
 def observation_blocks(observations: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
-    """Features of observations: of single integers which one it is; of others, themselves and random waves of them."""
+    """Features of observations: of single integers which one it is; of others themselves, squares and random waves."""
     if form_of(observations) == Form("integer", ()):
         return [_codes(observations, rng)]
     flat = _standardized(observations.reshape(len(observations), -1))
     flat = flat[:, flat.any(axis=0)]
     if not flat.shape[1]:
         return [np.zeros((len(flat), 1), dtype=np.float32)]
-    return [_columns(flat, rng), _waves(flat, rng)]
+    columns = _columns(flat, rng)
+    return [columns, columns**2, _waves(flat, rng)]
 
 
 def outcome_blocks(log: Log, rows: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
@@ -160,7 +161,7 @@ def outcome_blocks(log: Log, rows: np.ndarray, rng: np.random.Generator) -> list
     What is observed after termination is never learned from, and is left out.
     """
     reward, over = _standardized(log.reward[rows, None]), log.terminated[rows]
-    blocks = [np.hstack([reward, _waves(reward, rng, 4)]), over[:, None].astype(np.float32)]
+    blocks = [np.hstack([reward, reward**2, _waves(reward, rng, 4)]), over[:, None].astype(np.float32)]
     for block in observation_blocks(log.next_observation[rows], rng):
         block = block - (block[~over].mean(axis=0) if not over.all() else 0)
         blocks.append(np.where(over[:, None], 0, block))
@@ -177,7 +178,7 @@ def _leveled(blocks: Blocks) -> np.ndarray:
     """Groups side by side, each centered and of one total variance; a group that does not vary is 0."""
     leveled = []
     for block in blocks:
-        centered = block - block.mean(axis=0)
+        centered = block - block.mean(axis=0, dtype=np.float64)  # exact where nothing varies
         total = math.sqrt(float(np.square(centered).sum(dtype=np.float64)) / len(block))
         leveled.append(centered / total if total > 1e-6 else np.zeros_like(centered))
     return np.hstack(leveled).astype(np.float32)

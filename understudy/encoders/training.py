@@ -2,7 +2,8 @@
 
 import copy
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -14,16 +15,21 @@ from understudy.contracts.streams import spawn
 from understudy.encoders.features import Features, refuse_missing
 
 CHUNK = 1 << 16  # rows encoded together
+MANY_ROWS = 2048  # batches of fewer are not worth a second thread
 SPLITS = ("episodes", "transitions")
 SPLIT, WEIGHTS, TRAINING = range(3)  # what draws are for
 
 
 def device_of(device: str | None) -> torch.device:
     """The device asked for; by default a GPU where there is one."""
+    there = torch.cuda.is_available()
     try:
-        return torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        chosen = torch.device(device or ("cuda" if there else "cpu"))
     except RuntimeError as error:
         raise LogError(f"there is no device {device!r}; leave it out, or give cpu or cuda") from error
+    if chosen.type == "cuda" and not there:
+        raise LogError(f"torch finds no GPU here for device {device!r}; leave it out, or give cpu")
+    return chosen
 
 
 def generator_of(seed: int, tag: int, device: torch.device | str = "cpu") -> torch.Generator:
@@ -118,22 +124,32 @@ class Best:
         self._module.load_state_dict(self._weights)
 
 
-def in_chunks(
-    f: Callable[[Tensor], Tensor], features: np.ndarray | Tensor, device: torch.device, rows: int = CHUNK
-) -> Tensor:
-    """A function of a batch, on chunks of features. The same row gives the same result, in a batch of one or a million.
+def in_chunks(f: Callable[[Tensor], Tensor], inputs: Tensor, rows: int = CHUNK) -> Tensor:
+    """A function of a batch, chunk by chunk. The same row gives the same result, in a batch of one or of a million.
 
     Torch rounds batches of fewer than eight rows differently, so chunks are filled up to multiples of eight.
     """
-    inputs = torch.as_tensor(features)
     results = []
-    with torch.no_grad():
-        for start in range(0, len(inputs), rows):
-            chunk = inputs[start : start + rows]
+    with torch.no_grad(), threads_for(len(inputs)):
+        for chunk in inputs.split(rows):
             short = -len(chunk) % 8
-            filled = torch.cat([chunk, chunk[:1].expand(short, *chunk.shape[1:])]) if short else chunk
-            results.append(f(filled.to(device))[: len(chunk)].cpu())
-    return torch.cat(results) if results else f(inputs.new_zeros(8, *inputs.shape[1:]).to(device))[:0].cpu()
+            whole = torch.cat([chunk, chunk.new_zeros(short, *chunk.shape[1:])]) if short else chunk
+            results.append(f(whole)[: len(chunk)])
+    return torch.cat(results)
+
+
+@contextmanager
+def threads_for(rows: int) -> Iterator[None]:
+    """One thread for batches of few rows: waiting for a second takes longer, and ever so long where cores are busy."""
+    before = torch.get_num_threads()
+    if rows >= MANY_ROWS or before == 1:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def arrays_of(module: nn.Module) -> dict[str, np.ndarray]:
