@@ -1,20 +1,12 @@
 """Who waits sees how far it has come; who does not, sees nothing."""
 
 from understudy.runs import experiment
-from understudy.runs.progress import progress_bar
 from understudy.simulators import psrs
 
 
 def test_by_default_nothing_is_shown_where_standard_error_is_no_terminal(log, make, capfd):
     experiment(psrs(log), make, runs=2, max_steps=10)
     assert capfd.readouterr() == ("", "")
-
-
-def test_by_default_a_bar_is_shown_on_a_terminal(monkeypatch, capsys):
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    with progress_bar("rehearsing", 2) as report:
-        report(2)
-    assert "rehearsing" in capsys.readouterr().err
 
 
 def test_a_bar_asked_for_goes_to_standard_error_and_tells_title_and_count(log, make, capfd):
@@ -28,12 +20,6 @@ def test_a_bar_asked_for_goes_to_standard_error_and_tells_title_and_count(log, m
 def test_a_bar_without_a_title_names_the_simulator(log, make, capfd):
     experiment(psrs(log), make, runs=1, max_steps=10, progress=True)
     assert "psrs" in capfd.readouterr().err
-
-
-def test_a_title_is_shown_as_it_is(capfd):
-    with progress_bar("arm [red] of [/3]", 1, show=True) as report:
-        report(1)
-    assert "arm [red] of [/3]" in capfd.readouterr().err
 
 
 def test_a_bar_counts_the_runs_that_were_there_already(log, make, capfd, tmp_path):

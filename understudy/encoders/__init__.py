@@ -1,7 +1,26 @@
 """From observations to states, so that rows of a state can stand in for each other."""
 
+from typing import Any
+
+from understudy.contracts.extras import opened
+from understudy.encoders.audit import StateAudit
 from understudy.encoders.boxes import Boxes
+from understudy.encoders.files import EXTRAS, HOMES, load
 from understudy.encoders.function import Function
 from understudy.encoders.identity import Identity
+from understudy.encoders.kmeans import KMeans
 
-__all__ = ["Boxes", "Function", "Identity"]
+__all__ = ["Boxes", "Forward", "Function", "Homer", "Identity", "KMeans", "StateAudit", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    """Encoders that need more than the core are opened when they are asked for."""
+    if name in EXTRAS:
+        value = opened(__name__, name, HOMES[name], EXTRAS[name])
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

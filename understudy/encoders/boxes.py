@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import Log, LogError
+from understudy.encoders import files
+from understudy.encoders.audit import audit
 from understudy.encoders.form import Form, batch, form_of
 
 MOST_BOXES = 2**31
@@ -45,6 +47,7 @@ class Boxes:
         self._form: Form | None = None
 
     fits = 0  # how often it was fitted, so that what was made with an earlier fit is known to be old
+    save, audit = files.save, audit
 
     @property
     def fitted(self) -> bool:
@@ -90,6 +93,25 @@ class Boxes:
         edges = None if self.edges is None else [cuts.tolist() for cuts in self.edges]
         learned = {} if self.bins is None else {"bins": self.bins, "spacing": self.spacing}
         return {"encoder": "Boxes", "edges": edges, **learned}
+
+    def contents(self) -> files.Contents:
+        """What it is, to be saved."""
+        if self.edges is None:
+            raise LogError("these Boxes have no edges to save yet: call fit(log) first, or give edges")
+        cuts = {f"edges {dimension}": cuts for dimension, cuts in enumerate(self.edges)}
+        return files.Contents({"bins": self.bins, "spacing": self.spacing}, self._form, cuts)
+
+    @classmethod
+    def from_contents(cls, contents: files.Contents) -> "Boxes":
+        """The Boxes that these are the contents of."""
+        edges = [contents.arrays[f"edges {dimension}"] for dimension in range(len(contents.arrays))]
+        boxes = cls(edges=edges)
+        bins = contents.settings["bins"]
+        boxes.bins = None if bins is None else _checked_bins(bins)
+        boxes.spacing, boxes._form = contents.settings["spacing"], contents.form
+        if contents.form is not None:
+            boxes._check_dimensions(np.empty((0, *contents.form.shape)))
+        return boxes
 
     def describe(self, state: int) -> str:
         """The intervals of a box."""

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import Log, LogError
+from understudy.encoders.audit import audit
 from understudy.encoders.form import batch
 
 
@@ -25,6 +26,7 @@ class Function:
     """
 
     fitted = True
+    audit = audit
 
     def __init__(self, f: Callable[[np.ndarray], Any]) -> None:
         if not callable(f):
@@ -40,6 +42,13 @@ class Function:
     def encode(self, observations: np.ndarray) -> np.ndarray:
         observations = batch(observations)
         return _checked(np.asarray(self.f(observations)), len(observations), self._name)
+
+    def save(self, path: Any) -> None:
+        """Not possible: raises `LogError`."""
+        raise LogError(
+            f"Function({self._name}) cannot be saved, since files hold no code; keep the function in a module of yours "
+            "and wrap it again"
+        )
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -67,6 +76,7 @@ def _checked(states: np.ndarray, n: int, name: str) -> np.ndarray:
         )
     if states.dtype.kind not in "biuf":
         raise LogError(f"{name} returned dtype {states.dtype}; states are integers")
+    states = states.astype(np.int64) if states.dtype == bool else states
     wrong = np.flatnonzero(~((states >= -1) & (states < 2**63) & (states == np.floor(states))))
     if len(wrong):
         raise LogError(

@@ -6,6 +6,8 @@ import numpy as np
 
 from understudy.contracts import Log, LogError
 from understudy.contracts.vocabulary import Vocabulary
+from understudy.encoders import files
+from understudy.encoders.audit import audit
 from understudy.encoders.form import Form, batch, form_of
 
 LARGEST_UNFITTED = 2**31 - 1
@@ -24,6 +26,8 @@ class Identity:
     >>> Identity().encode(np.array([3, 1, 3])).tolist()
     [3, 1, 3]
     """
+
+    save, audit = files.save, audit
 
     def __init__(self) -> None:
         self.fitted, self.fits = False, 0
@@ -56,6 +60,23 @@ class Identity:
     def settings(self) -> dict[str, Any]:
         """What it is, as plain values."""
         return {"encoder": "Identity"}
+
+    def contents(self) -> files.Contents:
+        """What it is, to be saved."""
+        known = {} if self._vocabulary is None else {"observations": self._vocabulary.rows}
+        return files.Contents({"n_states": self.n_states}, self._form, known)
+
+    @classmethod
+    def from_contents(cls, contents: files.Contents) -> "Identity":
+        """The Identity that these are the contents of."""
+        identity, rows = cls(), contents.arrays.get("observations")
+        identity.n_states, identity._form = contents.settings["n_states"], contents.form
+        identity.fitted = identity.n_states is not None
+        if rows is not None:
+            identity._vocabulary = Vocabulary(batch(rows, contents.form))
+            if len(identity._vocabulary) != identity.n_states:
+                raise LogError(f"{identity.n_states} states for {len(identity._vocabulary)} observations")
+        return identity
 
     def describe(self, state: int) -> str:
         """The observation that a state is."""

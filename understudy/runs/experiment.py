@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import Learner, Log, LoopOwner, Simulator
+from understudy.contracts.progress import progress_bar
 from understudy.contracts.streams import spawn
 from understudy.runs.account import is_count
 from understudy.runs.backends import BACKENDS, n_cores
@@ -17,7 +18,6 @@ from understudy.runs.describing import learner_settings, plain
 from understudy.runs.folder import Folder
 from understudy.runs.loop import can_compile, check_fit, simulate
 from understudy.runs.probes import Probes, Readings
-from understudy.runs.progress import progress_bar
 from understudy.runs.run import Run, Runs
 from understudy.runs.stacked import BLOCK, can_stack, together
 

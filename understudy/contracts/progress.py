@@ -1,11 +1,11 @@
-"""How far an experiment has come, for people who wait."""
+"""How far something has come, for people who wait."""
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 Report = Callable[[int], None]
-"""Told how many runs are finished."""
+"""Told how many runs, epochs or fits are finished."""
 
 
 @contextmanager

@@ -1,0 +1,198 @@
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from understudy.contracts import Encoder, LogError
+from understudy.encoders import Homer
+from understudy.encoders.homer import Examples, Network, held_out_loss, loss_of_states, softly_chosen
+from understudy.encoders.training import generator_of
+from understudy.envs import ContinuousGrid, Grid
+from understudy.logs import Log
+
+SMALL = {"latent": 12, "width": 16, "annealing": 100, "max_epochs": 8}
+
+
+def agreement(states, cells):
+    """How many cells are the majority of some state, and the share of rows in a state whose majority is theirs."""
+    counts = np.zeros((states.max() + 1, cells.max() + 1))
+    np.add.at(counts, (states, cells), 1)
+    return len(set(counts[counts.any(axis=1)].argmax(axis=1))), counts.max(axis=1).sum() / len(states)
+
+
+def test_it_finds_most_cells_of_a_grid(homer, grid, grid_log):
+    # Of eight cells that rows leave from. What training adds is seen in a network that had hardly any.
+    cells = grid.latent(grid_log.observation)
+    n_cells, share = agreement(homer.encode(grid_log.observation), cells)
+    assert n_cells >= 6
+    assert share > 0.8
+    hardly = Homer(latent=20, max_epochs=1).fit(grid_log)
+    assert agreement(hardly.encode(grid_log.observation), cells)[1] < 0.6
+
+
+def test_the_best_weights_are_those_that_are_used(homer, grid_log):
+    examples = Examples(grid_log, homer._options, torch.device("cpu"))
+    again = held_out_loss(homer._net, examples, "states", 1.0, generator_of(0, 0))
+    assert homer.loss == min(homer.losses) == pytest.approx(again, abs=1e-9)
+
+
+def test_the_loss_is_over_all_imposters_there_could_be(homer, grid_log):
+    rows = slice(0, 200)
+    states = torch.from_numpy(homer.encode(grid_log.observation[rows]))
+    following = torch.from_numpy(homer.encode(grid_log.next_observation[rows]))
+    action = torch.from_numpy(grid_log.action[rows].astype(np.int64))
+    z, next_z = (torch.nn.functional.one_hot(codes, homer.n_states).float() for codes in (states, following))
+    with torch.no_grad():
+        left, by_action, right = homer._net.parts()
+        here, there = z @ left + by_action[action], next_z @ right
+        real = torch.nn.functional.softplus(-homer._net.likely(here + there)).mean().item()
+        pairs = torch.nn.functional.softplus(homer._net.likely(here[:, None] + there[None])).mean().item()
+    assert loss_of_states(homer._net, states, action, following) == pytest.approx((real + pairs) / 2, rel=1e-5)
+
+
+def test_soft_choices_follow_the_logits_law():
+    # Gumbel's arg-max has the probabilities of the softmax: chi-square of 20,000 draws, false alarm 1e-4
+    logits = torch.tensor([[0.0, 1.0, 2.0]]).expand(20_000, 3).contiguous()
+    for hard in (False, True):
+        chosen = softly_chosen(logits, 0.7, hard, generator_of(0, 0))
+        np.testing.assert_allclose(chosen.sum(dim=1), 1, atol=1e-5)
+        counts = np.bincount(chosen.argmax(dim=1).numpy(), minlength=3)
+        expected = 20_000 * torch.softmax(logits[0], 0).numpy()
+        assert ((counts - expected) ** 2 / expected).sum() < 18.4
+    assert set(chosen.unique().tolist()) <= {0.0, 1.0} or torch.allclose(chosen, chosen.round(), atol=1e-6)
+
+
+def test_colder_choices_are_nearer_to_one_hot():
+    logits = torch.randn(1000, 5, generator=generator_of(1, 0))
+    sharpness = [softly_chosen(logits, t, False, generator_of(0, 0)).max(dim=1)[0].mean() for t in (0.5, 1.0, 4.0)]
+    assert sharpness == sorted(sharpness, reverse=True)
+
+
+def test_a_seed_is_a_training_and_torchs_generator_stays_as_it_was(grid_log):
+    before = torch.get_rng_state()
+    one, again, other = (Homer(**SMALL | {"max_epochs": 2}, seed=seed).fit(grid_log) for seed in (0, 0, 1))
+    assert one.settings == again.settings
+    assert one.settings["weights"] != other.settings["weights"]
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_one_observation_or_many_have_the_same_state(homer):
+    points = np.random.default_rng(0).random((1500, 2))
+    states = homer.encode(points)
+    assert np.array_equal(states, np.concatenate([homer.encode(points[i : i + 1]) for i in range(len(points))]))
+    assert len(homer.encode(points[:0])) == 0
+
+
+def test_integers_are_learned_as_codes():
+    log = Log.from_columns(**Grid(3).rollout(np.full((9, 5), 0.2), steps=8000, seed=0))
+    encoder = Homer(latent=20, width=32, annealing=600, max_epochs=30).fit(log)
+    n_cells, share = agreement(encoder.encode(log.observation), log.observation)
+    assert n_cells >= 6  # of eight
+    assert share > 0.8
+    assert encoder.encode([77, -1]).tolist() == [-1, -1]
+    assert encoder.encode([8])[0] >= 0  # the goal, which rows only lead to
+
+
+def test_reward_alone_keeps_nothing_apart_and_the_audit_says_so():
+    # A ring of three cells; a bit that is drawn anew at every step decides the reward and nothing else.
+    rng = np.random.default_rng(0)
+    n = 12_000
+    action, bit = rng.integers(0, 2, n), rng.integers(0, 2, n + 1)
+    cell = np.append(0, np.cumsum(action)) % 3
+    angle = cell * 2 * np.pi / 3
+    x = np.stack([np.cos(angle), np.sin(angle), bit], axis=1) + rng.normal(0, 0.05, (n + 1, 3))
+    cut = np.arange(1, n + 1) % 50 == 0
+    log = Log.from_columns(observation=x[:-1], action=action, reward=bit[:-1], next_observation=x[1:], truncated=cut)
+    encoder = Homer(latent=6, width=32, annealing=600, max_epochs=30).fit(log)
+    states = encoder.encode(log.observation)
+    assert agreement(states, cell[:-1]) == (3, pytest.approx(1, abs=0.02))
+    assert agreement(states, bit[:-1])[1] < 0.55
+    found = encoder.audit(log)
+    assert found.suspicious.all()
+    assert found.explained.min() > 0.5
+
+
+def test_a_search_keeps_the_best_and_lists_what_it_tried(grid_log, capfd):
+    options = {"annealing": 60, "max_epochs": 3, "progress": True}
+    best = Homer.search(grid_log, latents=(6, 12), widths=(8,), learning_rates=(1e-3,), seeds=(0, 1), **options)
+    tried = {(attempt.latent, attempt.width, attempt.learning_rate, attempt.seed) for attempt in best.searched}
+    assert tried == {(latent, 8, 1e-3, seed) for latent in (6, 12) for seed in (0, 1)}
+    losses = [attempt.loss for attempt in best.searched]
+    assert losses == sorted(losses)
+    assert best.loss == losses[0]
+    assert (best.n_states, best.settings["seed"]) == (best.searched[0].latent, best.searched[0].seed)
+    assert "4/4" in capfd.readouterr().err
+    with pytest.raises(LogError, match="nothing to search"):
+        Homer.search(grid_log, seeds=())
+
+
+def test_the_authors_ways_are_options(grid_log):
+    theirs = {"temperature": 1.0, "split": "transitions", "select": "soft", "batch_size": 64, "patience": 50}
+    encoder = Homer(**SMALL | {"max_epochs": 1}, **theirs).fit(grid_log)
+    assert encoder.settings["temperature"] == [1.0, 1.0]
+    assert 0 < encoder.loss < 0.75
+    assert Homer(**SMALL | {"max_epochs": 1}, hard=True).fit(grid_log).fitted
+
+
+def test_progress_is_shown_when_asked_for(grid_log, capfd):
+    Homer(**SMALL | {"max_epochs": 1}, progress=True).fit(grid_log)
+    assert "training Homer" in capfd.readouterr().err
+
+
+def test_bad_observations_are_refused(homer, log_of):
+    assert homer.encode([[np.nan, 0.5], [0.5, np.inf]]).tolist() == [-1, -1]
+    for observations in ([0.5], [[1, 2]], [[0.1, 0.2, 0.3]]):
+        with pytest.raises(LogError, match="fitted on"):
+            homer.encode(observations)
+    with pytest.raises(LogError, match="NaN or infinite in row 3"):
+        Homer().fit(log_of(np.where(np.arange(60) == 3, np.nan, 0.5)))
+    with pytest.raises(LogError, match="needs at least 50"):
+        Homer().fit(log_of(np.arange(20.0)))
+    with pytest.raises(LogError, match="there is one state"):
+        Homer().fit(log_of(np.ones(60)))
+    with pytest.raises(LogError, match=r"fit\(log\) first"):
+        Homer().encode([0.5])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"latent": 0},
+        {"width": 1.5},
+        {"learning_rate": 0},
+        {"temperature": 0},
+        {"temperature": (1, -1)},
+        {"select": 1},
+    ],
+)
+def test_settings_that_train_nothing_are_refused(options):
+    with pytest.raises(LogError, match=f"{next(iter(options))} is"):
+        Homer(**options)
+
+
+def test_it_tells_what_it_is(homer):
+    assert isinstance(homer, Encoder)
+    assert json.loads(json.dumps(homer.settings)) == homer.settings
+    assert (repr(homer), repr(Homer())) == ("Homer(latent=20, seed=0)", "Homer(latent=50, seed=0)  # not fitted")
+    assert homer.describe(3) == "learned state 3"
+
+
+def test_the_classifier_is_one_hidden_layer_over_all_three(homer):
+    net = homer._net
+    assert isinstance(net, Network)
+    z, a, next_z = torch.eye(20)[[3]], torch.eye(5)[[2]], torch.eye(20)[[7]]
+    whole = net.output(torch.nn.functional.leaky_relu(net.hidden(torch.cat([z, a, next_z], dim=1))))
+    left, by_action, right = net.parts()
+    assert torch.allclose(net.likely(left[3] + by_action[2] + right[7]), whole.squeeze(), atol=1e-6)
+
+
+@pytest.mark.slow
+def test_on_the_papers_grid_it_matches_the_published_network():
+    # The published network, which a search found: 20 of 24 cells, 83.7 % of rows.
+    env = ContinuousGrid()
+    log = Log.from_columns(**env.rollout_cells(np.full((25, 5), 0.2), steps=1_000_000, seed=10))
+    encoder = Homer.search(log, seeds=(0, 1, 2))
+    n_cells, share = agreement(encoder.encode(log.observation), env.latent(log.observation))
+    assert n_cells >= 20
+    assert share >= 0.837

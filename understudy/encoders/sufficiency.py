@@ -1,0 +1,226 @@
+"""Whether states are sufficient (A1): within one, given the action, does the observation still predict the outcome?
+
+Rows of a state that share their action are a *stratum*. Under A1 the outcome - reward, termination, next observation -
+has one law there, whatever the observation: outcomes may be permuted within a stratum, and the covariance between
+features of the observation and features of the outcome is as large as that of permuted rows. The statistic is the sum
+of squared covariances (Hilbert-Schmidt's, with random Fourier features), added over strata.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from understudy.contracts import Log
+from understudy.encoders.form import Form, form_of
+
+Blocks = Sequence[np.ndarray]
+"""Features in groups, each (n, features of the group). Groups count alike, however many features they have."""
+
+PERMUTATIONS = 199
+MOST_ROWS = 1000  # of a stratum, drawn at random: more would find what is too small to matter
+FEWEST_ROWS = 20  # of a stratum; smaller ones say nothing, and are left out
+N_WAVES = 16  # random Fourier features of a group
+MOST_COLUMNS = 16  # linear features of a group; wider observations are projected at random
+MOST_CODES = 32  # one-hot features; where integers have more values, they are projected at random
+RANKED = 10  # permutations at least as far out, below which the tail is read from a gamma law
+
+
+@dataclass(frozen=True)
+class Sufficiency:
+    """What the test found, state by state."""
+
+    state: np.ndarray  # (K,) the states, in order
+    rows: np.ndarray  # (K,) of the log, in each
+    p_value: np.ndarray  # (K,) uniform where the state is sufficient; NaN where there are too few rows to tell
+    explained: np.ndarray  # (K,) the share of the outcome that the observation predicts in rows not fitted, 0 to 1
+
+
+def sufficiency(
+    log: Log,
+    states: np.ndarray,
+    seed: int = 0,
+    *,
+    permutations: int = PERMUTATIONS,
+    most_rows: int = MOST_ROWS,
+    only: Iterable[int] | None = None,
+) -> Sufficiency:
+    """Test each state of a log, given the state of each row's observation (-1: none); `only` some, where given."""
+    order = np.argsort(states, kind="stable")
+    names, starts = np.unique(states[order], return_index=True)
+    groups = dict(zip(names.tolist(), np.split(order, starts[1:]), strict=True))
+    chosen = [state for state in groups if state >= 0]
+    wanted = set(chosen) if only is None else set(only)
+    rng = np.random.default_rng(seed)
+    results = np.full((len(chosen), 2), np.nan)
+    for place, state in enumerate(chosen):
+        if state in wanted:
+            results[place] = _tested(log, groups[state], rng, permutations, most_rows)
+    rows = np.array([len(groups[state]) for state in chosen], dtype=np.int64)
+    return Sufficiency(np.array(chosen, dtype=np.int64), rows, *results.T)
+
+
+def _tested(
+    log: Log, rows: np.ndarray, rng: np.random.Generator, permutations: int, most_rows: int
+) -> tuple[float, float]:
+    rows = sampled(rows, log.action[rows], rng, most_rows)
+    if not len(rows):
+        return math.nan, math.nan
+    left, right = observation_blocks(log.observation[rows], rng), outcome_blocks(log, rows, rng)
+    action = log.action[rows]
+    return independence(left, right, action, rng, permutations), explained(left, right, action)
+
+
+def sampled(
+    rows: np.ndarray, strata: np.ndarray, rng: np.random.Generator, most: int = MOST_ROWS, fewest: int = FEWEST_ROWS
+) -> np.ndarray:
+    """At most so many of these rows from each stratum, at random; none of strata with too few."""
+    kept = [
+        rng.choice(members, most, replace=False) if len(members) > most else members
+        for members in _members(strata)
+        if len(members) >= fewest
+    ]
+    return rows[np.concatenate(kept)] if kept else rows[:0]
+
+
+def independence(
+    left: Blocks, right: Blocks, strata: np.ndarray, rng: np.random.Generator, permutations: int = PERMUTATIONS
+) -> float:
+    """The p-value of left and right being independent within each stratum.
+
+    It is the rank among statistics of permuted rows; below some ten in two hundred, the tail of a gamma law with the
+    mean and variance of those. 1 where nothing varies.
+
+    >>> rng = np.random.default_rng(0)
+    >>> x, strata = rng.normal(size=(300, 1)), np.repeat([0, 1, 2], 100)
+    >>> independence([x], [x**2 + rng.normal(size=(300, 1)), x], strata, rng) < 1e-6
+    True
+    """
+    observed, permuted = 0.0, np.zeros(permutations)
+    for members in _members(strata):
+        one, other = (_leveled([block[members] for block in blocks]) for blocks in (left, right))
+        if not one.any() or not other.any():
+            continue
+        n = len(members)
+        observed += float(np.square(one.T @ other).sum() / n)
+        orders = rng.permuted(np.tile(np.arange(n), (permutations, 1)), axis=1)
+        # Covariances are the same whichever side is permuted: the narrower one is cheaper.
+        narrow, wide = (one, other) if one.shape[1] <= other.shape[1] else (other, one)
+        shuffled = np.moveaxis(narrow[orders], 2, 1).reshape(-1, n)
+        permuted += np.square(shuffled @ wide).reshape(permutations, -1).sum(axis=1) / n
+    return _p_value(observed, permuted)
+
+
+def _p_value(observed: float, permuted: np.ndarray) -> float:
+    from scipy.stats import gamma
+
+    beyond = int((permuted >= observed * (1 - 1e-5)).sum())  # a permutation that changes nothing rounds otherwise
+    mean, variance = float(permuted.mean()), float(permuted.var())
+    if beyond >= RANKED or variance <= 0:
+        return (1 + beyond) / (1 + len(permuted))
+    return float(gamma.sf(observed, mean**2 / variance, scale=variance / mean))
+
+
+def explained(left: Blocks, right: Blocks, strata: np.ndarray, ridge: float = 1e-2) -> float:
+    """The share of the right side's variance that a regression on the left predicts in rows it was not fitted on.
+
+    Of the right side's groups, the one that is predicted best; 0 where none is. Every other row is held out.
+    """
+    within, left_over = np.zeros(len(right)), np.zeros(len(right))
+    for members in _members(strata):
+        x = _leveled([block[members] for block in left]).astype(np.float64)
+        fit, held = np.arange(0, len(members), 2), np.arange(1, len(members), 2)
+        gram = x[fit].T @ x[fit] + ridge * len(fit) * np.eye(x.shape[1])
+        for place, block in enumerate(right):
+            y = block[members].astype(np.float64)
+            y = y - y[fit].mean(axis=0)
+            predicted = (x[held] - x[fit].mean(axis=0)) @ np.linalg.solve(gram, x[fit].T @ y[fit])
+            within[place] += np.square(y[held]).sum()
+            left_over[place] += np.square(y[held] - predicted).sum()
+    shares = 1 - left_over[within > 0] / within[within > 0]
+    return float(np.clip(shares.max(initial=0.0), 0.0, 1.0))
+
+
+def observation_blocks(observations: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
+    """Features of observations: of single integers which one it is; of others themselves, squares and random waves."""
+    if form_of(observations) == Form("integer", ()):
+        return [_codes(observations, rng)]
+    flat = _standardized(observations.reshape(len(observations), -1))
+    flat = flat[:, flat.any(axis=0)]
+    if not flat.shape[1]:
+        return [np.zeros((len(flat), 1), dtype=np.float32)]
+    columns = _columns(flat, rng)
+    return [columns, columns**2, _waves(flat, rng)]
+
+
+def outcome_blocks(log: Log, rows: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
+    """Features of what followed some rows: the reward, whether it terminated, and the next observation.
+
+    What is observed after termination is never learned from, and is left out.
+    """
+    reward, over = _standardized(log.reward[rows, None]), log.terminated[rows]
+    blocks = [np.hstack([reward, reward**2, _waves(reward, rng, 4)]), over[:, None].astype(np.float32)]
+    for block in observation_blocks(log.next_observation[rows], rng):
+        block = block - (block[~over].mean(axis=0) if not over.all() else 0)
+        blocks.append(np.where(over[:, None], 0, block))
+    return blocks
+
+
+def _members(strata: np.ndarray) -> list[np.ndarray]:
+    """The places of each stratum."""
+    order = np.argsort(strata, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(strata[order])) + 1) if len(order) else []
+
+
+def _leveled(blocks: Blocks) -> np.ndarray:
+    """Groups side by side, each centered and of one total variance; a group that does not vary is 0."""
+    leveled = []
+    for block in blocks:
+        centered = block - block.mean(axis=0, dtype=np.float64)  # exact where nothing varies
+        total = math.sqrt(float(np.square(centered).sum(dtype=np.float64)) / len(block))
+        leveled.append(centered / total if total > 1e-6 else np.zeros_like(centered))
+    return np.hstack(leveled).astype(np.float32)
+
+
+def _standardized(columns: np.ndarray) -> np.ndarray:
+    """Mean 0 and variance 1 by column, outliers drawn in; a column that does not vary is 0."""
+    columns = np.nan_to_num(columns.astype(np.float64), posinf=0.0, neginf=0.0)
+    centered = columns - columns.mean(axis=0)
+    spread = centered.std(axis=0)
+    flat = spread <= 1e-9 * (np.abs(columns).max(axis=0, initial=0.0) + 1e-300)
+    return np.clip(np.where(flat, 0.0, centered / np.where(flat, 1.0, spread)), -5, 5).astype(np.float32)
+
+
+def _columns(flat: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    if flat.shape[1] <= MOST_COLUMNS:
+        return flat
+    return flat @ rng.normal(size=(flat.shape[1], MOST_COLUMNS)).astype(np.float32)
+
+
+def _waves(flat: np.ndarray, rng: np.random.Generator, n: int = N_WAVES) -> np.ndarray:
+    """Random Fourier features of a Gaussian kernel as wide as half the typical distance between rows."""
+    frequency = rng.normal(size=(flat.shape[1], n)) * math.sqrt(2 / max(1, flat.shape[1]))
+    return np.cos(flat @ frequency.astype(np.float32) + rng.uniform(0, 2 * math.pi, n).astype(np.float32))
+
+
+def _codes(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    known, places = np.unique(values, return_inverse=True)
+    if len(known) <= MOST_CODES:
+        return np.eye(len(known), dtype=np.float32)[places]
+    return rng.normal(size=(len(known), MOST_CODES)).astype(np.float32)[places]
+
+
+def holm(p_values: Any) -> np.ndarray:
+    """P-values adjusted for being many (Holm); NaN stays, and does not count.
+
+    >>> holm([0.01, 0.04, float("nan"), 0.03]).tolist()
+    [0.03, 0.06, nan, 0.06]
+    """
+    p_values = np.asarray(p_values, dtype=np.float64)
+    adjusted, known = np.full(len(p_values), np.nan), np.flatnonzero(~np.isnan(p_values))
+    order = known[np.argsort(p_values[known])]
+    factors = np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(1, np.maximum.accumulate(p_values[order] * factors))
+    return adjusted
