@@ -24,7 +24,7 @@ test: $(VENV)/.test
 slow: $(VENV)/.test
 	$(BIN)/python -m pytest -m slow
 
-bench: $(VENV)/.core
+bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks
 
 format: $(VENV)/.test

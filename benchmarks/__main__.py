@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import understudy as us
-from benchmarks import ppo
+from benchmarks import encoders, ppo
 from benchmarks.plain import PlainQLearning, plain_psrs
 from understudy.runs.backends import n_cores
 
@@ -171,6 +171,7 @@ def measure(quick):
         yield f"index, {name}: memory of each worker", working, "bytes a row", 36, False
     del simulator, log
     yield from ppo.measure(quick)
+    yield from encoders.measure(quick)
     yield "importing understudy and its rooms", in_new_process(IMPORTING), "s", 1, False
     in_new_process(FIRST_CALL)
     yield "first compiled call, warm cache", in_new_process(FIRST_CALL), "s", 1, False

@@ -1,10 +1,12 @@
-"""Stacked updates of PPO on this machine's accelerator, against its CPU: `python -m benchmarks.accelerator`."""
+"""Stacked updates of PPO, and the training of encoders, on an accelerator: `python -m benchmarks.accelerator`."""
 
 import time
 
 import numpy as np
 import torch
 
+import understudy as us
+from benchmarks import encoders
 from understudy.contracts import Steps
 from understudy.learners.ppo import PPO
 from understudy.logs import Spec
@@ -51,6 +53,12 @@ def agreement(n_runs):
             for others in (alone, there)]  # fmt: skip
 
 
+def seconds_of(call):
+    begun = time.perf_counter()
+    call()
+    return time.perf_counter() - begun
+
+
 def main():
     devices = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
     name = torch.cuda.get_device_name() if "cuda" in devices else "no CUDA here"
@@ -59,6 +67,14 @@ def main():
         for device in devices:
             seconds = update_time(n_runs, device)
             print(f"{n_runs:>4} learners updated on {device:<5} {seconds:>8.3f} s, {seconds / n_runs:.4f} s a run")
+    log, cell = encoders.grid_log(1_000_000)
+    for device in devices:
+        epoch = encoders.homer_epoch(log, device, seconds_of)
+        encoder = us.encoders.Forward(0, device=device)
+        seconds = seconds_of(lambda encoder=encoder: encoder.fit(log))
+        found, right = encoders.score(encoder, log, cell)
+        print(f"Homer on {device:<5} {epoch:>8.2f} s an epoch of 500,000 rows")
+        print(f"Forward on {device:<5} {seconds:>6.1f} s, {found} of 24 states, {right:.4f} of the rows right")
     if "cuda" in devices:
         stack, device = agreement(10)
         print(f"\nlargest difference of a weight: {stack:.1e} alone or stacked, {device:.1e} on CUDA or CPU")
