@@ -33,6 +33,9 @@ WIDTH = 10
 LARGEST = 2**29
 """Numbers that an epoch is seen as, 2 GiB of them."""
 
+CACHED = 5
+"""Networks that are trained at once on a CPU, at most: passes over more of them wait for memory (measured)."""
+
 BATCH = 4096
 """Observations that are acted on at once: what fits the cache."""
 
@@ -216,7 +219,7 @@ class PPO:
     @staticmethod
     def update_all(learners: Sequence["PPO"]) -> None:
         """Train learners of one form, each on the epoch it has finished, all at once."""
-        width = len(learners) if learners[0].device == "cpu" else WIDTH
+        width = CACHED if learners[0].device == "cpu" else WIDTH
         with one_thread():
             for begin in range(0, len(learners), width):
                 PPO._train(learners[begin : begin + width])
