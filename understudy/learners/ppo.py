@@ -415,11 +415,16 @@ class Batch:
 class Passes:
     """Forward and backward passes of networks over a batch, in memory that is taken once."""
 
-    def __init__(self, networks: Networks, batch: Batch) -> None:
+    def __init__(self, networks: Networks, batch: Batch, larger: "Passes | None" = None) -> None:
         self.layers, self.gradient = networks.layers(), torch.zeros_like(networks.weight)
         n_runs, _, n = batch.x.shape
-        self.seen = [batch.x] + [batch.x.new_empty(n_runs, size, n) for size in networks.sizes[1:]]
-        self.slopes = [torch.empty_like(part) for part in self.seen[1:-1]]
+        if larger is None:
+            rooms = [batch.x.new_empty(n_runs, size, n) for size in networks.sizes[1:]]
+            self.slopes = [torch.empty_like(room) for room in rooms[:-1]]
+        else:  # its memory is free now
+            rooms = [room[:n_runs] for room in larger.seen[1:]]
+            self.slopes = [room[:n_runs] for room in larger.slopes]
+        self.seen = [batch.x, *rooms]
 
     def forward(self) -> Tensor:
         """The networks' output, (R, out, n)."""
@@ -473,7 +478,7 @@ def improve_policies(
             places, networks, batch, before = (
                 [places[place] for place in going], networks.pick(going), batch.pick(going), before[going]
             )  # fmt: skip
-            passes = Passes(networks, batch)
+            passes = Passes(networks, batch, passes)
             continue
         slope = surrogate_slope(log_taken - before, batch.advantage, clip).mul_(batch.weight)
         networks.descend(passes.backward((batch.taken - log_policy.exp_()).mul_(slope)), rate)
