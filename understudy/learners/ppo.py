@@ -415,6 +415,9 @@ class Batch:
 class Passes:
     """Forward and backward passes of networks over a batch, in memory that is taken once."""
 
+    seen: list[Tensor]  # the input and what each layer makes of it, (R, out, n)
+    slopes: list[Tensor]  # of the loss, in what each hidden layer makes
+
     def __init__(self, networks: Networks, batch: Batch, larger: "Passes | None" = None) -> None:
         self.layers, self.gradient = networks.layers(), torch.zeros_like(networks.weight)
         n_runs, _, n = batch.x.shape
