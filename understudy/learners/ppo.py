@@ -33,6 +33,9 @@ WIDTH = 10
 LARGEST = 2**29
 """Numbers that an epoch is seen as, 2 GiB of them."""
 
+CACHED = 5
+"""Networks that are trained at once on a CPU, at most: passes over more of them wait for memory (measured)."""
+
 BATCH = 4096
 """Observations that are acted on at once: what fits the cache."""
 
@@ -216,7 +219,7 @@ class PPO:
     @staticmethod
     def update_all(learners: Sequence["PPO"]) -> None:
         """Train learners of one form, each on the epoch it has finished, all at once."""
-        width = len(learners) if learners[0].device == "cpu" else WIDTH
+        width = CACHED if learners[0].device == "cpu" else WIDTH
         with one_thread():
             for begin in range(0, len(learners), width):
                 PPO._train(learners[begin : begin + width])
@@ -412,11 +415,19 @@ class Batch:
 class Passes:
     """Forward and backward passes of networks over a batch, in memory that is taken once."""
 
-    def __init__(self, networks: Networks, batch: Batch) -> None:
+    seen: list[Tensor]  # the input and what each layer makes of it, (R, out, n)
+    slopes: list[Tensor]  # of the loss, in what each hidden layer makes
+
+    def __init__(self, networks: Networks, batch: Batch, larger: "Passes | None" = None) -> None:
         self.layers, self.gradient = networks.layers(), torch.zeros_like(networks.weight)
         n_runs, _, n = batch.x.shape
-        self.seen = [batch.x] + [batch.x.new_empty(n_runs, size, n) for size in networks.sizes[1:]]
-        self.slopes = [torch.empty_like(part) for part in self.seen[1:-1]]
+        if larger is None:
+            rooms = [batch.x.new_empty(n_runs, size, n) for size in networks.sizes[1:]]
+            self.slopes = [torch.empty_like(room) for room in rooms[:-1]]
+        else:  # its memory is free now
+            rooms = [room[:n_runs] for room in larger.seen[1:]]
+            self.slopes = [room[:n_runs] for room in larger.slopes]
+        self.seen = [batch.x, *rooms]
 
     def forward(self) -> Tensor:
         """The networks' output, (R, out, n)."""
@@ -470,7 +481,7 @@ def improve_policies(
             places, networks, batch, before = (
                 [places[place] for place in going], networks.pick(going), batch.pick(going), before[going]
             )  # fmt: skip
-            passes = Passes(networks, batch)
+            passes = Passes(networks, batch, passes)
             continue
         slope = surrogate_slope(log_taken - before, batch.advantage, clip).mul_(batch.weight)
         networks.descend(passes.backward((batch.taken - log_policy.exp_()).mul_(slope)), rate)
