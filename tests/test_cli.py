@@ -52,6 +52,38 @@ def test_simulate_takes_any_column_names_and_goes_on_where_it_stopped(events, tm
     assert "psrs" in capsys.readouterr().out
 
 
+@pytest.fixture
+def floats(tmp_path):
+    us.write(us.record(us.envs.ContinuousGrid(), episodes=30, seed=0), tmp_path / "floats.parquet")
+    return tmp_path / "floats.parquet"
+
+
+def test_a_learned_encoder_is_audited_kept_and_not_fitted_again(floats, tmp_path, capsys, monkeypatch):
+    arguments = ["simulate", str(floats), "--encoder", "kmeans", "--states", "20", "--out", str(tmp_path / "out")]
+    assert main([*arguments, "--runs", "2"]) == 0
+    assert "KMeans(20, seed=0)" in capsys.readouterr().out
+    kept = us.encoders.load(tmp_path / "out" / "encoder.npz")
+    monkeypatch.delattr(us.encoders.KMeans, "fit")
+    assert main([*arguments, "--runs", "3"]) == 0
+    assert us.load(tmp_path / "out" / "psrs").about["n_states"] == kept.n_states == 20
+    elsewhere = ["--encoder", str(tmp_path / "out" / "encoder.npz"), "--out", str(tmp_path / "other")]
+    assert main(["simulate", str(floats), "--runs", "1", *elsewhere]) == 0
+
+
+def test_an_encoder_that_is_neither_a_name_nor_a_file_is_refused(floats, tmp_path, capsys):
+    assert main(["simulate", str(floats), "--encoder", "fourier", "--out", str(tmp_path / "out")]) == 2
+    assert "there is no encoder 'fourier'" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_ppo_needs_no_table(floats, tmp_path, capsys):
+    arguments = ["simulate", str(floats), "--encoder", "boxes", "--learner", "ppo", "--epoch-steps", "200"]
+    assert main([*arguments, "--runs", "2", "--workers", "1", "--out", str(tmp_path / "out")]) == 0
+    runs = us.load(tmp_path / "out" / "psrs")
+    assert runs.about["learner"]["class"] == "PPO"
+    assert min(runs.lengths) > 200
+
+
 def test_simulate_on_floats_cuts_them_into_boxes(tmp_path, capsys):
     log = us.record(us.envs.ContinuousGrid(), episodes=30, seed=0)
     us.write(log, tmp_path / "floats.parquet")

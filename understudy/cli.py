@@ -27,7 +27,8 @@ COLUMN_FLAGS = {
 }
 SEVERAL = ("observation", "next-observation", "propensity", "order-by", "actions")
 SIMULATORS = ("psrs", "qbe", "states_only", "actions_only", "any_row", "model")
-LEARNERS = ("q-learning", "expected-sarsa", "uniform")
+LEARNERS = ("q-learning", "expected-sarsa", "ppo", "uniform")
+ENCODERS = ("identity", "boxes", "kmeans", "homer", "forward")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         return options.command(options)
-    except us.LogError as error:
+    except (us.LogError, ModuleNotFoundError) as error:
         print(f"understudy: {as_flags(str(error))}", file=sys.stderr)
         return 2
     except MemoryError:
@@ -100,13 +101,20 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
     learner.add_argument("--alpha", type=probability, default=0.5, help="learning rate (%(default)s)")
     learner.add_argument("--gamma", type=probability, default=0.99, help="discount (%(default)s)")
     learner.add_argument("--initial", type=float, default=0.0, help="value to start from (%(default)s)")
+    learner.add_argument("--epoch-steps", type=positive, default=5000, help="ppo: steps of an epoch (%(default)s)")
 
     simulator = parser.add_argument_group("simulator")
     simulator.add_argument(
         "--simulator", nargs="+", choices=SIMULATORS, help="one or more (psrs; without propensities, qbe)"
     )
-    simulator.add_argument("--encoder", choices=("identity", "boxes"), default="identity", help="states (%(default)s)")
+    simulator.add_argument(
+        "--encoder",
+        default="identity",
+        metavar="NAME|FILE",
+        help=f"states: {', '.join(ENCODERS)}, or a file that encoder.save wrote (%(default)s)",
+    )
     simulator.add_argument("--bins", type=positive, default=5, help="boxes: bins of each dimension (%(default)s)")
+    simulator.add_argument("--states", type=positive, default=50, help="kmeans, homer: states at most (%(default)s)")
     simulator.add_argument("--order", choices=("episodes", "rows", "log"), help="how the log is read (episodes)")
     simulator.add_argument("--openings", choices=("queue", "replacement"), help="first observations (queue)")
     simulator.add_argument("--max-episode-steps", type=positive, help="the simulator's own time limit (the log's)")
@@ -149,14 +157,20 @@ def run_simulate(options: argparse.Namespace) -> int:
     if "model" in names and options.max_steps is None:
         raise us.LogError("model never runs out; say for how long to go on with max_steps=")
     options.every = options.every or round_number(len(log) / 200)
-    make, probes = learner_for(log, options)
-    simulators = {name: simulator_for(name, log, options) for name in names}
+    log.sound()
 
     folder = Path(options.out or f"{Path(options.log).name.split('.')[0]}-rehearsal")
     rehearsal = Rehearsal(
         folder, f"{options.learner} rehearsed on {Path(options.log).name}", asked_of(options, log), audit
     )
+    ours = rehearsal.check()
+    encoder = encoder_for(log, options, folder / "encoder.npz" if ours else None)
+    make, probes = learner_for(log, encoder, options)
+    simulators = {name: simulator_for(name, log, encoder, options) for name in names}
     rehearsal.claim()
+    if encoder is not None:
+        encoder.save(folder / "encoder.npz")
+        print(encoder.audit(log))
     runs = {}
     for name, simulator in simulators.items():
         there = rehearsal.n_finished(name)
@@ -196,7 +210,10 @@ def run_report(options: argparse.Namespace) -> int:
 
 def asked_of(options: argparse.Namespace, log: us.Log) -> dict[str, Any]:
     """What all simulators of a folder must share, by the names of the flags."""
-    shared = ("learner", "epsilon", "alpha", "gamma", "initial", "encoder", "bins", "seed", "every", "max_steps")
+    shared = (
+        "learner", "epsilon", "alpha", "gamma", "initial", "epoch_steps", "encoder", "bins", "states", "seed", "every",
+        "max_steps",
+    )  # fmt: skip
     return columns_of(options) | {name: getattr(options, name) for name in shared} | {"log": log.fingerprint}
 
 
@@ -230,37 +247,58 @@ def columns_of(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def learner_for(log: us.Log, options: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
+def learner_for(log: us.Log, encoder: Any, options: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
     """A learner factory and what is measured of it."""
     if options.learner == "uniform":
         return (
             lambda seed: us.learners.MonteCarlo(us.learners.Uniform(log.spec.n_actions), gamma=options.gamma),
             {"mean return": us.probes.estimate, "episode returns": us.probes.episode_returns},
         )
-    encoder = encoder_for(log, options)
+    probes = {"start value": us.probes.start_value(log), "episode returns": us.probes.episode_returns}
+    if options.learner == "ppo":
+        settings: dict[str, Any] = {"gamma": options.gamma, "epoch_steps": options.epoch_steps}
+        return (lambda seed: us.learners.PPO(log.spec, seed=seed, **settings), probes)
     n_observations = log.spec.n_observations
     if encoder is None and (n_observations is None or n_observations > 4 * len(log) + 1024):
         encoder = us.encoders.Identity().fit(log)
         if encoder.n_states > len(log) // 2:
             raise us.LogError(
                 f"{options.learner} needs a table, and {encoder.n_states:,} of the observations are distinct: too many "
-                "for a row each; cut them into boxes with --encoder boxes --bins 5, or map them to a column of states"
+                "for a row each; learn states with --encoder forward, cut observations into boxes with --encoder boxes "
+                "--bins 5, or use --learner ppo"
             )
     n_observations = n_observations if encoder is None else encoder.n_states
     kind = {"q-learning": us.learners.QLearning, "expected-sarsa": us.learners.ExpectedSarsa}[options.learner]
     settings = {name: getattr(options, name) for name in ("epsilon", "alpha", "gamma", "initial")}
     return (
         lambda seed: kind(n_observations, log.spec.n_actions, encoder=encoder, seed=seed, **settings),
-        {"start value": us.probes.start_value(log), "episode returns": us.probes.episode_returns},
+        probes,
     )
 
 
-def encoder_for(log: us.Log, options: argparse.Namespace) -> Any:
-    """The encoder asked for, fitted; None where observations are their own states."""
-    return us.encoders.Boxes(bins=options.bins).fit(log) if options.encoder == "boxes" else None
+def encoder_for(log: us.Log, options: argparse.Namespace, kept: Path | None) -> Any:
+    """The encoder asked for, fitted, or the one that was kept; None where observations are their own states."""
+    if options.encoder == "identity":
+        return None
+    if kept is not None and kept.exists():
+        return us.encoders.load(kept)
+    if options.encoder not in ENCODERS:
+        if not Path(options.encoder).exists():
+            raise us.LogError(
+                f"there is no encoder {options.encoder!r} and no such file; give one of {', '.join(ENCODERS)}, or a "
+                "file that encoder.save wrote"
+            )
+        return us.encoders.load(options.encoder)
+    make = {
+        "boxes": lambda: us.encoders.Boxes(bins=options.bins),
+        "kmeans": lambda: us.encoders.KMeans(options.states, options.seed),
+        "homer": lambda: us.encoders.Homer(options.states, seed=options.seed),
+        "forward": lambda: us.encoders.Forward(options.seed),
+    }
+    return make[options.encoder]().fit(log)
 
 
-def simulator_for(name: str, log: us.Log, options: argparse.Namespace) -> Any:
+def simulator_for(name: str, log: us.Log, encoder: Any, options: argparse.Namespace) -> Any:
     """A simulator with the options it takes."""
     asked = {key: getattr(options, key) for key in ("order", "openings", "max_episode_steps")}
     given = {key: value for key, value in asked.items() if value is not None}
@@ -268,7 +306,7 @@ def simulator_for(name: str, log: us.Log, options: argparse.Namespace) -> Any:
         given.pop("order", None)
     if name == "model":
         given.pop("openings", None)
-    return getattr(us, name)(log, encoder_for(log, options), **given)
+    return getattr(us, name)(log, encoder, **given)
 
 
 def show_table(runs: dict[str, us.Runs]) -> None:

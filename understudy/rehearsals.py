@@ -31,21 +31,24 @@ class Rehearsal:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def claim(self) -> None:
-        """Take the folder, or refuse one in which something else was asked: its simulators would not compare."""
+    def check(self) -> bool:
+        """Whether the folder is ours already. Refuses one in which something else was asked: that would not compare."""
         kept = Rehearsal.of(self.folder)
-        asked = plain(self.asked)
-        if kept is not None:
-            apart = differences(kept.asked, asked)
-            if apart:
-                found = f"{self.folder} holds another rehearsal: {'; '.join(apart)}"
-                raise FolderError(f"{found}; give another folder with --out, or remove it")
+        apart = differences(kept.asked, plain(self.asked)) if kept is not None else []
+        if apart:
+            found = f"{self.folder} holds another rehearsal: {'; '.join(apart)}"
+            raise FolderError(f"{found}; give another folder with --out, or remove it")
+        return kept is not None
+
+    def claim(self) -> None:
+        """Take the folder."""
+        if self.check():
             return
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise FolderError(f"cannot make the folder {self.folder}: {error.strerror}; give another") from error
-        content = {"title": self.title, "asked": asked, "audit": self.audit.to_json()}
+        content = {"title": self.title, "asked": plain(self.asked), "audit": self.audit.to_json()}
         write_text(self.folder / "rehearsal.json", json.dumps(content, indent=1))
 
     def n_finished(self, simulator: str) -> int:
