@@ -14,7 +14,9 @@ def step(reward, terminated=False, truncated=False):
     return Step(0, 0, reward, 0, terminated, truncated)
 
 
-@pytest.mark.parametrize("learner", [Uniform(2), FixedPolicy([0.5, 0.5]), MonteCarlo(Uniform(2))], ids=lambda learner: type(learner).__name__)
+@pytest.mark.parametrize(
+    "learner", [Uniform(2), FixedPolicy([0.5, 0.5]), MonteCarlo(Uniform(2))], ids=lambda learner: type(learner).__name__
+)
 def test_they_are_learners_that_do_not_change(learner):
     assert isinstance(learner, Learner)
     before = learner.policy(0).copy()

@@ -14,6 +14,7 @@ from torch import Tensor
 
 ROUND = 4000  # observations described together
 MOST_ROUNDS = 12
+QUIET = 3  # rounds in a row that find nothing, after which it ends
 FEWEST = 10  # descriptions that make a state
 NEAREST = 16  # states that a border may lie between
 BLURRED = 0.15  # gap within which a mixture of states explains a description
@@ -84,25 +85,32 @@ def dense_groups(gap: Tensor, radius: float, fewest: int) -> list[Tensor]:
     return groups
 
 
-def found_centers(draw: Callable[[], Tensor], radius: float) -> tuple[Tensor, float]:
-    """Centers of dense groups of descriptions, and the share of descriptions near none.
+def found_centers(draw: Callable[[], Tensor], radius: float) -> Tensor:
+    """Centers of dense groups of descriptions.
 
     Each round looks at new descriptions; those near no center yet wait together until they are dense enough to have
-    one, so that rare states are found too. It ends when a round finds nothing.
+    one, so that rare states are found too. It ends when some rounds in a row find nothing, or all was looked at.
     """
     waiting = draw()
-    centers, seen, alone = waiting[:0], len(waiting), 1.0
+    centers, quiet = waiting[:0], 0
     for _ in range(MOST_ROUNDS):
         groups = dense_groups(gaps(waiting, waiting), radius, FEWEST)
-        if not groups:
-            break
-        centers = torch.cat([centers, torch.stack([mean_description(waiting[group]) for group in groups])])
+        if groups:
+            centers = torch.cat([centers, torch.stack([mean_description(waiting[group]) for group in groups])])
+        quiet = 0 if groups else quiet + 1
         fresh = draw()
-        seen += len(fresh)
+        if quiet == QUIET or not len(fresh):
+            break
         both = torch.cat([waiting, fresh])
-        waiting = both[gaps(both, centers).amin(dim=1) >= radius][-2 * ROUND :]
-        alone = float((gaps(fresh, centers).amin(dim=1) >= BLURRED).float().mean())
-    return centers, alone
+        waiting = both[strangers(both, centers, radius)][-2 * ROUND :]
+    return centers
+
+
+def strangers(descriptions: Tensor, centers: Tensor, radius: float) -> Tensor:
+    """Which descriptions are near no center."""
+    if not len(centers):
+        return torch.ones(len(descriptions), dtype=torch.bool, device=descriptions.device)
+    return gaps(descriptions, centers).amin(dim=1) >= radius
 
 
 def mixtures(centers: Tensor, share: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ from torch import Tensor
 from understudy.contracts import LogError
 from understudy.contracts.streams import spawn
 from understudy.encoders.finding import (
+    BLURRED,
     FEWEST,
     ROUND,
     bank_of,
@@ -21,6 +22,7 @@ from understudy.encoders.finding import (
     merged,
     mixtures,
     nearest,
+    strangers,
 )
 from understudy.encoders.forecast import Examples, Forecast
 from understudy.encoders.sufficiency import holm, independence, outcome_blocks, sampled, sufficiency
@@ -52,11 +54,11 @@ class Search:
 
     def states(self) -> tuple[Tensor, np.ndarray]:
         """Centers, (k, actions, m), and the state of each. Raises `LogError` where observations form no groups."""
-        centers, alone = found_centers(self._fresh, self.radius)
-        if not len(centers) or alone > STRAY:
-            share = alone if len(centers) else 1.0
+        centers = found_centers(self._fresh, self.radius)
+        alone = float(strangers(self._described(self.some[:ROUND]), centers, BLURRED).float().mean())
+        if alone > STRAY:
             raise LogError(
-                f"Forward finds no states: what follows {share:.0%} of the observations is like what follows no other; "
+                f"Forward finds no states: what follows {alone:.0%} of the observations is like what follows no other; "
                 "log more, drop what only counts time (exo_psrs is for that), or use Boxes or KMeans"
             )
         centers = centers[torch.from_numpy(self._are_states(centers))]
