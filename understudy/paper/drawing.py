@@ -9,7 +9,7 @@ from understudy.reporting.svg import INK, MUTED, PALETTE, PAPER, drawn_alike
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BOXES = {
+BOXES: dict[str, list[Any]] = {
     "lane": ["evaluation"] * 3 + ["simulation"] * 4,
     "box": ["log", "fixed policy", "its value", "log", "simulator", "learner", "its learning curve"],
     "left": [20, 250, 640, 20, 250, 445, 640],
@@ -33,7 +33,7 @@ def evaluation_and_simulation() -> "tuple[Figure, Columns]":
             begin: tuple[float, float], end: tuple[float, float], label: str, above: float, bend: float = 0.0
         ) -> None:
             curve = f"arc3,rad={bend}"
-            look = {
+            look: dict[str, Any] = {
                 "arrowstyle": "-|>",
                 "mutation_scale": 14,
                 "color": MUTED,
@@ -75,7 +75,8 @@ def evaluation_and_simulation() -> "tuple[Figure, Columns]":
 def ranges(columns: Columns, *, unit: str, width: int = 900) -> "Figure":
     """A dot and a range for each set, in panels: strips from top to bottom, columns from left to right.
 
-    The table has the columns strip, panel, set, middle, low, high, and exact, which is drawn as a line where there is one.
+    The table has the columns strip, panel, set, middle, low and high. Where it has exact too, that is drawn as a line,
+    and panels have axes of their own; else those of a strip begin at 0 and are alike.
     """
     from matplotlib.ticker import FuncFormatter
 
@@ -88,11 +89,6 @@ def ranges(columns: Columns, *, unit: str, width: int = 900) -> "Figure":
         figure, place = canvas(width, top + len(strips) * (head + down + between))
         for i, strip in enumerate(strips):
             within = [row for row in rows if row["strip"] == strip]
-            ends = [row[key] for row in within for key in ("low", "high", "exact") if row.get(key) is not None]
-            low, high = min(ends), max(ends)
-            from_zero = low >= 0
-            room = 0.12 * (high - (0 if from_zero else low))
-            limits = (0 if from_zero else low - room, high + room)
             above = top + i * (head + down + between) + head
             figure.text(
                 8 / width, 1 - (above - 28) / figure.get_size_inches()[1] / 72, strip, fontweight="bold", va="center"
@@ -100,6 +96,7 @@ def ranges(columns: Columns, *, unit: str, width: int = 900) -> "Figure":
             for j, panel in enumerate(panels):
                 axes = place(left + j * (across + gap), above, across, down)
                 here = {row["set"]: row for row in within if row["panel"] == panel}
+                limits = _limits(list(here.values()) if "exact" in columns else within)
                 settle(axes, 3)
                 axes.grid(axis="y", visible=False)
                 axes.grid(axis="x")
@@ -120,6 +117,13 @@ def ranges(columns: Columns, *, unit: str, width: int = 900) -> "Figure":
                 if i == len(strips) - 1:
                     axes.set_xlabel(unit, fontsize=11)
     return figure
+
+
+def _limits(rows: list[dict[str, Any]]) -> tuple[float, float]:
+    ends = [row[key] for row in rows for key in ("low", "high", "exact") if key in row]
+    low = min(ends) if "exact" in rows[0] else 0.0
+    room = 0.12 * (max(ends) - low)
+    return low - room if "exact" in rows[0] else 0.0, max(ends) + room
 
 
 def _short(value: float, _: Any) -> str:

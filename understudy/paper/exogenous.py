@@ -60,8 +60,8 @@ def run(stage: Stage) -> Item:
         dict(zip(judged["set"], judged[key], strict=True)) for key in ("verdict", "95 %", "margin")
     )
     told = {
-        name: f"between {error[name][0]:.4f} and {error[name][1]:.4f}, {verdict[name]} at a margin of {margin[name]:.3f}"
-        for name in own
+        name: f"between {low:.4f} and {high:.4f}, {verdict[name]} at a margin of {margin[name]:.3f}"
+        for name, (low, high) in error.items()
     }
     longer = ratio_of_medians(own[STATES], own[OBSERVATIONS])
     exogenous = {name: ratio_of_medians(own[EXOGENOUS], own[name]) for name in (OBSERVATIONS, STATES)}
@@ -78,8 +78,8 @@ def run(stage: Stage) -> Item:
                 f"{longer[0]:.2f} times as long ({longer[1][0]:.2f} to {longer[1][1]:.2f}, 95 %).",
             ),
             Finding(
-                "“PSRS using the latent states is not an accurate simulation” (the caption of the paper's figure says that it "
-                "is).",
+                "“PSRS using the latent states is not an accurate simulation” (though the figure's caption says that "
+                "both have perfect fidelity).",
                 {"different": True, "equivalent": False}.get(verdict[STATES]),
                 f"With a log for each run, noise taken off, its error is {told[STATES]}; on observations it is "
                 f"{told[OBSERVATIONS]}.",
@@ -108,7 +108,8 @@ def run(stage: Stage) -> Item:
         pictures=[
             Picture(
                 "curves",
-                f"Mean curves of {settings.runs} runs on one log with 1.96 standard errors; dashed where some had stopped.",
+                f"Mean curves of {settings.runs} runs on one log with 1.96 standard errors; dashed where some had "
+                "stopped.",
                 learning_curves(shown, rules.probe, "real"),
                 curve_columns(shown, rules.probe),
             )

@@ -30,8 +30,13 @@ def lengths_columns(sets: Mapping[str, Runs]) -> dict[str, list[Any]]:
 def fidelity_columns(
     sets: Mapping[str, Runs], real: Runs, probe: str, horizon: int | None = None, margin: float | None = None
 ) -> dict[str, list[Any]]:
-    """How close each set is to real runs. The debiased error and the verdict need a log for each run."""
-    found = {name: us.fidelity(runs, real, probe, horizon=horizon, margin=margin) for name, runs in sets.items()}
+    """How close each set is to real runs. The debiased error and the verdict need a log for each run.
+
+    A set of which some run stopped before the first reading is left out.
+    """
+    first = int(real.curve(probe)[0][0])
+    read = {name: runs for name, runs in sets.items() if runs.lengths.min() >= first}
+    found = {name: us.fidelity(runs, real, probe, horizon=horizon, margin=margin) for name, runs in read.items()}
     return {
         "set": list(found),
         "runs": [one.n_runs for one in found.values()],

@@ -11,7 +11,7 @@ from understudy.runs.folder import write_text, write_whole
 
 HEAD = """# The paper, reproduced
 
-Written by `understudy paper`{flags}; what it says is computed from the runs, and nothing here is typed by hand. “The
+Written by `understudy paper{flags}`; what it says is computed from the runs, and nothing here is typed by hand. “The
 paper” is Tang et al., *Towards Data-Driven Offline Simulations for Online Reinforcement Learning* (2022). The noise
 floor is the RMSE that an exact simulator would show by the spread of runs alone. Behind each picture is a table of
 the same name (CSV) in the results folder.
@@ -75,10 +75,8 @@ def section(name: str, item: Mapping[str, Any], pictures: str) -> str:
         notes = [row["note"] for row in rows]
         shown |= {"note": notes} if any(notes) else {}
         parts.append(markdown_table(shown))
-    for picture in item["pictures"]:
-        parts.append(f"![{picture['name']}]({pictures}/{picture['name']}.png)\n\n{picture['caption']}")
-    for table in item["tables"]:
-        parts.append(f"{table['caption']}\n\n{markdown_table(table['columns'])}")
+    parts += [f"![{one['name']}]({pictures}/{one['name']}.png)\n\n{one['caption']}" for one in item["pictures"]]
+    parts += [f"{table['caption']}\n\n{markdown_table(table['columns'])}" for table in item["tables"]]
     return "\n\n".join(parts) + "\n"
 
 
@@ -100,16 +98,16 @@ def markdown_table(columns: Mapping[str, Sequence[Any]]) -> str:
 def cell(value: Any) -> str:
     """A value as it is shown.
 
-    >>> cell(None), cell(134925), cell(0.0649), cell((0.001, 0.02)), cell("about twice")
-    ('–', '134,925', '0.065', '0.001–0.02', 'about twice')
+    >>> cell(None), cell(134925), cell(0.0649), cell((-0.001, 1)), cell("about twice")
+    ('–', '134,925', '0.065', '−0.001 to 1', 'about twice')
     """
     if value is None or value != value:
         return NONE
     if isinstance(value, list | tuple):
-        return NONE.join(cell(end) for end in value)
+        return " to ".join(cell(end) for end in value)
     if isinstance(value, str | bool):
         return str(value)
     if isinstance(value, int) or value == 0 or abs(value) >= 100:
         return f"{value:,.0f}"
-    digits = f"{value:.2g}" if abs(value) < 1 else f"{value:.2f}"
+    digits = f"{value:.2g}" if abs(value) < 0.995 else f"{value:.2f}"
     return digits.replace("-", "\N{MINUS SIGN}")

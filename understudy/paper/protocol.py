@@ -72,7 +72,7 @@ def run(stage: Stage) -> Item:
 
     findings = [
         Finding(
-            f"“For T = {early:,}, sim1 is a more ‘accurate’ simulation than sim2” (section 2.1).",
+            f"“For T = {early:,}, sim1 is a more accurate simulation than sim2” (section 2.1).",
             True if error[mine][1] < error[theirs][0] else False if error[mine][0] > error[theirs][1] else None,
             f"With a log for each run and noise taken off, sim1's error is at most {error[mine][1]:.4f} and sim2's at "
             f"least {error[theirs][0]:.4f} (95 %).",
@@ -112,8 +112,8 @@ def run(stage: Stage) -> Item:
     return Item(
         about=(
             f"Counter grid of period {settings.period}, a log of {settings.episodes:,} uniform episodes, Q-learning, "
-            f"{settings.runs} runs of each set. sim1 draws from the maximum-likelihood model of observations, sim2 from "
-            f"that of states with observations drawn anew ({rules.emission}); neither runs out, so both are cut."
+            f"{settings.runs} runs of each set. sim1 draws from the maximum-likelihood model of observations, sim2 "
+            f"from that of states with observations drawn anew ({rules.emission}); neither runs out, so both are cut."
         ),
         findings=findings,
         comparisons=comparisons,

@@ -1,5 +1,6 @@
 """Where an item is run: its folder, how large, and the experiments in it."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,13 +37,22 @@ class Stage:
     ) -> Runs:
         """`understudy.experiment`, kept in the item's folder under a name, so that it goes on where it stopped.
 
-        A finished set is kept without its rows unless they are asked for: a run can be repeated from its seed, and the
-        rows of all sets would fill gigabytes.
+        A finished set of full size is kept without its rows unless they are asked for: a run can be repeated from its
+        seed, and the rows of all sets would fill gigabytes.
         """
-        folder = self.folder / "runs" / name
+        folder = self.folder / "runs" / Path(*map(file_name, name.split("/")))
         options = {"seed": self.seed, "workers": self.workers, "title": name} | options
         runs = us.experiment(simulator, make, out=folder, **options)
-        return runs if keep_rows else without_rows(Folder(folder, runs.about), runs)
+        return runs if keep_rows or self.quick else without_rows(Folder(folder, runs.about), runs)
+
+
+def file_name(name: str) -> str:
+    """A name as a folder can have it anywhere.
+
+    >>> file_name("k = 4, slip 0.2")
+    'k-4-slip-0.2'
+    """
+    return re.sub(r"[^a-z0-9.]+", "-", name.lower())
 
 
 def without_rows(folder: Folder, runs: Runs) -> Runs:

@@ -178,6 +178,7 @@ def _tick_label(value: float, _: Any) -> str:
 
 
 def ticks(n: int, **options: Any) -> Any:
+    """At most n ticks, at round numbers."""
     from matplotlib.ticker import MaxNLocator
 
     return MaxNLocator(nbins=n, steps=[1, 2, 2.5, 5, 10], **options)
