@@ -100,12 +100,10 @@ def run(stage: Stage) -> Item:
             f"A log of {settings.episodes:,} uniform episodes for each case, {settings.runs} runs of each set. Setting "
             f"1 evaluates the uniform policy and setting 2 an epsilon-soft optimal one (epsilon {EPSILON}, ties "
             f"shared) by Monte Carlo, discount {GAMMA}; setting 3 is Q-learning. QBE is as printed: it stops when the "
-            "drawn action has no row. In the exact order, by whole episodes, setting 1 accepts every row and replays "
-            f"the log: {len(replayed)} runs had {tables.distinct(replayed)} distinct estimate, and "
-            f"{len(replayed[0]):,} steps each, the log's length. So it is drawn in the paper's row order, which alone "
-            "makes its runs differ."
+            "drawn action has no row."
         ),
         findings=[
+            claims.replays_the_log(replayed, replayed.about["log_rows"], tables.distinct(replayed)),
             *claims.twice_as_long(one_log[main], own_logs[main], printed),
             claims.shorter(own_logs[main]),
             claims.ordered(own_logs),

@@ -101,7 +101,7 @@ def ranges(columns: Columns, *, unit: str, width: int = 900) -> "Figure":
                 axes.grid(axis="y", visible=False)
                 axes.grid(axis="x")
                 axes.xaxis.set_major_formatter(FuncFormatter(_short))
-                axes.xaxis.set_major_locator(ticks(3))
+                axes.xaxis.set_major_locator(ticks(2 if "exact" in columns else 3))
                 axes.set(xlim=limits, ylim=(len(sets) - 0.4, -0.6), yticks=range(len(sets)), yticklabels=sets)
                 axes.tick_params(axis="y", labelleft=j == 0, labelsize=11, labelcolor=INK)
                 axes.set_title(panel, loc="left", fontsize=11, color=MUTED, pad=5)

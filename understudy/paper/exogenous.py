@@ -6,7 +6,14 @@ from typing import Any
 import understudy as us
 from understudy.paper import grids
 from understudy.paper.items import Comparison, Finding, Item, Picture, Table
-from understudy.paper.measuring import curve_columns, fidelity_columns, lengths_columns, ratio_of_medians
+from understudy.paper.measuring import (
+    common_horizon,
+    curve_columns,
+    fidelity_columns,
+    lengths_columns,
+    one_log_floor,
+    ratio_of_medians,
+)
 from understudy.paper.stage import Stage
 from understudy.reporting.plots import learning_curves
 
@@ -52,7 +59,7 @@ def run(stage: Stage) -> Item:
     }
     real = stage.experiment("real", grids.real(env, rules.cap), make, max_steps=settings.real_steps, **options)
 
-    horizon = grids.common_horizon(real, *sets.values(), *own.values())
+    horizon = common_horizon(real, *sets.values(), *own.values())
     together = fidelity_columns(own, real, rules.probe, horizon=horizon)
     judged = fidelity_columns(own, real, rules.probe)
     published = {name: us.fidelity(runs, real, grids.FIRST) for name, runs in sets.items()}
@@ -92,14 +99,15 @@ def run(stage: Stage) -> Item:
                     f"{ratio:.2f} times as long as {name} ({low:.2f} to {high:.2f})"
                     for name, (ratio, (low, high)) in exogenous.items()
                 )
-                + ". PSRS on observations is as accurate as noise allows to tell, for as long as it lasts.",
+                + f". The error of {OBSERVATIONS} is {told[OBSERVATIONS]}.",
             ),
         ],
         comparisons=[
             Comparison("rows of the log", LOG_ROWS, len(log)),
             *(
                 Comparison(
-                    f"{name}, RMSE over {found.horizon:,} steps, as published", None, found.rmse, found.floor,
+                    f"{name}, RMSE over {found.horizon:,} steps, as published", None, found.rmse,
+                    one_log_floor(sets[name], own[name], real, grids.FIRST, found.horizon),
                     note=f"one log; probe: {grids.FIRST}",
                 )
                 for name, found in published.items()

@@ -8,7 +8,6 @@ import numpy as np
 
 import understudy as us
 from understudy.paper.stage import Stage
-from understudy.runs import Runs
 
 LEARNER: dict[str, Any] = {"epsilon": 0.9, "alpha": 0.5, "gamma": 0.95}
 START, FIRST = "start value", "value of observation 0"
@@ -68,8 +67,3 @@ def on_own_logs(
 ) -> Callable[[int], Any]:
     """A factory of simulators, each on a log of its own; the logs of two factories are the same for the same seed."""
     return lambda seed: simulator(record(env, episodes, seed, cap))
-
-
-def common_horizon(*sets: Runs) -> int:
-    """The largest step that every run of every set reached."""
-    return int(min(runs.lengths.min() for runs in sets))

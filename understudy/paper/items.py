@@ -46,11 +46,16 @@ class Finding:
     claim: str
     holds: bool | None
     evidence: str
+    ours: bool = False  # a claim that the paper does not make
 
     @property
     def verdict(self) -> str:
         """In words."""
-        return {True: "Reproduces", False: "Does not reproduce", None: "Undecided"}[self.holds]
+        if self.holds is None:
+            return "Undecided"
+        if self.ours:
+            return "Holds (ours)" if self.holds else "Does not hold (ours)"
+        return "Reproduces" if self.holds else "Does not reproduce"
 
 
 @dataclass(frozen=True, eq=False)

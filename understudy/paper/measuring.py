@@ -37,6 +37,12 @@ def fidelity_columns(
     first = int(real.curve(probe)[0][0])
     read = {name: runs for name, runs in sets.items() if runs.lengths.min() >= first}
     found = {name: us.fidelity(runs, real, probe, horizon=horizon, margin=margin) for name, runs in read.items()}
+    judged: dict[str, list[Any]] = {
+        "debiased error": [None if one.squared_error is None else root(one.squared_error) for one in found.values()],
+        "95 %": [one.interval and tuple(map(root, one.interval)) for one in found.values()],
+        "margin": [one.margin for one in found.values()],
+        "verdict": [one.verdict or "none: one log" for one in found.values()],
+    }
     return {
         "set": list(found),
         "runs": [one.n_runs for one in found.values()],
@@ -44,16 +50,30 @@ def fidelity_columns(
         "RMSE": [one.rmse for one in found.values()],
         "noise floor": [one.floor for one in found.values()],
         "max error": [one.max_error for one in found.values()],
-        "debiased error": [None if one.squared_error is None else root(one.squared_error) for one in found.values()],
-        "95 %": [one.interval and tuple(map(root, one.interval)) for one in found.values()],
-        "margin": [one.margin for one in found.values()],
-        "verdict": [one.verdict or "none: one log" for one in found.values()],
+        **(judged if any(one.verdict for one in found.values()) else {}),
     }
 
 
 def root(squared: float) -> float:
     """An error from its square, which noise taken off may have made negative."""
     return float(np.sqrt(max(0.0, squared)))
+
+
+def one_log_floor(one_log: Runs, own_logs: Runs, real: Runs, probe: str, horizon: int) -> float:
+    """The RMSE that an exact simulator would show on one log: the luck of that log, and the spread of runs.
+
+    How curves vary over logs is what runs with a log each vary by beyond those that share one.
+    """
+    sets = [set_.curve(probe) for set_ in (one_log, own_logs, real)]
+    steps = sets[0][0][sets[0][0] <= min(horizon, common_horizon(one_log, own_logs, real))]
+    within, total, true = (curves[:, np.isin(at, steps)].var(axis=0, ddof=1) for at, curves in sets)
+    luck = np.mean(total - within)  # over the curve: at a step it may well come out negative
+    return root(float(luck.clip(0) + np.mean(within) / len(one_log) + np.mean(true) / len(real)))
+
+
+def common_horizon(*sets: Runs) -> int:
+    """The largest step that every run of every set reached."""
+    return int(min(runs.lengths.min() for runs in sets))
 
 
 def curve_columns(sets: Mapping[str, Runs], probe: str) -> dict[str, list[Any]]:

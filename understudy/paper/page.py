@@ -13,8 +13,9 @@ HEAD = """# The paper, reproduced
 
 Written by `understudy paper{flags}`; what it says is computed from the runs, and nothing here is typed by hand. “The
 paper” is Tang et al., *Towards Data-Driven Offline Simulations for Online Reinforcement Learning* (2022). The noise
-floor is the RMSE that an exact simulator would show by the spread of runs alone. Behind each picture is a table of
-the same name (CSV) in the results folder.
+floor is the RMSE that an exact simulator would show: in tables of fidelity by the spread of runs alone, beside the
+paper's numbers by the luck of the one log too. Errors are debiased, and judged, where each run has a log of its own.
+Behind each picture is a table of the same name (CSV) in the results folder.
 """
 
 
@@ -86,7 +87,7 @@ def markdown_table(columns: Mapping[str, Sequence[Any]]) -> str:
     >>> print(markdown_table({"set": ["PSRS"], "steps": [56986.0], "RMSE": [0.00412]}))
     | set | steps | RMSE |
     |---|---:|---:|
-    | PSRS | 56,986 | 0.0041 |
+    | PSRS | 56,986 | 0.00412 |
     """
     cells = [[cell(value) for value in values] for values in columns.values()]
     right = [not any(isinstance(value, str) for value in values) for values in columns.values()]
@@ -99,7 +100,7 @@ def cell(value: Any) -> str:
     """A value as it is shown.
 
     >>> cell(None), cell(134925), cell(0.0649), cell((-0.001, 1)), cell("about twice")
-    ('–', '134,925', '0.065', '−0.001 to 1', 'about twice')
+    ('–', '134,925', '0.0649', '−0.001 to 1', 'about twice')
     """
     if value is None or value != value:
         return NONE
@@ -109,5 +110,5 @@ def cell(value: Any) -> str:
         return str(value)
     if isinstance(value, int) or value == 0 or abs(value) >= 100:
         return f"{value:,.0f}"
-    digits = f"{value:.2g}" if abs(value) < 0.995 else f"{value:.2f}"
+    digits = f"{value:.3g}" if abs(value) < 0.995 else f"{value:.2f}"
     return digits.replace("-", "\N{MINUS SIGN}")

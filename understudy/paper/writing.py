@@ -44,12 +44,10 @@ def write_item(folder: Path, title: str, item: Item, stage: Stage) -> None:
 
 def write_picture(path: Path, figure: Any) -> None:
     """Write a figure as PNG, on light ground."""
-    metadata = {"Software": None}  # the same bytes whatever version drew it
+    options: dict[str, Any] = {"format": "png", "dpi": DOTS_PER_INCH, "facecolor": PAPER}
+    options |= {"metadata": {"Software": None}, "pil_kwargs": {"optimize": True}}  # the same bytes from any version
     with drawn_alike():
-        write_whole(
-            path,
-            lambda beside: figure.savefig(beside, format="png", dpi=DOTS_PER_INCH, facecolor=PAPER, metadata=metadata),
-        )
+        write_whole(path, lambda beside: figure.savefig(beside, **options))
 
 
 def write_csv(path: Path, columns: Columns) -> None:

@@ -22,7 +22,7 @@ MARKERS = ("", "s", "^", "o", "D")
 MOST_RUNS = 30
 """Individual runs drawn of each set."""
 
-LEFT, RIGHT, BOTTOM = 56, 14, 40
+LEFT, RIGHT, BOTTOM = 56, 28, 40
 """Margins around axes, in pixels."""
 
 
