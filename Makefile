@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 SOURCES := $(shell find understudy -name '*.py' | sort)
 export NUMBA_CACHE_DIR := $(abspath $(VENV))/numba/$(shell cat $(SOURCES) | cksum | cut -d' ' -f1)
 
-.PHONY: demo test slow bench format clean
+.PHONY: demo test slow bench paper format clean
 
 demo: $(VENV)/.core
 	$(BIN)/understudy demo
@@ -26,6 +26,9 @@ slow: $(VENV)/.test
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks
+
+paper: $(VENV)/.test
+	$(BIN)/understudy paper --page docs/paper.md
 
 format: $(VENV)/.test
 	$(BIN)/ruff check --fix .

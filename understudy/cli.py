@@ -1,4 +1,4 @@
-"""The command line: demo, check, simulate, report."""
+"""The command line: demo, check, simulate, report, paper."""
 
 import argparse
 import json
@@ -82,6 +82,18 @@ def build_parser() -> argparse.ArgumentParser:
     report.add_argument("folders", nargs="+", metavar="DIR", help="what was --out of simulate; several are compared")
     report.add_argument("--report", metavar="FILE", help="the page to write (report.html in the first DIR)")
     report.set_defaults(command=run_report)
+
+    paper = commands.add_parser("paper", help="reproduce the paper: figures, tables, its numbers beside ours")
+    paper.add_argument("names", nargs="*", metavar="NAME", help="items to run (all of them)")
+    paper.add_argument("--quick", action="store_true", help="small logs and few runs, a minute or so")
+    paper.add_argument("--runs", type=positive, help="runs of each set (the paper's number)")
+    paper.add_argument("--out", metavar="DIR", help="results folder; called again, it goes on there (paper)")
+    paper.add_argument("--page", metavar="FILE", help="write the page there too, pictures in a folder beside it")
+    paper.add_argument("--workers", type=positive, help="threads or processes (one for each core)")
+    paper.add_argument("--seed", type=int, default=0, help="of logs and runs (%(default)s)")
+    paper.add_argument("--search", action="store_true", help="repeat the encoder search")
+    paper.add_argument("--authors", action="store_true", help="the conventions of the paper's published code")
+    paper.set_defaults(command=run_paper)
     return parser
 
 
@@ -205,6 +217,15 @@ def run_report(options: argparse.Namespace) -> int:
     title, audit = (told.title, told.audit) if told is not None else (None, None)
     page = options.report or folders[0] / "report.html"
     print(f"\nThe page is {us.report(runs, page, title=title, audit=audit)}")
+    return 0
+
+
+def run_paper(options: argparse.Namespace) -> int:
+    """`understudy paper`."""
+    from understudy.paper import reproduce
+
+    asked = {key: value for key, value in vars(options).items() if key not in ("names", "out", "command")}
+    print(f"The page is {reproduce(options.names, options.out, **asked)}")
     return 0
 
 

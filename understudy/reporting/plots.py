@@ -22,7 +22,7 @@ MARKERS = ("", "s", "^", "o", "D")
 MOST_RUNS = 30
 """Individual runs drawn of each set."""
 
-LEFT, RIGHT, BOTTOM = 56, 14, 40
+LEFT, RIGHT, BOTTOM = 56, 28, 40
 """Margins around axes, in pixels."""
 
 
@@ -38,7 +38,7 @@ def learning_curves(
     with drawn_alike():
         legend_height = _legend_height(named_runs, width)
         top, main, gap, beneath = legend_height + 26, min(360, int(0.75 * width)), 34, 64
-        figure, place = _canvas(width, top + main + gap + beneath + BOTTOM)
+        figure, place = canvas(width, top + main + gap + beneath + BOTTOM)
         axes = place(LEFT, top, width - LEFT - RIGHT, main)
         going = place(LEFT, top + main + gap, width - LEFT - RIGHT, beneath, sharex=axes)
         looks = _looks(named_runs, reference_name)
@@ -49,10 +49,10 @@ def learning_curves(
             going.step(steps, 100 * shares, where="post", color=looks[name]["color"], linewidth=1.4)
         longest = max((int(runs.lengths.max()) for runs in named_runs.values() if len(runs)), default=0)
         axes.set_xlim(0, 1.01 * max(1, longest))
-        _settle(axes, 6 if width > 600 else 4)
+        settle(axes, 6 if width > 600 else 4)
         axes.tick_params(labelbottom=False)
         axes.set_title(_label(probe, 60), loc="left", parse_math=False, color=INK, pad=10)
-        _settle(going, 6 if width > 600 else 4)
+        settle(going, 6 if width > 600 else 4)
         going.set(ylim=(-4, 104), yticks=[0, 50, 100])
         going.set_title("runs still going, %", loc="left", color=MUTED, fontsize=11, pad=8)
         going.set_xlabel("steps")
@@ -74,7 +74,7 @@ def curves_of_runs(
         gap, top, between = 14, 28, 34
         across = (width - LEFT - RIGHT - gap * (n_columns - 1)) / n_columns
         down = 132
-        figure, place = _canvas(width, n_rows * (top + down) + (n_rows - 1) * (between - top) + BOTTOM)
+        figure, place = canvas(width, n_rows * (top + down) + (n_rows - 1) * (between - top) + BOTTOM)
         looks, first = _looks(named_runs, reference_name), None
         means = {name: mean_curve(runs, probe) for name, runs in named.items()}
         for number, (name, runs) in enumerate(named.items()):
@@ -88,8 +88,8 @@ def curves_of_runs(
                 reference = means[reference_name]
                 axes.plot(reference.steps, reference.mean, color=INK, linewidth=1.1)
             _draw_mean(axes, means[name], looks[name] | {"marker": "", "linewidth": 1.8}, 4, band=False)
-            _settle(axes, 3)
-            axes.yaxis.set_major_locator(_ticks(4))
+            settle(axes, 3)
+            axes.yaxis.set_major_locator(ticks(4))
             axes.set_title(_label(name, int(across / 6.3)), loc="left", parse_math=False, fontsize=11, pad=6)
             below = number + n_columns >= len(named)
             axes.tick_params(labelleft=column == 0, labelbottom=below)
@@ -112,7 +112,7 @@ def visitation_bars(
     with drawn_alike():
         top, down = 28, 56
         between = 48 if len({len(vector) for vector in vectors.values()}) > 1 else 34
-        figure, place = _canvas(width, top + len(vectors) * (down + between) - between + BOTTOM if vectors else 60)
+        figure, place = canvas(width, top + len(vectors) * (down + between) - between + BOTTOM if vectors else 60)
         looks = _looks(named_runs, reference_name)
         highest = max((float(np.nanmax(vector)) for vector in vectors.values()), default=1.0)
         lowest = min((float(np.nanmin(vector)) for vector in vectors.values()), default=0.0)
@@ -123,9 +123,9 @@ def visitation_bars(
             outline = vectors.get(reference_name) if reference_name is not None else None
             if outline is not None and name != reference_name and len(outline) == len(vector):
                 axes.stairs(outline, edges, color=INK, linewidth=1.0, baseline=None)
-            _settle(axes, 12)
+            settle(axes, 12)
             axes.set(xlim=(edges[0], edges[-1]), ylim=(min(0.0, lowest), 1.05 * highest if highest > 0 else 1.0))
-            axes.yaxis.set_major_locator(_ticks(2))
+            axes.yaxis.set_major_locator(ticks(2))
             axes.set_title(_label(name, 60), loc="left", parse_math=False, fontsize=11, pad=6)
             last = number == len(vectors) - 1
             axes.tick_params(labelbottom=last or between > 34)
@@ -144,7 +144,7 @@ def final_vector(runs: Runs, probe: str) -> np.ndarray | None:
     return mean if np.isfinite(mean).any() else None
 
 
-def _canvas(width: float, height: float) -> tuple["Figure", Any]:
+def canvas(width: float, height: float) -> tuple["Figure", Any]:
     """A figure, and what places axes in it by their left, top, width and height in pixels."""
     from matplotlib.figure import Figure
 
@@ -157,7 +157,7 @@ def _canvas(width: float, height: float) -> tuple["Figure", Any]:
     return figure, place
 
 
-def _settle(axes: "Axes", n_ticks: int) -> None:
+def settle(axes: "Axes", n_ticks: int) -> None:
     """Horizontal rules, no box, and thousands with commas."""
     from matplotlib.ticker import FuncFormatter
 
@@ -166,7 +166,7 @@ def _settle(axes: "Axes", n_ticks: int) -> None:
         axes.spines[side].set_visible(False)
     axes.tick_params(axis="y", length=0, pad=6)
     axes.tick_params(axis="x", length=3, color=MUTED)
-    axes.xaxis.set_major_locator(_ticks(n_ticks, integer=True))
+    axes.xaxis.set_major_locator(ticks(n_ticks, integer=True))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     axes.yaxis.set_major_formatter(FuncFormatter(_tick_label))
 
@@ -177,7 +177,8 @@ def _tick_label(value: float, _: Any) -> str:
     return "0" if size < 1e-12 else text.replace("-", "\N{MINUS SIGN}")
 
 
-def _ticks(n: int, **options: Any) -> Any:
+def ticks(n: int, **options: Any) -> Any:
+    """At most n ticks, at round numbers."""
     from matplotlib.ticker import MaxNLocator
 
     return MaxNLocator(nbins=n, steps=[1, 2, 2.5, 5, 10], **options)

@@ -1,0 +1,72 @@
+"""Claims that should hold, in quick form; by tests that fail for what is wrong."""
+
+import numpy as np
+
+from understudy.paper import discrete, grids
+from understudy.paper.discrete_claims import accurate, is_twice, more_efficient, ordered, replays_the_log
+from understudy.paper.discrete_tables import distinct
+from understudy.paper.noise import CONTROL, PSRS_X, PSRS_Z, Case, environment, soft_policy
+
+
+def finding(item, words):
+    return next(finding for finding in item.findings if words in finding.claim)
+
+
+def test_latent_states_last_longer_in_settings_2_and_3(quick):
+    stage, item = quick("discrete")
+    assert finding(item, "lasts longer").holds is True
+    settings, rules, case = discrete.QUICK, grids.OURS, Case(4)
+    sets = discrete.on_own_logs(stage, settings, rules, case)
+    swapped = {setting: {PSRS_X: found[PSRS_Z], PSRS_Z: found[PSRS_X]} for setting, found in sets.items()}
+    assert ordered({case: sets}).holds is True
+    assert ordered({case: swapped}).holds is False
+
+
+def test_psrs_is_accurate_by_a_test_that_rejects_states_only(quick):
+    _, item = quick("discrete")
+    assert finding(item, "accurate").holds is True
+    table = next(table.columns for table in item.tables if table.name == "fidelity")
+    verdicts = {name: set() for name in table["set"]}
+    for name, verdict in zip(table["set"], table["verdict"], strict=True):
+        verdicts[name].add(verdict)
+    assert verdicts[PSRS_X] == verdicts[PSRS_Z] == {"equivalent"}
+    assert verdicts[CONTROL] == {"different"}
+
+
+def test_without_a_rejected_control_nothing_is_called_accurate():
+    def judged(*verdicts):
+        rows = {"set": [PSRS_X, PSRS_Z, CONTROL], "verdict": list(verdicts)}
+        return {Case(4): rows | {"95 %": [(0.0, 0.01)] * 3, "margin": [0.015] * 3}}
+
+    assert accurate(judged("equivalent", "equivalent", "different")).holds is True
+    assert accurate(judged("equivalent", "equivalent", "undecided")).holds is None
+    assert accurate(judged("equivalent", "different", "different")).holds is False
+
+
+def test_setting_1_replays_the_log_in_the_exact_order(quick):
+    stage, item = quick("discrete")
+    replayed = discrete.replays(stage, discrete.QUICK, grids.OURS, Case(4))
+    log = grids.record(environment(Case(4)), discrete.QUICK.episodes, stage.seed)
+    assert set(replayed.lengths) == {len(log)}
+    assert finding(item, "is the log itself").holds is True
+    shuffled = discrete.on_one_log(stage, discrete.QUICK, grids.OURS, Case(4))["setting 1"][PSRS_X]
+    assert replays_the_log(shuffled, len(log), distinct(shuffled)).holds is False
+
+
+def test_a_ratio_is_about_two_only_if_its_interval_is():
+    assert is_twice((1.8, 2.2)) is True
+    assert is_twice((1.0, 1.2)) is False
+    assert is_twice((1.5, 2.0)) is None
+
+
+def test_one_case_where_qbe_lasts_longer_is_enough_against_the_claim():
+    table = {"setting": ["1", "2"], "case": ["k", "k"], "queued by": ["states"] * 2}
+    assert more_efficient(table | {"95 %": [(1.1, 1.2), (1.01, 1.3)]}).holds is True
+    assert more_efficient(table | {"95 %": [(1.1, 1.2), (0.9, 1.3)]}).holds is None
+    assert more_efficient(table | {"95 %": [(1.1, 1.2), (0.8, 0.9)]}).holds is False
+
+
+def test_the_policy_of_setting_2_shares_ties():
+    policy = soft_policy(environment(Case(1)))
+    assert np.allclose(policy[0], [0.04, 0.44, 0.44, 0.04, 0.04])
+    assert np.allclose(policy.sum(axis=1), 1.0)

@@ -1,0 +1,34 @@
+import numpy as np
+import pytest
+
+import understudy as us
+from understudy.paper.stage import Stage
+
+
+@pytest.fixture(scope="module")
+def simulator():
+    return us.psrs(us.record(us.envs.Grid(), episodes=30, seed=0))
+
+
+def make(seed):
+    return us.learners.QLearning(25, 5, seed=seed)
+
+
+def test_a_finished_set_is_kept_without_its_rows_and_goes_on(simulator, tmp_path):
+    stage = Stage(tmp_path)
+    first = stage.experiment("case/psrs", simulator, make, runs=3)
+    more = stage.experiment("case/psrs", simulator, make, runs=5)
+    whole = us.experiment(simulator, make, runs=5)
+    assert all((run.rows == -1).all() for run in more)
+    assert first.lengths.tolist() == more.lengths.tolist()[:3]
+    assert [run.seed for run in more] == [run.seed for run in whole]
+    assert more.lengths.tolist() == whole.lengths.tolist()
+    assert us.load(tmp_path / "runs" / "case" / "psrs").lengths.tolist() == whole.lengths.tolist()
+
+
+def test_rows_are_kept_where_they_are_asked_for(simulator, tmp_path):
+    runs = Stage(tmp_path).experiment("psrs", simulator, make, runs=2, keep_rows=True)
+    assert all((run.rows >= 0).all() for run in runs)
+    assert all(
+        np.array_equal(run.rows, kept.rows) for run, kept in zip(runs, us.load(tmp_path / "runs" / "psrs"), strict=True)
+    )

@@ -1,0 +1,57 @@
+import csv
+import json
+
+from matplotlib.figure import Figure
+
+from understudy.paper.items import Comparison, Finding, Item, Picture, Table
+from understudy.paper.page import write_page
+from understudy.paper.stage import Stage
+from understudy.paper.writing import write_csv, write_item
+
+
+def item():
+    figure = Figure()
+    figure.add_subplot().plot([0, 1])
+    return Item(
+        about="What was run.",
+        findings=[Finding("A claim.", False, "Evidence.")],
+        comparisons=[
+            Comparison("rows", 134_925, 130_000),
+            Comparison("ratio", "about 2", 1.2, floor=0.1, interval=(1.0, 1.4)),
+        ],
+        pictures=[Picture("line", "A line.", figure, {"step": [0, 1], "mean": [0.0, 1.0]})],
+        tables=[Table("lengths", "Lengths.", {"set": ["PSRS"], "steps": [1234.0], "range": [(1.0, 2.0)]})],
+    )
+
+
+def test_an_item_leaves_its_pictures_tables_and_numbers(tmp_path):
+    write_item(tmp_path / "it", "It", item(), Stage(tmp_path / "it"))
+    assert {file.name for file in (tmp_path / "it").iterdir()} == {
+        "line.png", "line.csv", "lengths.csv", "comparisons.csv", "item.json",
+    }  # fmt: skip
+    rows = list(csv.DictReader((tmp_path / "it" / "comparisons.csv").read_text().splitlines()))
+    assert [row["paper"] for row in rows] == ["134925", "about 2"]
+    assert rows[1]["interval, low"] == "1"
+    assert json.loads((tmp_path / "it" / "item.json").read_text())["findings"][0]["verdict"] == "Does not reproduce"
+
+
+def test_a_column_of_pairs_becomes_two(tmp_path):
+    write_csv(tmp_path / "t.csv", {"range": [None, (1.0, 2.0)], "n": [1, 2]})
+    assert list(csv.reader((tmp_path / "t.csv").read_text().splitlines())) == [
+        ["range, low", "range, high", "n"],
+        ["", "", "1"],
+        ["1", "2", "2"],
+    ]
+
+
+def test_the_page_shows_what_is_there_and_takes_pictures_along(tmp_path):
+    out, docs = tmp_path / "out", tmp_path / "docs"
+    docs.mkdir()
+    write_item(out / "it", "It", item(), Stage(out / "it", quick=True))
+    page = write_page(out, ["missing", "it"], docs / "paper.md").read_text()
+    assert "understudy paper --quick" in page
+    assert "**Does not reproduce**: A claim. Evidence." in page
+    assert "| ratio | about 2 | 1.20 | 1.00 to 1.40 | 0.1 |" in page
+    assert "(paper/it/line.png)" in page
+    assert (docs / "paper" / "it" / "line.png").exists()
+    assert "(it/line.png)" in write_page(out, ["it"], out / "paper.md").read_text()

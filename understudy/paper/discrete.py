@@ -1,0 +1,212 @@
+"""Figure 3 and appendix B.2: the grid with noise bits, under two fixed policies and Q-learning."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import understudy as us
+from understudy.paper import discrete_claims as claims
+from understudy.paper import discrete_tables as tables
+from understudy.paper import grids
+from understudy.paper.drawing import ranges
+from understudy.paper.items import Item, Picture, Table
+from understudy.paper.measuring import curve_columns, fidelity_columns
+from understudy.paper.noise import (
+    CONTROL,
+    EPSILON,
+    GAMMA,
+    PSRS_X,
+    PSRS_Z,
+    SETTINGS,
+    Case,
+    Sets,
+    environment,
+    learner,
+    measures,
+    simulators,
+)  # fmt: skip
+from understudy.paper.stage import Stage
+from understudy.reporting.plots import learning_curves
+from understudy.runs import Runs
+
+TITLE = "Discrete observations: latent states make simulations longer (Figure 3, appendix B.2)"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Sizes of the item."""
+
+    runs: int = 100
+    episodes: int = 1000
+    cases: tuple[Case, ...] = (Case(1), Case(2), Case(3), Case(4), Case(4, 0.2))
+    shown: tuple[Case, ...] = (Case(4), Case(4, 0.2))  # drawn, and judged with a log for each run
+    real_steps: int = 70_000
+    every: int = 500
+
+
+FULL = Settings()
+QUICK = Settings(runs=20, episodes=150, cases=(Case(4), Case(4, 0.2)), real_steps=12_000, every=100)
+
+MARGIN = 0.015
+"""Of the start value: curves fall to about -.3 and end at about .1. A larger error is not called faithful."""
+
+
+def run(stage: Stage) -> Item:
+    """Every case under every setting and simulator; then what the paper says of it."""
+    settings, rules = stage.settings(FULL, QUICK), grids.conventions(stage)
+    one_log = {case: on_one_log(stage, settings, rules, case) for case in settings.cases}
+    own_logs = {case: on_own_logs(stage, settings, rules, case) for case in settings.shown}
+    real = {case: real_runs(stage, settings, rules, case) for case in settings.cases}
+    main = settings.shown[0]
+    printed = as_printed(stage, settings, rules, main, one_log[main])
+    against = tables.against_qbe(own_logs)
+    replayed = replays(stage, settings, rules, main)
+
+    lengths = tables.lengths_drawn(one_log)
+    values = tables.values_drawn(one_log)
+    pictures = [
+        Picture(
+            "lengths",
+            "How long simulations last: medians of runs on one log, and quartiles. Setting 1 is drawn in the paper's "
+            "row order; settings 2 and 3 in the exact order.",
+            ranges(lengths, unit="steps"),
+            lengths,
+        ),
+        Picture(
+            "values",
+            f"Monte-Carlo estimates when runs stopped: their mean and the middle 95 % of {settings.runs} runs on one "
+            "log, beside the exact value (the line). All runs share the luck of that log.",
+            ranges(values, unit="discounted return"),
+            values,
+        ),
+        *(
+            Picture(
+                f"curves-{number}",
+                f"Setting 3, {case}: mean curves of Q-learning's {rules.probe} with 1.96 standard errors; dashed where "
+                "some runs had stopped.",
+                learning_curves({**one_log[case]["setting 3"], "real": real[case]}, rules.probe, "real"),
+                curve_columns({**one_log[case]["setting 3"], "real": real[case]}, rules.probe),
+            )
+            for number, case in enumerate(settings.shown, start=1)
+        ),
+    ]
+    judged = {
+        case: fidelity_columns(own_logs[case]["setting 3"], real[case], rules.probe, margin=MARGIN)
+        for case in settings.shown
+    }
+    estimates = tables.estimates_table(own_logs)
+    return Item(
+        about=(
+            f"A log of {settings.episodes:,} uniform episodes for each case, {settings.runs} runs of each set. Setting "
+            f"1 evaluates the uniform policy and setting 2 an epsilon-soft optimal one (epsilon {EPSILON}, ties "
+            f"shared) by Monte Carlo, discount {GAMMA}; setting 3 is Q-learning. QBE is as printed: it stops when the "
+            "drawn action has no row."
+        ),
+        findings=[
+            claims.replays_the_log(replayed, replayed.about["log_rows"], tables.distinct(replayed)),
+            *claims.twice_as_long(one_log[main], own_logs[main], printed),
+            claims.shorter(own_logs[main]),
+            claims.ordered(own_logs),
+            claims.accurate(judged),
+            claims.unbiased(estimates),
+            claims.more_efficient(against),
+        ],
+        comparisons=claims.compared(one_log[main], own_logs[main], real[main], rules.probe),
+        pictures=pictures,
+        tables=[
+            Table("ratios", "Median lengths on one log, and how they compare.", tables.ratios_table(one_log)),
+            Table("printed", f"PSRS as printed (row order), {main}: median lengths.", tables.printed_table(printed)),
+            Table("against-qbe", "PSRS / QBE, ratio of median lengths; a log for each run, exact order.", against),
+            Table(
+                "fidelity",
+                f"Setting 3 with a log for each run ({rules.probe}), each over its own horizon.",
+                tables.stacked({str(case): table for case, table in judged.items()}),
+            ),
+            Table(
+                "fidelity-one-log",
+                "Setting 3 on one log, as in the paper: RMSE beside the noise floor of runs.",
+                tables.stacked({
+                    str(case): fidelity_columns(sets["setting 3"], real[case], rules.probe)
+                    for case, sets in one_log.items()
+                }),
+            ),
+            Table("estimates", "Settings 1 and 2 with a log for each run: estimates beside exact values.", estimates),
+        ],
+    )  # fmt: skip
+
+
+def run_set(stage: Stage, settings: Settings, case: Case, setting: str, name: str, simulator: Any, **more: Any) -> Runs:
+    """One set of runs."""
+    env = environment(case)
+    options: dict[str, Any] = {"runs": settings.runs, "probes": measures(setting, env), "every": settings.every} | more
+    return stage.experiment(f"{case}/{setting}/{name}", simulator, learner(setting, env), **options)
+
+
+def on_one_log(stage: Stage, settings: Settings, rules: grids.Conventions, case: Case) -> dict[str, Sets]:
+    """All settings and simulators on one log, as in the paper."""
+    env = environment(case)
+    log = grids.record(env, settings.episodes, stage.seed, rules.cap)
+    return {
+        setting: {
+            name: run_set(stage, settings, case, setting, name, simulator(log))
+            for name, simulator in simulators(env, "rows" if setting == "setting 1" else rules.order).items()
+        }
+        for setting in SETTINGS
+    }
+
+
+def on_own_logs(stage: Stage, settings: Settings, rules: grids.Conventions, case: Case) -> dict[str, Sets]:
+    """The same, each run on a log of its own, and setting 1 in the same order as the others."""
+    env = environment(case)
+
+    def made(simulator: Any) -> Any:
+        return grids.on_own_logs(simulator, env, settings.episodes, rules.cap)
+
+    found = {
+        setting: {
+            name: run_set(stage, settings, case, setting, f"{name}, own logs", made(simulator))
+            for name, simulator in simulators(env, rules.order).items()
+        }
+        for setting in SETTINGS
+    }
+    control = made(lambda log: us.states_only(log, grids.states(env)))
+    most = {"max_steps": settings.real_steps}
+    found["setting 3"][CONTROL] = run_set(stage, settings, case, "setting 3", f"{CONTROL}, own logs", control, **most)
+    return found
+
+
+def real_runs(stage: Stage, settings: Settings, rules: grids.Conventions, case: Case) -> Runs:
+    """Q-learning in the true environment."""
+    true = grids.real(environment(case), rules.cap)
+    return run_set(stage, settings, case, "setting 3", "real", true, max_steps=settings.real_steps)
+
+
+def as_printed(
+    stage: Stage, settings: Settings, rules: grids.Conventions, case: Case, one_log: Mapping[str, Sets]
+) -> dict[tuple[str, str], Sets]:
+    """PSRS in the paper's row order, with its queue of openings and with openings by replacement."""
+    env = environment(case)
+    log = grids.record(env, settings.episodes, stage.seed, rules.cap)
+
+    def shuffled(setting: str, openings: str) -> Sets:
+        return {
+            name: run_set(
+                stage, settings, case, setting, f"{name}, rows, {openings}",
+                us.psrs(log, encoder, order="rows", openings=openings),
+            )
+            for name, encoder in ((PSRS_X, None), (PSRS_Z, grids.states(env)))
+        }  # fmt: skip
+
+    return {
+        ("setting 1", "queue"): one_log["setting 1"],  # which is in row order anyway
+        ("setting 1", "replacement"): shuffled("setting 1", "replacement"),
+        ("setting 3", "queue"): shuffled("setting 3", "queue"),
+        ("setting 3", "replacement"): shuffled("setting 3", "replacement"),
+    }
+
+
+def replays(stage: Stage, settings: Settings, rules: grids.Conventions, case: Case) -> Runs:
+    """Setting 1 in the exact order, where every run is the log."""
+    log = grids.record(environment(case), settings.episodes, stage.seed, rules.cap)
+    few = min(10, settings.runs)
+    return run_set(stage, settings, case, "setting 1", "exact order", us.psrs(log), runs=few)

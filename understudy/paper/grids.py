@@ -1,0 +1,69 @@
+"""What the tabular items share: logs of the paper's grids, its learner and probes, and its authors' conventions."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+import understudy as us
+from understudy.paper.stage import Stage
+
+LEARNER: dict[str, Any] = {"epsilon": 0.9, "alpha": 0.5, "gamma": 0.95}
+START, FIRST = "start value", "value of observation 0"
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """Where the paper's published code differs from what we hold right."""
+
+    order: str  # in which the log is read
+    cap: int | None  # steps after which an episode ends, as if terminal, with reward 0
+    emission: str  # the law by which sim2 draws an observation of a state
+    probe: str  # of Q-learning: every opening observation, or the one whose counter or bits are 0
+
+
+OURS = Conventions("episodes", None, "uniform", START)
+AUTHORS = Conventions("rows", 1000, "empirical", FIRST)
+
+
+def conventions(stage: Stage) -> Conventions:
+    """Those that were asked for."""
+    return AUTHORS if stage.authors else OURS
+
+
+def record(env: Any, episodes: int, seed: int, cap: int | None = None) -> us.Log:
+    """A log of a uniform policy. A cap ends episodes as the published code does: terminal, and the reward lost."""
+    log = us.record(env, episodes=episodes, seed=seed, max_episode_steps=cap)
+    if cap is None:
+        return log
+    ended = {"reward": np.where(log.truncated, 0.0, log.reward), "terminated": log.terminated | log.truncated}
+    return replace(log, **ended, truncated=np.zeros(len(log), bool), max_episode_steps=None)
+
+
+def real(env: Any, cap: int | None = None) -> Any:
+    """The true environment. A cap truncates here: that an episode of it ends with reward 0 is left out, since one in
+    two thousand does."""
+    return us.real(env, max_episode_steps=cap)
+
+
+def states(env: Any) -> Any:
+    """The encoder that knows the true cells."""
+    return us.encoders.Function(env.latent)
+
+
+def q_learning(env: Any) -> Callable[[int], Any]:
+    """The paper's learner."""
+    return lambda seed: us.learners.QLearning(env.n_observations, env.n_actions, **LEARNER, seed=seed)
+
+
+def probes(env: Any) -> dict[str, Any]:
+    """The learner's value of an opening observation: of all of them, and of the one that the published code reads."""
+    return {START: us.probes.start_value(env), FIRST: us.probes.start_value(np.array([0]))}
+
+
+def on_own_logs(
+    simulator: Callable[[us.Log], Any], env: Any, episodes: int, cap: int | None = None
+) -> Callable[[int], Any]:
+    """A factory of simulators, each on a log of its own; the logs of two factories are the same for the same seed."""
+    return lambda seed: simulator(record(env, episodes, seed, cap))

@@ -1,0 +1,67 @@
+"""An item's files: each picture and table whole or not at all, and item.json, which the page is made from."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from understudy.paper.items import Columns, Item
+from understudy.paper.stage import Stage
+from understudy.reporting.svg import PAPER, drawn_alike
+from understudy.runs.describing import plain
+from understudy.runs.folder import FolderError, write_text, write_whole
+
+DOTS_PER_INCH = 144  # figures are laid out in 72nds of an inch, a pixel each; screens have two
+
+
+def write_item(folder: Path, title: str, item: Item, stage: Stage) -> None:
+    """Write all that an item left."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FolderError(f"cannot make the folder {folder}: {error.strerror}; give another") from error
+    for picture in item.pictures:
+        write_picture(folder / f"{picture.name}.png", picture.figure)
+        write_csv(folder / f"{picture.name}.csv", picture.columns)
+    for table in item.tables:
+        write_csv(folder / f"{table.name}.csv", table.columns)
+    compared = [asdict(comparison) for comparison in item.comparisons]
+    if compared:
+        write_csv(folder / "comparisons.csv", {name: [row[name] for row in compared] for name in compared[0]})
+    content = {
+        "title": title,
+        "about": item.about,
+        "asked": {"quick": stage.quick, "runs": stage.runs, "seed": stage.seed, "authors": stage.authors},
+        "findings": [{"verdict": f.verdict, "claim": f.claim, "evidence": f.evidence} for f in item.findings],
+        "comparisons": compared,
+        "pictures": [{"name": picture.name, "caption": picture.caption} for picture in item.pictures],
+        "tables": [{"name": t.name, "caption": t.caption, "columns": dict(t.columns)} for t in item.tables],
+    }
+    write_text(folder / "item.json", json.dumps(plain(content), indent=1))
+
+
+def write_picture(path: Path, figure: Any) -> None:
+    """Write a figure as PNG, on light ground."""
+    options: dict[str, Any] = {"format": "png", "dpi": DOTS_PER_INCH, "facecolor": PAPER}
+    options |= {"metadata": {"Software": None}, "pil_kwargs": {"optimize": True}}  # the same bytes from any version
+    with drawn_alike():
+        write_whole(path, lambda beside: figure.savefig(beside, **options))
+
+
+def write_csv(path: Path, columns: Columns) -> None:
+    """Write a table as CSV. A pair becomes two columns."""
+    import pyarrow as pa
+    import pyarrow.csv
+
+    flat: dict[str, Any] = {}
+    for name, values in columns.items():
+        if any(isinstance(value, tuple | list) for value in values):
+            flat |= {f"{name}, {end}": [pair and pair[i] for pair in values] for i, end in enumerate(("low", "high"))}
+        elif len({type(value) for value in values if value is not None} & {str, int, float}) > 1:
+            flat[name] = [None if value is None else str(value) for value in values]
+        else:
+            flat[name] = [value.item() if isinstance(value, np.generic) else value for value in values]
+    table = pa.table(flat)
+    write_whole(path, lambda beside: pyarrow.csv.write_csv(table, beside))
