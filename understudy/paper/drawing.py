@@ -101,7 +101,11 @@ def ranges(columns: Columns, *, unit: str, width: int = 900) -> "Figure":
                 axes.grid(axis="y", visible=False)
                 axes.grid(axis="x")
                 axes.xaxis.set_major_formatter(FuncFormatter(_short))
-                axes.xaxis.set_major_locator(ticks(2 if "exact" in columns else 3))
+                margin = 0.1 * (limits[1] - limits[0]) if "exact" in columns else 0.0  # for labels of the next panel
+                within_reach = [
+                    at for at in ticks(3).tick_values(*limits) if limits[0] + margin <= at <= limits[1] - margin
+                ]
+                axes.set_xticks(within_reach)
                 axes.set(xlim=limits, ylim=(len(sets) - 0.4, -0.6), yticks=range(len(sets)), yticklabels=sets)
                 axes.tick_params(axis="y", labelleft=j == 0, labelsize=11, labelcolor=INK)
                 axes.set_title(panel, loc="left", fontsize=11, color=MUTED, pad=5)
