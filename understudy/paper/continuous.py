@@ -32,14 +32,14 @@ class Settings:
     epoch_steps: int = 5000
     own_runs: int = 24  # with a log each
     own_rows: int = 500_000  # of those logs
-    own_epochs: int = 12  # they are not continued beyond
+    own_epochs: int = 8  # they are not continued beyond
     real_runs: int = 40  # that those are compared with
     ppo: Mapping[str, Any] = field(default_factory=dict)
 
 
 FULL = Settings()
 QUICK = Settings(
-    runs=3, epochs=8, many_epochs=8, epoch_steps=1000, own_runs=4, own_rows=20_000, own_epochs=3, real_runs=6,
+    runs=3, epochs=6, many_epochs=6, epoch_steps=1000, own_runs=4, own_rows=15_000, own_epochs=2, real_runs=4,
     ppo={"policy_rate": 2e-3, "value_rate": 5e-3, "policy_iterations": 20, "value_iterations": 20},
 )  # fmt: skip
 
@@ -163,8 +163,8 @@ def run(stage: Stage) -> Item:
             + (f" to {settings.many_epochs} epochs, the first {FIRST} of them" if longer else "")
             + f" to {settings.epochs} epochs. Validation is 10 episodes of the stochastic policy in the true grid, "
             f"discounted by {points.GAMMA}; the value of the policy is what infinitely many would earn, found by "
-            "linear equations. Homer is the paper's encoder, Forward ours; obs-only is keyed by Homer's states. Encoders "
-            "were trained on the log they are used on, except in the runs with logs of their own. "
+            "linear equations. Homer is the paper's encoder, Forward ours; obs-only is keyed by Homer's states. "
+            "Encoders were trained on the log they are used on, except in the runs with logs of their own. "
             + (
                 "An epoch's end abandons the episode, and the log is read in row order, as in the published code."
                 if stage.authors
