@@ -25,7 +25,7 @@ def small(folder, **settings):
     env = us.envs.ContinuousGrid(3)
     known = points.oracle(env)
     chosen = Settings(
-        runs=3, epochs=4, many_epochs=4, epoch_steps=400, own_runs=20, own_rows=6_000, own_epochs=4, real_runs=30,
+        runs=3, epochs=4, many_epochs=4, epoch_steps=400, own_runs=20, own_rows=6_000, own_epochs=4, real_runs=24,
         ppo={"policy_rate": 3e-3, "value_rate": 1e-2, "policy_iterations": 10, "value_iterations": 10},
     )  # fmt: skip
     work = Work(Stage(folder, quick=True), chosen)

@@ -39,7 +39,7 @@ class Settings:
 
 FULL = Settings()
 QUICK = Settings(
-    runs=3, epochs=6, many_epochs=6, epoch_steps=1000, own_runs=4, own_rows=15_000, own_epochs=2, real_runs=4,
+    runs=3, epochs=4, many_epochs=4, epoch_steps=800, own_runs=3, own_rows=10_000, own_epochs=2, real_runs=3,
     ppo={"policy_rate": 2e-3, "value_rate": 5e-3, "policy_iterations": 20, "value_iterations": 20},
 )  # fmt: skip
 
