@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+
+import understudy as us
+from understudy.paper import points
+from understudy.paper.rollouts import ENCODERS, Episode, episodes_in, parted, soft_policy, wilson
+
+
+def test_a_simulation_by_true_cells_never_parts_and_one_that_merges_them_does(quick):
+    _, item = quick("rollouts")
+    share = dict(zip(ENCODERS, item.tables[0].columns["ever, %"], strict=True))
+    assert share[points.ORACLE] == 0
+    assert share[points.FORWARD] < 20 < share[points.HOMER]
+    assert item.findings[0].holds
+
+
+def test_an_episode_is_what_the_log_says():
+    env = us.envs.ContinuousGrid(3)
+    log = points.record(env, 2_000, seed=1)
+    policy = us.learners.FixedPolicy(soft_policy(env, 0.3), encoder=points.oracle(env))
+    run = us.simulate(
+        us.psrs(log, us.encoders.Function(lambda x: np.zeros(len(x), int))), policy, seed=2, max_steps=200
+    )
+    episodes = episodes_in(run, log, env)
+    assert len(episodes) == len(run.ends)
+    assert sum(len(episode.possible) for episode in episodes) == run.ends[-1]
+    for episode in episodes:
+        assert episode.cells[0] == episode.true_cells[0] == 0
+        assert episode.cells[-1] == 8  # it ends where the log says
+        agree = episode.parts is None
+        assert agree == bool((episode.cells == episode.true_cells).all())
+        assert not agree or episode.possible.all()
+    assert 0 < parted(episodes) <= 1  # one state for all cells jumps about
+
+
+def test_where_an_episode_parts():
+    served, possible = np.zeros((4, 2)), np.ones(3, bool)
+    apart = Episode(served, np.array([0, 1, 2, 3]), np.array([0, 1, 6, 6]), possible)
+    together = Episode(served, np.arange(4), np.arange(4), possible)
+    assert (apart.parts, together.parts) == (2, None)
+    low, high = wilson([apart, together, together, together])
+    assert low < 25 < high
+    assert wilson([together] * 10)[0] == pytest.approx(0)
+
+
+def test_the_policy_is_soft_about_the_best_actions():
+    env = us.envs.ContinuousGrid()
+    policy = soft_policy(env, 0.3)
+    assert np.allclose(policy.sum(axis=1), 1)
+    assert policy[0] == pytest.approx([0.06, 0.41, 0.41, 0.06, 0.06])

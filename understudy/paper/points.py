@@ -1,0 +1,127 @@
+"""What the items on the grid of continuous points share: the log, encoders trained on it once, and an exact probe."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+import understudy as us
+from understudy.paper.stage import Stage
+
+GAMMA = 0.99
+POLICY_VALUE = "value of the policy"
+CAP = 1000
+"""Steps that an episode of the published code, and one that validates, has at most."""
+
+HOMER, FORWARD, ORACLE = "Homer", "Forward", "oracle"
+
+
+@dataclass(frozen=True)
+class Size:
+    """Rows of the log, and options of the encoders."""
+
+    rows: int = 1_000_000
+    homer: Mapping[str, Any] = field(default_factory=dict)
+    forward: Mapping[str, Any] = field(default_factory=dict)
+
+
+FULL, QUICK = Size(), Size(30_000, {"annealing": 400, "max_epochs": 12}, {"steps": 400})
+
+SEARCH: dict[str, Any] = {"latents": (25, 50), "widths": (32, 64), "learning_rates": (1e-3, 3e-3), "seeds": (0, 1)}
+"""What the encoder search tries, in the four respects that the paper names; half an hour on two cores."""
+
+
+def record(env: Any, rows: int, seed: int, cap: int | None = None) -> us.Log:
+    """A log of the uniform policy. A cap ends episodes as the published code does: terminal, and the reward lost."""
+    uniform = np.full((env.grid.n_cells, env.grid.n_actions), 1 / env.grid.n_actions)
+    columns = env.rollout_cells(uniform, steps=rows, seed=seed, max_episode_steps=cap)
+    log = us.Log.from_columns(**columns, n_actions=env.grid.n_actions)
+    if cap is None:
+        return log
+    ended = {"reward": np.where(log.truncated, 0.0, log.reward), "terminated": log.terminated | log.truncated}
+    return replace(log, **ended, truncated=np.zeros(len(log), bool), max_episode_steps=None)
+
+
+class Capped(gymnasium.Wrapper):
+    """An environment whose episodes end as the published code ends them: at the cap, terminal, and the reward lost."""
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """A step; one that would be truncated is terminal."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return observation, 0.0 if truncated else reward, terminated or truncated, False, info
+
+
+def real(env: Any, cap: int | None = None) -> Any:
+    """The true grid, with a cap as the published code has it."""
+    return us.real(env if cap is None else Capped(type(env)(env.size, env.slip, cap)))
+
+
+def oracle(env: Any) -> Any:
+    """The encoder that knows the true cells."""
+    return us.encoders.Function(env.latent)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """The log, and who turns its points into states."""
+
+    env: Any
+    log: us.Log
+    encoders: Mapping[str, Any]
+    seconds: Mapping[str, float]  # what training took; nothing where it had been done before
+
+
+def prepare(stage: Stage) -> Prepared:
+    """Record the log, and train the encoders on it, or read those that another item left in the results folder."""
+    size = QUICK if stage.quick else FULL
+    env = us.envs.ContinuousGrid()
+    log = record(env, size.rows, stage.seed, CAP if stage.authors else None)
+
+    def homer() -> Any:
+        options = {"progress": False, **size.homer}
+        return (
+            us.encoders.Homer.search(log, **SEARCH, **options)
+            if stage.search
+            else us.encoders.Homer(**options).fit(log)
+        )
+
+    makers: dict[str, Callable[[], Any]] = {
+        HOMER: homer,
+        FORWARD: lambda: us.encoders.Forward(**size.forward).fit(log),
+    }
+    encoders, seconds = {ORACLE: oracle(env)}, {}
+    for name, make in makers.items():
+        searched = "-searched" if stage.search and name == HOMER else ""
+        file = stage.folder.parent / "encoders" / f"{name.lower()}{searched}-{log.fingerprint}.npz"
+        if file.exists():
+            encoders[name] = us.encoders.load(file)
+            continue
+        began = time.monotonic()
+        encoders[name] = make()
+        seconds[name] = time.monotonic() - began
+        file.parent.mkdir(parents=True, exist_ok=True)
+        encoders[name].save(file)
+    return Prepared(env, log, encoders, seconds)
+
+
+def policy_value(env: Any, fineness: int = 8, gamma: float = GAMMA) -> Callable[[Any], float]:
+    """A probe of what an episode of the learner's policy earns in the true grid, discounted, without playing it.
+
+    What follows an observation depends on its cell alone, so the policy averaged over a cell decides, and linear
+    equations do the rest. The average is taken over `fineness` x `fineness` points of each cell, the middles of as many
+    squares, which is exact but for how much the policy bends within one.
+    """
+    cells, within = np.arange(env.grid.n_cells), (np.arange(fineness) + 0.5) / fineness
+    inner = np.stack(np.meshgrid(within, within), axis=-1).reshape(-1, 2)
+    corner = np.stack([cells % env.size, cells // env.size], axis=-1)
+    points = ((corner[:, None] + inner) / env.size).reshape(-1, 2)
+    first, weights = env.grid.start_observations()
+
+    def probe(learner: Any) -> float:
+        policies = learner.policies(points).reshape(len(cells), len(inner), -1).mean(axis=1)
+        return float(weights @ env.grid.values(policies, gamma)[first])
+
+    return probe
