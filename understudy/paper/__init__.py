@@ -15,7 +15,7 @@ from understudy.paper.page import write_page
 from understudy.paper.stage import Stage
 from understudy.paper.writing import write_item
 
-ITEMS = ("protocol", "discrete", "exogenous")
+ITEMS = ("protocol", "discrete", "continuous", "encoder", "rollouts", "exogenous")
 
 
 def reproduce(
