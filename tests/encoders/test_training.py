@@ -37,6 +37,18 @@ def test_a_lone_episode_is_cut_in_time():
     assert train[-1] + 1 == held[0]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_log_that_is_mostly_one_episode_is_cut_in_time(seed):
+    last = np.isin(np.arange(100), [97, 99])
+    log = Log.from_columns(
+        observation=np.arange(100), action=np.zeros(100, int), reward=np.zeros(100), next_observation=np.arange(100),
+        terminated=last, episode=np.repeat([0, 1], [98, 2]),
+    )  # fmt: skip
+    train, held = split_rows(log, 0.2, "episodes", seed)
+    assert len(held) / len(log) == pytest.approx(0.2, abs=0.01)
+    assert train[-1] + 1 == held[0]
+
+
 def test_two_episodes_are_one_each(log_of):
     train, held = split_rows(log_of([0.5, 0.7]), 0.9, "episodes", seed=0)
     assert (len(train), len(held)) == (1, 1)

@@ -51,7 +51,10 @@ def learnable(log: Log, name: str, fewest: int) -> Features:
 
 
 def split_rows(log: Log, held_out: float, split: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """The rows to train on and those held out: whole episodes, or single rows. A lone episode is cut in time."""
+    """The rows to train on and those held out: whole episodes, or single rows.
+
+    A log that is one episode, or mostly one, is cut in time: a few short ones would be too little on either side.
+    """
     if split not in SPLITS:
         raise LogError(f"split is {split!r}; it is one of {', '.join(SPLITS)}")
     if not 0 < held_out < 1:
@@ -61,9 +64,9 @@ def split_rows(log: Log, held_out: float, split: str, seed: int) -> tuple[np.nda
     if split == "transitions":
         order = rng.permutation(len(log))
         return np.sort(order[n:]), np.sort(order[:n])
-    if log.n_episodes == 1:
-        return np.arange(len(log) - n), np.arange(len(log) - n, len(log))
     order, lengths = rng.permutation(log.n_episodes), np.diff(log.starts)
+    if lengths.max() > len(log) / 2:
+        return np.arange(len(log) - n), np.arange(len(log) - n, len(log))
     held = np.zeros(log.n_episodes, dtype=bool)
     enough = 1 + int(np.searchsorted(np.cumsum(lengths[order]), n))
     held[order[: min(enough, log.n_episodes - 1)]] = True
