@@ -218,7 +218,7 @@ def test_a_folder_that_is_not_there_is_said(tmp_path):
 
 def test_without_torch_the_line_that_installs_it_is_said(homer, path, monkeypatch):
     homer.save(path)
-    monkeypatch.setattr("understudy.contracts.extras.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ModuleNotFoundError, match=r'Homer needs torch: pip install "understudy\[torch\]"'):
         load(path)
 
