@@ -6,7 +6,6 @@ from understudy.contracts import LogError
 from understudy.encoders.features import Features
 from understudy.encoders.training import (
     Best,
-    device_of,
     fill,
     generator_of,
     in_chunks,
@@ -112,16 +111,3 @@ def test_nothing_to_learn_is_said(log_of):
             learnable(log_of(same), "Homer", 50)
     with pytest.raises(LogError, match="next_observation is NaN or infinite in row 7"):
         learnable(log_of(np.arange(60.0), np.where(np.arange(60) == 7, np.nan, 1.0)), "Homer", 50)
-
-
-def test_devices_that_are_not_there_are_refused():
-    assert device_of("cpu").type == "cpu"
-    with pytest.raises(LogError, match="no device 'abacus'"):
-        device_of("abacus")
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
-def test_a_gpu_that_is_not_there_is_refused():
-    assert device_of(None).type == "cpu"
-    with pytest.raises(LogError, match="no GPU here"):
-        device_of("cuda")

@@ -20,18 +20,6 @@ SPLITS = ("episodes", "transitions")
 SPLIT, WEIGHTS, TRAINING = range(3)  # what draws are for
 
 
-def device_of(device: str | None) -> torch.device:
-    """The device asked for; by default a GPU where there is one."""
-    there = torch.cuda.is_available()
-    try:
-        chosen = torch.device(device or ("cuda" if there else "cpu"))
-    except RuntimeError as error:
-        raise LogError(f"there is no device {device!r}; leave it out, or give cpu or cuda") from error
-    if chosen.type == "cuda" and not there:
-        raise LogError(f"torch finds no GPU here for device {device!r}; leave it out, or give cpu")
-    return chosen
-
-
 def generator_of(seed: int, tag: int, device: torch.device | str = "cpu") -> torch.Generator:
     """A generator of our own for each seed and tag, so that nothing touches torch's."""
     return torch.Generator(device).manual_seed(spawn(seed, tag))
