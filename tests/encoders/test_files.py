@@ -138,6 +138,7 @@ def test_a_changed_header_is_noticed(saved):
     [
         (lambda header, members: header.update(format=FORMAT + 1), "pip install --upgrade understudy"),
         (lambda header, members: header.update(encoder="os.system"), "holds an encoder 'os.system', which is none of"),
+        (lambda header, members: header.update(encoder=["KMeans"]), r"holds an encoder \['KMeans'\], which is none of"),
         (lambda header, members: header.pop("settings"), "header cannot be read"),
         (lambda header, members: header.update(form=["complex", [2]]), "no complex observations"),
         (lambda header, members: header.update(form=["float", [3]]), "no KMeans that fits together"),
@@ -154,6 +155,15 @@ def test_what_does_not_fit_together_is_refused_though_its_digests_do(saved, chan
     change(header, members)
     rewrite(saved, header, members)
     with pytest.raises(LogError, match=words):
+        load(saved)
+
+
+def test_a_newer_file_is_known_by_its_version_whatever_else_it_does_otherwise(saved):
+    with np.load(saved) as archive:
+        members = dict(archive)
+    members["header"] = np.frombuffer(members["header"].tobytes().replace(b'"format": 1', b'"format": 2'), np.uint8)
+    np.savez(saved, **members)
+    with pytest.raises(LogError, match=r"is of format 2, .* reads formats up to 1; pip install --upgrade understudy"):
         load(saved)
 
 
@@ -218,7 +228,7 @@ def test_a_folder_that_is_not_there_is_said(tmp_path):
 
 def test_without_torch_the_line_that_installs_it_is_said(homer, path, monkeypatch):
     homer.save(path)
-    monkeypatch.setattr("understudy.contracts.extras.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ModuleNotFoundError, match=r'Homer needs torch: pip install "understudy\[torch\]"'):
         load(path)
 

@@ -23,7 +23,8 @@ def test_another_form_is_refused_in_one_sentence():
 
 
 @pytest.mark.parametrize(
-    ("observations", "words"), [(3, "batch"), (["a"], "dtype"), ([None], "dtype"), ([1j], "dtype")]
+    ("observations", "words"),
+    [(3, "batch"), (["a"], "dtype"), ([None], "dtype"), ([1j], "dtype"), ([[1], [1, 2]], "shape")],
 )
 def test_what_is_no_batch_of_numbers_is_refused(observations, words):
     with pytest.raises(LogError, match=words):

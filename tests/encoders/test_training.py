@@ -6,7 +6,6 @@ from understudy.contracts import LogError
 from understudy.encoders.features import Features
 from understudy.encoders.training import (
     Best,
-    device_of,
     fill,
     generator_of,
     in_chunks,
@@ -34,6 +33,18 @@ def test_held_out_rows_can_be_single_ones(grid_log):
 def test_a_lone_episode_is_cut_in_time():
     log = Log.from_columns(observation=np.arange(10), action=np.zeros(10, int), reward=np.zeros(10))
     train, held = split_rows(log, 0.5, "episodes", seed=0)
+    assert train[-1] + 1 == held[0]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_log_that_is_mostly_one_episode_is_cut_in_time(seed):
+    last = np.isin(np.arange(100), [97, 99])
+    log = Log.from_columns(
+        observation=np.arange(100), action=np.zeros(100, int), reward=np.zeros(100), next_observation=np.arange(100),
+        terminated=last, episode=np.repeat([0, 1], [98, 2]),
+    )  # fmt: skip
+    train, held = split_rows(log, 0.2, "episodes", seed)
+    assert len(held) / len(log) == pytest.approx(0.2, abs=0.01)
     assert train[-1] + 1 == held[0]
 
 
@@ -100,16 +111,3 @@ def test_nothing_to_learn_is_said(log_of):
             learnable(log_of(same), "Homer", 50)
     with pytest.raises(LogError, match="next_observation is NaN or infinite in row 7"):
         learnable(log_of(np.arange(60.0), np.where(np.arange(60) == 7, np.nan, 1.0)), "Homer", 50)
-
-
-def test_devices_that_are_not_there_are_refused():
-    assert device_of("cpu").type == "cpu"
-    with pytest.raises(LogError, match="no device 'abacus'"):
-        device_of("abacus")
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
-def test_a_gpu_that_is_not_there_is_refused():
-    assert device_of(None).type == "cpu"
-    with pytest.raises(LogError, match="no GPU here"):
-        device_of("cuda")

@@ -215,6 +215,28 @@ class TestBlocks:
             one.step(for_one)
             other.step(for_other)
 
+    def test_of_generators_close_in_any_order(self, log):
+        def block(env):
+            with us.learners.accepting(env):
+                env.reset()
+                yield
+
+        one, other = (us.gym_env(us.psrs(log), seed=seed) for seed in (0, 1))
+        blocks = [block(one), block(other)]
+        for opened in blocks:
+            next(opened)
+        blocks[0].close()
+        Categorical(probs=POLICY).sample()
+        assert (one.stage.has_pending, other.stage.has_pending) == (False, True)
+        closer = threading.Thread(target=blocks[1].close)
+        closer.start()
+        closer.join()
+        assert Categorical.sample is ORIGINAL
+        other.reset()
+        with us.learners.accepting(us.gym_env(us.psrs(log), seed=2)):
+            Categorical(probs=POLICY).sample()
+        assert not other.stage.has_pending
+
     def test_of_two_threads_do_not_meet(self, log):
         envs = [us.gym_env(us.psrs(log), seed=seed, max_steps=300) for seed in range(2)]
         meet, failed = threading.Barrier(2), []

@@ -1,7 +1,7 @@
 """Stable-Baselines3, unmodified, on a log."""
 
-import importlib.util
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -190,17 +190,16 @@ def test_schedules_depend_on_the_planned_deployment(log, name):
     assert rates[-1] == pytest.approx(0.9, abs=0.03)
 
 
-@pytest.mark.slow
-def test_a_run_depends_on_its_seed_alone(log):
-    options = {"runs": 2, "seed": 5, "probes": {"worth": lambda learner: learner.values(np.arange(25))}, "every": 64}
+@pytest.mark.parametrize("backend", ["threads", pytest.param("processes", marks=pytest.mark.slow)])
+def test_a_run_depends_on_its_seed_alone(log, backend):
+    options = {"runs": 3, "seed": 5, "probes": {"worth": lambda learner: learner.values(np.arange(25))}, "every": 64}
     some, others = (
-        us.experiment(us.psrs(log), make("PPO", 128), **options, workers=1, backend=backend)
-        for backend in ("serial", "processes")
+        us.experiment(us.psrs(log), make("PPO", 128), **options, workers=2, backend=one) for one in ("serial", backend)
     )
     for one, other in zip(some, others, strict=True):
         np.testing.assert_array_equal(one.rows, other.rows)
         np.testing.assert_allclose(one.curves["worth"], other.curves["worth"], rtol=1e-4, atol=1e-6)
-    assert len({tuple(run.rows) for run in some}) == 2
+    assert len({tuple(run.rows) for run in some}) == 3
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -315,10 +314,7 @@ class TestBadInput:
             us.simulate(us.psrs(log.select([0])), make("PPO", 10, observation_space=Discrete(1))(0))
 
     def test_a_missing_extra_says_how_to_install_it(self, monkeypatch):
-        found = importlib.util.find_spec
-        monkeypatch.setattr(
-            "understudy.contracts.extras.find_spec", lambda name: None if "baselines" in name else found(name)
-        )
+        monkeypatch.setitem(sys.modules, "stable_baselines3", None)
         with pytest.raises(ModuleNotFoundError, match=r'sb3 needs stable_baselines3: pip install "understudy\[sb3\]"'):
             _ = us.learners.sb3
 

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import tempfile
+import threading
 import time
 from contextlib import nullcontext, suppress
 from itertools import product
@@ -15,7 +16,7 @@ import pytest
 from understudy.contracts import Exhausted, LogError, PolicyError, Step, Stop
 from understudy.encoders import Function
 from understudy.envs import Grid
-from understudy.learners import FixedPolicy, QLearning, Uniform
+from understudy.learners import FixedPolicy, QLearning, Uniform, script
 from understudy.logs import Log, record
 from understudy.runs import Runs, experiment, load, probes, simulate
 from understudy.simulators import model, psrs, qbe, real
@@ -538,3 +539,18 @@ def test_runs_that_share_some_logs_are_not_taken_for_independent(grid, make):
     for seed in range(4):
         runs = experiment(lambda seed: simulators[seed % 2], make, runs=10, seed=seed, max_steps=20)
         assert runs.about["own_logs"] is False
+
+
+def test_learners_that_own_their_loop_do_not_learn_side_by_side(log):
+    """They draw from generators of the whole process, which the other one would seed anew."""
+    both, met = threading.Barrier(2), []
+
+    def learn(env, seed):
+        env.reset()
+        with suppress(threading.BrokenBarrierError):
+            both.wait(timeout=0.2)
+            met.append(seed)
+
+    experiment(psrs(log), script(learn), runs=2, workers=2, backend="threads")
+    assert both.broken
+    assert not met

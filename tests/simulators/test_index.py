@@ -134,5 +134,6 @@ def test_what_is_no_log_or_no_encoder_is_told_what_is():
     log = Log.from_columns(
         observation=[0, 1], action=[0, 0], reward=[0, 0], terminated=[False, True], propensity=[[1.0]] * 2
     )
-    with pytest.raises(TypeError, match=r"encoders\.Function"):
-        psrs(log, lambda observations: observations)
+    for encoder in (lambda observations: observations, Identity):  # a class is none yet
+        with pytest.raises(TypeError, match=r"encoders\.Function"):
+            psrs(log, encoder)

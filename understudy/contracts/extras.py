@@ -1,7 +1,6 @@
 """Parts that need more than the core installs, opened when they are asked for."""
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 
@@ -14,8 +13,11 @@ def opened(room: str, name: str, home: str, extra: str) -> Any:
     ModuleNotFoundError: Step needs nonsense: pip install "understudy[nonsense]"
     """
     for module in NEEDED.get(extra, [extra]):
-        if find_spec(module) is None:
-            raise ModuleNotFoundError(f'{name} needs {module}: pip install "understudy[{extra}]"', name=module)
+        try:
+            import_module(module)
+        except ImportError as error:
+            said = f'{name} needs {module}: pip install "understudy[{extra}]"'
+            raise ModuleNotFoundError(said, name=module) from error
     return getattr(import_module(f"{room}.{home}"), name)
 
 

@@ -130,20 +130,20 @@ def _header(path: Any, members: Mapping[str, np.ndarray]) -> dict[str, Any]:
     octets = members.get("header")
     if octets is None or octets.dtype != np.uint8 or "digest" not in members:
         raise LogError(f"{path} is no saved encoder: it has no header; give a file that save wrote")
-    if str(members["digest"]) != array_digest(octets):
-        raise LogError(f"{path} has been changed: its header is not what was saved; save the encoder again")
     try:
         header = json.loads(octets.tobytes())
         version, name, _, _, digests = (header[key] for key in ("format", "encoder", "settings", "form", "digests"))
         newer = version > FORMAT
     except (KeyError, TypeError, ValueError) as error:
         raise LogError(f"{path} is no saved encoder: its header cannot be read; give a file that save wrote") from error
-    if newer:
+    if newer:  # whatever else a newer one may have changed
         raise LogError(
             f"{path} is of format {version}, and this version of Understudy reads formats up to {FORMAT}; "
             "pip install --upgrade understudy"
         )
-    if name not in HOMES or not isinstance(digests, dict):
+    if str(members["digest"]) != array_digest(octets):
+        raise LogError(f"{path} has been changed: its header is not what was saved; save the encoder again")
+    if name not in list(HOMES) or not isinstance(digests, dict):
         raise LogError(f"{path} holds an encoder {name!r}, which is none of {', '.join(HOMES)}; save it again")
     return header
 

@@ -34,8 +34,14 @@ def form_of(observations: np.ndarray) -> Form:
 
 def batch(observations: Any, fitted_on: Form | None = None) -> np.ndarray:
     """Observations as an array. Raises `LogError` where they are not of the form an encoder was fitted on."""
-    array = np.asarray(observations)
+    try:
+        array = np.asarray(observations)
+    except ValueError as error:  # lists of several lengths
+        raise LogError("these observations are not of one shape; give a batch of them, (n, ...)") from error
     form = form_of(array)
     if fitted_on is not None and form != fitted_on:
-        raise LogError(f"the encoder was fitted on {fitted_on}, and is asked for {form}")
+        raise LogError(
+            f"the encoder was fitted on {fitted_on}, and is asked for {form}; give it what it was fitted on, or fit "
+            "another on a log like this"
+        )
     return array

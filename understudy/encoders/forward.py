@@ -6,14 +6,16 @@ import numpy as np
 import torch
 
 from understudy.contracts import Log, LogError
+from understudy.contracts.devices import device_of
 from understudy.contracts.progress import progress_bar
 from understudy.encoders import files
 from understudy.encoders.audit import audit
 from understudy.encoders.features import Features
 from understudy.encoders.finding import ROUND, Bank, described, nearest
 from understudy.encoders.forecast import DIMENSION, Examples, Forecast, is_image, trained_forecast
+from understudy.encoders.options import positive, whole
 from understudy.encoders.search import Search
-from understudy.encoders.training import arrays_of, device_of, fill, in_chunks, learnable, split_rows, threads_for
+from understudy.encoders.training import arrays_of, fill, in_chunks, learnable, split_rows, threads_for
 
 FEWEST_ROWS = 200  # of a log
 
@@ -57,17 +59,13 @@ class Forward:
         device: str | None = None,
         progress: bool | None = None,
     ) -> None:
+        if not 0 < radius < 1:
+            raise LogError(f"radius is {radius}; it is between 0 and 1")
+        counts = {"width": width, "batch_size": batch_size, "steps": steps, "patience": patience}
         self._options: dict[str, Any] = {
-            "seed": seed, "radius": radius, "width": width, "learning_rate": learning_rate, "batch_size": batch_size,
-            "steps": steps, "patience": patience, "held_out": held_out,
-        }  # fmt: skip
-        for name in ("width", "batch_size", "steps", "patience"):
-            if self._options[name] != int(self._options[name]) or self._options[name] < 1:
-                raise LogError(f"{name} is {self._options[name]}; it is a whole number from 1 up")
-        if not 0 < radius < 1 or not learning_rate > 0:
-            raise LogError(
-                f"radius is {radius} and learning_rate {learning_rate}; the one is in (0, 1), the other above 0"
-            )
+            "seed": whole("seed", seed, least=None), "radius": float(radius),
+            "learning_rate": positive("learning_rate", learning_rate), "held_out": float(held_out),
+        } | {name: whole(name, count) for name, count in counts.items()}  # fmt: skip
         self.device, self.progress = device, progress
         self.fitted_on: str | None = None
         self.loss: float | None = None  # on rows held out

@@ -11,16 +11,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from understudy.contracts import Log, LogError
+from understudy.contracts.devices import device_of
 from understudy.contracts.progress import Report, progress_bar
 from understudy.encoders import files
 from understudy.encoders.audit import audit
 from understudy.encoders.features import Features
+from understudy.encoders.options import positive, whole
 from understudy.encoders.training import (
     TRAINING,
     WEIGHTS,
     Best,
     arrays_of,
-    device_of,
     fill,
     generator_of,
     in_chunks,
@@ -87,23 +88,19 @@ class Homer:
         device: str | None = None,
         progress: bool | None = None,
     ) -> None:
-        warm, cold = (temperature, temperature) if isinstance(temperature, int | float) else temperature
-        self._options: dict[str, Any] = {
-            "latent": latent, "width": width, "learning_rate": learning_rate, "seed": seed, "batch_size": batch_size,
-            "clip": clip, "patience": patience, "max_epochs": max_epochs, "held_out": held_out, "split": split,
-            "temperature": [float(warm), float(cold)], "annealing": annealing, "hard": hard, "select": select,
+        counts = {
+            "latent": latent, "width": width, "batch_size": batch_size, "patience": patience,
+            "max_epochs": max_epochs, "annealing": annealing,
         }  # fmt: skip
-        for name in ("latent", "width", "batch_size", "patience", "max_epochs", "annealing"):
-            if self._options[name] != int(self._options[name]) or self._options[name] < 1:
-                raise LogError(f"{name} is {self._options[name]}; it is a whole number from 1 up")
-        for name in ("learning_rate", "clip"):
-            if not self._options[name] > 0:
-                raise LogError(f"{name} is {self._options[name]}; it is above 0")
-        if not min(warm, cold) > 0:
-            raise LogError(f"temperature is {temperature}; it is above 0")
+        warm, cold = temperature if isinstance(temperature, Sequence) else (temperature, temperature)
+        self._options: dict[str, Any] = {
+            "seed": whole("seed", seed, least=None), "learning_rate": positive("learning_rate", learning_rate),
+            "clip": positive("clip", clip), "held_out": float(held_out), "split": split, "hard": bool(hard),
+            "temperature": [positive("temperature", number) for number in (warm, cold)], "select": select,
+        } | {name: whole(name, count) for name, count in counts.items()}  # fmt: skip
         if select not in SELECTIONS:
             raise LogError(f"select is {select!r}; it is one of {', '.join(SELECTIONS)}")
-        self.n_states, self.device, self.progress = int(latent), device, progress
+        self.n_states, self.device, self.progress = whole("latent", latent), device, progress
         self.fitted_on: str | None = None
         self.loss: float | None = None  # on rows held out, of what was selected by
         self.losses: list[float] = []  # the same after each epoch

@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import Log, LogError
+from understudy.contracts.streams import spawn
 from understudy.encoders import files
 from understudy.encoders.audit import audit
 from understudy.encoders.features import Features
 from understudy.encoders.form import batch
+from understudy.encoders.options import whole
 
 CHUNK = 1 << 24  # distances held together
 
@@ -36,11 +38,9 @@ class KMeans:
     fits = 0
 
     def __init__(self, n_states: int, seed: int = 0, *, iterations: int = 50, most_rows: int = 100_000) -> None:
-        for name, number in (("n_states", n_states), ("iterations", iterations), ("most_rows", most_rows)):
-            if number != int(number) or number < 1:
-                raise LogError(f"{name} is {number}; it is a whole number from 1 up")
-        self.n_states, self.seed = int(n_states), int(seed)
-        self.iterations, self.most_rows = int(iterations), max(int(most_rows), self.n_states)
+        self.n_states, self.seed = whole("n_states", n_states), whole("seed", seed, least=None)
+        self.iterations = whole("iterations", iterations)
+        self.most_rows = max(whole("most_rows", most_rows), self.n_states)
         self._features: Features | None = None
         self.fitted_on: str | None = None
         self._centers = np.empty((0, 0), dtype=np.float32)
@@ -54,7 +54,7 @@ class KMeans:
         """Place the centers by the log's observations."""
         observations = batch(log.observation)
         features = Features.of(observations, discrete=False)
-        rng = np.random.default_rng(self.seed)
+        rng = np.random.default_rng(spawn(self.seed))
         few = rng.choice(len(log), self.most_rows, replace=False) if len(log) > self.most_rows else slice(None)
         points = features(observations[few])
         n_distinct = len(np.unique(points, axis=0))

@@ -20,18 +20,6 @@ SPLITS = ("episodes", "transitions")
 SPLIT, WEIGHTS, TRAINING = range(3)  # what draws are for
 
 
-def device_of(device: str | None) -> torch.device:
-    """The device asked for; by default a GPU where there is one."""
-    there = torch.cuda.is_available()
-    try:
-        chosen = torch.device(device or ("cuda" if there else "cpu"))
-    except RuntimeError as error:
-        raise LogError(f"there is no device {device!r}; leave it out, or give cpu or cuda") from error
-    if chosen.type == "cuda" and not there:
-        raise LogError(f"torch finds no GPU here for device {device!r}; leave it out, or give cpu")
-    return chosen
-
-
 def generator_of(seed: int, tag: int, device: torch.device | str = "cpu") -> torch.Generator:
     """A generator of our own for each seed and tag, so that nothing touches torch's."""
     return torch.Generator(device).manual_seed(spawn(seed, tag))
@@ -51,7 +39,10 @@ def learnable(log: Log, name: str, fewest: int) -> Features:
 
 
 def split_rows(log: Log, held_out: float, split: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """The rows to train on and those held out: whole episodes, or single rows. A lone episode is cut in time."""
+    """The rows to train on and those held out: whole episodes, or single rows.
+
+    A log that is one episode, or mostly one, is cut in time: a few short ones would be too little on either side.
+    """
     if split not in SPLITS:
         raise LogError(f"split is {split!r}; it is one of {', '.join(SPLITS)}")
     if not 0 < held_out < 1:
@@ -61,9 +52,9 @@ def split_rows(log: Log, held_out: float, split: str, seed: int) -> tuple[np.nda
     if split == "transitions":
         order = rng.permutation(len(log))
         return np.sort(order[n:]), np.sort(order[:n])
-    if log.n_episodes == 1:
-        return np.arange(len(log) - n), np.arange(len(log) - n, len(log))
     order, lengths = rng.permutation(log.n_episodes), np.diff(log.starts)
+    if lengths.max() > len(log) / 2:
+        return np.arange(len(log) - n), np.arange(len(log) - n, len(log))
     held = np.zeros(log.n_episodes, dtype=bool)
     enough = 1 + int(np.searchsorted(np.cumsum(lengths[order]), n))
     held[order[: min(enough, log.n_episodes - 1)]] = True

@@ -27,3 +27,7 @@ def __getattr__(name: str) -> Any:
     if name in _EXTRAS:
         return opened(__name__, name, *_EXTRAS[name])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

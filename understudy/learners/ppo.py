@@ -20,6 +20,7 @@ from torch import Tensor
 
 from understudy.contracts import LogError, Step, Steps
 from understudy.contracts.compiling import routine
+from understudy.contracts.devices import device_of
 from understudy.contracts.streams import LEARNER, spawn
 from understudy.logs import Spec
 
@@ -81,12 +82,15 @@ class PPO:
         self.policy_rate, self.value_rate, self.target_kl = float(policy_rate), float(value_rate), float(target_kl)
         self.policy_iterations, self.value_iterations = int(policy_iterations), int(value_iterations)
         self.epoch_steps, self.abandons = int(epoch_steps), bool(abandons)
-        self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        self.device = str(device_of(device))
         for name in ("gamma", "lam"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ValueError(f"{name} is {getattr(self, name)}, not in [0, 1]")
         if min(self.epoch_steps, *self.hidden, 1) < 1:
             raise ValueError(f"epoch_steps={epoch_steps} and hidden={hidden} must be whole numbers from 1")
+        for name in ("clip", "policy_rate", "value_rate", "target_kl", "policy_iterations", "value_iterations"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} is {getattr(self, name)}; it is a number from 0 up")
 
         self._one_hot = self.spec.n_observations is not None
         n_features = self.spec.n_observations or int(np.prod(self.spec.observation_shape, dtype=int))

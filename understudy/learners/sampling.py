@@ -13,17 +13,24 @@ import torch
 from torch.distributions import Categorical
 
 _lock = threading.Lock()
-_blocks: list[Callable] = []  # the original method, once for each open block
+_originals: list[Callable] = []  # the original method, once for each open block
+
+
+class _Block:
+    """An open block: the stage whose env may be acting in it; None hides those outside."""
+
+    def __init__(self, stage: Any) -> None:
+        self.stage = stage
 
 
 class _Here(threading.local):
-    """The stages whose env may be acting in this thread, innermost last; None hides those outside."""
+    """The blocks that are open in this thread, innermost last."""
 
     def __init__(self) -> None:
-        self.stages: list[Any] = []
+        self.blocks: list[_Block] = []
 
 
-here = _Here()
+_here = _Here()
 
 
 @contextmanager
@@ -52,33 +59,34 @@ def as_ever() -> Iterator[None]:
 @contextmanager
 def staged(stage: Any) -> Iterator[None]:
     """A stage as the innermost one of this thread."""
-    here.stages.append(stage)
+    blocks, block = _here.blocks, _Block(stage)
+    blocks.append(block)
     try:
         yield
     finally:
-        here.stages.pop()
+        blocks.remove(block)  # generators may close theirs in any order, and in another thread
 
 
 @contextmanager
 def patched() -> Iterator[None]:
     """`Categorical.sample` looks for a stage of its thread, as long as any such block is open in any thread."""
     with _lock:
-        if not _blocks:
+        if not _originals:
             original = Categorical.sample
             Categorical.sample = _sampler(original)  # type: ignore[method-assign]
-        _blocks.append(_blocks[-1] if _blocks else original)
+        _originals.append(_originals[-1] if _originals else original)
     try:
         yield
     finally:
         with _lock:
-            original = _blocks.pop()
-            if not _blocks:
+            original = _originals.pop()
+            if not _originals:
                 Categorical.sample = original  # type: ignore[method-assign]
 
 
 def _sampler(original: Callable) -> Callable:
     def sample(self: Categorical, sample_shape: Any = torch.Size()) -> torch.Tensor:  # noqa: B008 (torch's own default)
-        stage = _stage_for(self, sample_shape) if here.stages else None
+        stage = _stage_for(self, sample_shape) if _here.blocks else None
         if stage is None:
             return original(self, sample_shape)
         probs = self.probs.detach()
@@ -93,7 +101,7 @@ def _sampler(original: Callable) -> Callable:
 def _stage_for(distribution: Categorical, sample_shape: Any) -> Any:
     """The innermost stage of this thread that waits for such a sample, or None."""
     taken = False
-    for stage in reversed(here.stages):
+    for stage in (block.stage for block in reversed(_here.blocks)):
         if stage is None:
             break
         if stage.is_real or stage.reading or not _fits(distribution, sample_shape, stage):

@@ -19,7 +19,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 
 from understudy.contracts import LogError
 from understudy.contracts.streams import LEARNER, spawn
-from understudy.learners.sampling import here, patched, stage_of
+from understudy.learners.sampling import patched, stage_of, staged
 
 SEEDS = 2**31
 """Stable-Baselines3 seeds NumPy's old generator, which takes no larger ones."""
@@ -119,18 +119,22 @@ def rollouts_accepted(model: Any, stage: Any) -> Iterator[None]:
 
     Rollouts call the policy itself; `predict`, evaluation callbacks and training call methods of it.
     """
-    begins = model.policy.register_forward_pre_hook(lambda *_: here.stages.append(stage))
-    ends = model.policy.register_forward_hook(lambda *_: void(here.stages.pop()), always_call=True)
+    calls: list[Any] = []
+
+    def begin(*_: Any) -> None:
+        calls.append(staged(stage))
+        calls[-1].__enter__()
+
+    def end(*_: Any) -> None:
+        calls.pop().__exit__(None, None, None)
+
+    hooks = model.policy.register_forward_pre_hook(begin), model.policy.register_forward_hook(end, always_call=True)
     try:
         with patched():
             yield
     finally:
-        begins.remove()
-        ends.remove()
-
-
-def void(_: Any) -> None:
-    """What a hook returns takes the place of the module's output, unless it is nothing."""
+        for hook in hooks:
+            hook.remove()
 
 
 @contextmanager

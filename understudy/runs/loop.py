@@ -1,5 +1,6 @@
 """One loop: a learner meets the history a simulator serves it, in plain Python or compiled, with the same rows."""
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,10 @@ from understudy.simulators.kernels import cells
 
 LONGEST_STRETCH = 1 << 20
 """Compiled steps between two looks at whether the run is still wanted."""
+
+_one_by_one = threading.RLock()
+"""Held by a learner that owns its loop: those seed and draw from generators of the whole process (NumPy's, torch's), so
+that of two in threads neither run would depend on its seed alone."""
 
 
 def simulate(
@@ -126,7 +131,7 @@ def learners_own_loop(
         simulator, seed, max_steps, readings.probes, readings.every,
         observation_space=getattr(learner, "observation_space", None), learner=learner, one_run=True, go_on=go_on,
     )  # fmt: skip
-    with env:
+    with _one_by_one, env:
         learner.rehearse(env)
     return env.run()
 

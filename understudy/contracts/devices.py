@@ -1,0 +1,18 @@
+"""Where torch computes."""
+
+import torch
+
+from understudy.logs import LogError
+
+
+def device_of(device: str | None) -> torch.device:
+    """The device asked for; by default a GPU where there is one. Raises `LogError` where torch finds none."""
+    try:
+        chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    except (RuntimeError, TypeError) as error:
+        raise LogError(f"there is no device {device!r}; leave it out, or give cpu or cuda") from error
+    try:
+        torch.empty(1, device=chosen)
+    except (AssertionError, NotImplementedError, RuntimeError) as error:
+        raise LogError(f"torch finds no GPU here for device {device!r}; leave it out, or give cpu") from error
+    return chosen
