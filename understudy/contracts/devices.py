@@ -1,4 +1,7 @@
-"""Where torch computes."""
+"""Where torch computes, and in how many threads."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 
@@ -16,3 +19,17 @@ def device_of(device: str | None) -> torch.device:
     except (AssertionError, NotImplementedError, RuntimeError) as error:
         raise LogError(f"torch finds no GPU here for device {device!r}; leave it out, or give cpu") from error
     return chosen
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Within, torch works in one thread: several would split tensors at places where rounding changes."""
+    n_threads = torch.get_num_threads()
+    if n_threads == 1:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(n_threads)

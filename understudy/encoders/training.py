@@ -2,8 +2,8 @@
 
 import copy
 import math
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from understudy.contracts import Log, LogError
+from understudy.contracts.devices import one_thread
 from understudy.contracts.streams import spawn
 from understudy.encoders.features import Features, refuse_missing
 
@@ -129,18 +130,9 @@ def in_chunks(f: Callable[[Tensor], Tensor], inputs: Tensor, rows: int = CHUNK) 
     return torch.cat(results)
 
 
-@contextmanager
-def threads_for(rows: int) -> Iterator[None]:
+def threads_for(rows: int) -> AbstractContextManager[None]:
     """One thread for batches of few rows: waiting for a second takes longer, and ever so long where cores are busy."""
-    before = torch.get_num_threads()
-    if rows >= MANY_ROWS or before == 1:
-        yield
-        return
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+    return one_thread() if rows < MANY_ROWS else nullcontext()
 
 
 def arrays_of(module: nn.Module) -> dict[str, np.ndarray]:

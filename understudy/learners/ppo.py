@@ -8,8 +8,7 @@ Networks are trained in float32, but act in float64: then a policy does not depe
 asked about at once, but for the sixteenth digit, and rejection sampling accepts the same rows step by step and ahead.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -20,7 +19,7 @@ from torch import Tensor
 
 from understudy.contracts import LogError, Step, Steps
 from understudy.contracts.compiling import routine
-from understudy.contracts.devices import device_of
+from understudy.contracts.devices import device_of, one_thread
 from understudy.contracts.streams import LEARNER, spawn
 from understudy.logs import Spec
 
@@ -505,20 +504,6 @@ def surrogate_slope(log_ratio: Tensor, advantage: Tensor, clip: float) -> Tensor
     ratio = log_ratio.exp()
     free = torch.where(advantage >= 0, ratio <= 1.0 + clip, ratio >= 1.0 - clip)
     return -(ratio * advantage) * free
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Within, torch works in one thread: several would split tensors at places where rounding changes."""
-    n_threads = torch.get_num_threads()
-    if n_threads == 1:
-        yield
-        return
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(n_threads)
 
 
 def spec_of(thing: Any) -> Spec:

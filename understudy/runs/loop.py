@@ -1,12 +1,12 @@
 """One loop: a learner meets the history a simulator serves it, in plain Python or compiled, with the same rows."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Exhausted, Learner, LogError, LoopOwner, PolicyError, Simulator, Stop
+from understudy.contracts import Exhausted, Learner, LogError, LoopOwner, PolicyError, Simulator, Step, Stop
 from understudy.runs.account import Account, Unwanted, check_limits, stands_for
 from understudy.runs.ahead import ahead_loop, can_look_ahead
 from understudy.runs.compiled import advance
@@ -88,7 +88,31 @@ def offers_arrays(learner: Any) -> bool:
 def python_loop(
     simulator: Any, learner: Any, seed: int, max_steps: int | None, readings: Readings, wanted: Callable[[], bool]
 ) -> Run:
-    """The loop as a sentence."""
+    """The loop in plain Python: the learner is asked for its policy at each step, and told what came of it."""
+
+    def learn(step: Step) -> Iterable[None]:
+        learner.learn(step)
+        return ()
+
+    run, policy = dialogue(simulator, learner, seed, max_steps, readings, wanted, learn), None
+    while True:
+        try:
+            observation = run.send(policy)
+        except StopIteration as over:
+            return over.value
+        policy = learner.policy(observation)
+
+
+def dialogue(
+    simulator: Any,
+    learner: Any,
+    seed: int,
+    max_steps: int | None,
+    readings: Readings,
+    wanted: Callable[[], bool],
+    learn: Callable[[Step], Iterable[None]],
+) -> Generator[Any, Any, Run]:
+    """The loop as a sentence: yields an observation and is sent the policy there; what `learn` yields is passed on."""
     rehearsal = simulator.start(seed)
     account = Account(simulator, readings, seed)
     limit = float("inf") if max_steps is None else max_steps
@@ -102,10 +126,11 @@ def python_loop(
                 break
             account.begin(getattr(rehearsal, "opening", -1))
         state = rehearsal.state if readings.counts_visits else -1
-        step, stopped = answer(rehearsal.step, learner.policy(observation))
+        policy = yield observation
+        step, stopped = answer(rehearsal.step, policy)
         if stopped is not None:
             break
-        learner.learn(step)
+        yield from learn(step)
         account.add(step, state)
         account.probe(learner)
         observation = step.next_observation

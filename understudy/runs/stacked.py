@@ -7,10 +7,10 @@ wait for the same are answered together.
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
-from understudy.contracts import Steps
-from understudy.runs.account import Account, Unwanted, stands_for
+from understudy.contracts import Step, Steps
+from understudy.runs.account import stands_for
 from understudy.runs.ahead import can_look_ahead, stays_frozen, stretches
-from understudy.runs.loop import answer, ended
+from understudy.runs.loop import dialogue
 from understudy.runs.probes import Readings
 from understudy.runs.run import Run
 
@@ -66,28 +66,10 @@ def lock_steps(
     simulator: Any, learner: Any, seed: int, max_steps: int | None, readings: Readings, wanted: Callable[[], bool]
 ) -> Paused:
     """The loop in plain Python, one step of each run at a time."""
-    rehearsal = simulator.start(seed)
-    account = Account(simulator, readings, seed)
-    limit = float("inf") if max_steps is None else max_steps
-    observation, over, stopped = None, True, None
-    while len(account) < limit:
-        if not wanted():
-            raise Unwanted
-        if over:
-            observation, stopped = answer(rehearsal.begin)
-            if stopped is not None:
-                break
-            account.begin(getattr(rehearsal, "opening", -1))
-        state = rehearsal.state if readings.counts_visits else -1
-        policy = yield observation
-        step, stopped = answer(rehearsal.step, policy)
-        if stopped is not None:
-            break
+
+    def learn(step: Step) -> Iterator[None]:
         learner.note(Steps.of(step))
         if learner.frozen == 0:
             yield None
-        account.add(step, state)
-        account.probe(learner)
-        observation = step.next_observation
-        over = step.terminated or step.truncated or getattr(learner, "gives_up", False)
-    return account.run(learner, stopped or ended(rehearsal, account))
+
+    return dialogue(simulator, learner, seed, max_steps, readings, wanted, learn)
