@@ -91,6 +91,16 @@ def test_an_encoder_that_is_not_fitted_is_fitted_to_the_log(play):
     assert play(psrs(log, Boxes(bins=2)), lambda t, x: [1.0], 0).rows == list(range(50))
 
 
+def test_an_observation_that_two_rows_share_is_encoded_once(random_log, monkeypatch):
+    log, seen = random_log(0), []
+    monkeypatch.setattr("understudy.simulators.index.CHUNK", 7)
+    packed = index(log, Raw(lambda x: seen.append(len(x)) or x % 3))
+    assert np.array_equal(packed.records["next_state"], log.next_observation % 3)
+    assert np.array_equal(packed.state, log.observation % 3)
+    apart = log.next_observation[:-1] != log.observation[1:]
+    assert seen == [len(log), apart.sum() + 1]
+
+
 def test_one_that_is_fitted_stays_as_it_is(walk_log):
     psrs(walk_log([0, 1]), Raw(lambda x: x))
 

@@ -33,9 +33,9 @@ class Steps(NamedTuple):
     truncated: np.ndarray
 
     @classmethod
-    def of(cls, step: Step) -> "Steps":
-        """A single step."""
-        return cls(*(np.asarray([part]) for part in step[:6]))
+    def of(cls, *steps: Step) -> "Steps":
+        """Steps that were made one by one."""
+        return cls(*map(np.asarray, list(zip(*steps, strict=True))[:6]))
 
 
 @dataclass(frozen=True)

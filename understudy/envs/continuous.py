@@ -90,5 +90,6 @@ class ContinuousGrid(gymnasium.Env[Any, Any]):
 
 
 def _points(cells: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
-    corner = np.stack([cells % size, cells // size], axis=-1)
+    row, column = np.divmod(cells, size)
+    corner = np.array([column, row]).T
     return (corner + rng.uniform(MARGIN, 1 - MARGIN, corner.shape)) / size

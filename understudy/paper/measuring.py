@@ -1,11 +1,12 @@
 """Tables of sets of runs: how long, how close, and what is drawn of them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 import understudy as us
+from understudy.evaluation.fidelity import Fidelity
 from understudy.reporting.curves import mean_curve
 from understudy.runs import Runs
 
@@ -32,26 +33,52 @@ def fidelity_columns(
 ) -> dict[str, list[Any]]:
     """How close each set is to real runs. The debiased error and the verdict need a log for each run.
 
-    A set of which some run stopped before the first reading is left out.
+    Of a set of which some run stopped before the first reading nothing can be said.
     """
     first = int(real.curve(probe)[0][0])
-    read = {name: runs for name, runs in sets.items() if runs.lengths.min() >= first}
-    found = {name: us.fidelity(runs, real, probe, horizon=horizon, margin=margin) for name, runs in read.items()}
-    judged: dict[str, list[Any]] = {
-        "debiased error": [None if one.squared_error is None else root(one.squared_error) for one in found.values()],
-        "95 %": [one.interval and tuple(map(root, one.interval)) for one in found.values()],
-        "margin": [one.margin for one in found.values()],
-        "verdict": [one.verdict or "none: one log" for one in found.values()],
+    found: dict[str, Fidelity | None] = {
+        name: us.fidelity(runs, real, probe, horizon=horizon, margin=margin) if runs.lengths.min() >= first else None
+        for name, runs in sets.items()
+    }
+
+    def column(of: Callable[[Fidelity], Any], otherwise: Any = None) -> list[Any]:
+        return [otherwise if one is None else of(one) for one in found.values()]
+
+    judged = {
+        "debiased error": column(lambda one: None if one.squared_error is None else root(one.squared_error)),
+        "95 %": column(lambda one: one.interval and tuple(map(root, one.interval))),
+        "margin": column(lambda one: one.margin),
+        "verdict": column(lambda one: one.verdict or "none: one log", "none: a run stopped at once"),
     }
     return {
         "set": list(found),
-        "runs": [one.n_runs for one in found.values()],
-        "horizon": [one.horizon for one in found.values()],
-        "RMSE": [one.rmse for one in found.values()],
-        "noise floor": [one.floor for one in found.values()],
-        "max error": [one.max_error for one in found.values()],
-        **(judged if any(one.verdict for one in found.values()) else {}),
+        "runs": [len(runs) for runs in sets.values()],
+        "horizon": column(lambda one: one.horizon),
+        "RMSE": column(lambda one: one.rmse),
+        "floor of runs": column(lambda one: one.floor),
+        "max error": column(lambda one: one.max_error),
+        **(judged if any(one and one.verdict for one in found.values()) else {}),
     }
+
+
+def by_set(table: Mapping[str, Sequence[Any]]) -> dict[str, dict[str, Any]]:
+    """A table's lines by their sets."""
+    lines = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
+    return {line["set"]: line for line in lines}
+
+
+def error_of(line: Mapping[str, Any], digits: int = 4) -> str:
+    """A set's debiased error in words."""
+    if line.get("95 %") is None:
+        return f"{line['set']}: undecided"
+    low, high = line["95 %"]
+    return f"{line['set']} {low:.{digits}f} to {high:.{digits}f}, {line['verdict']}"
+
+
+def all_equivalent(lines: Iterable[Mapping[str, Any]]) -> bool | None:
+    """Whether every set is equivalent to real; None where that is undecided."""
+    verdicts = {line.get("verdict") for line in lines}
+    return False if "different" in verdicts else True if verdicts == {"equivalent"} else None
 
 
 def root(squared: float) -> float:
@@ -59,16 +86,32 @@ def root(squared: float) -> float:
     return float(np.sqrt(max(0.0, squared)))
 
 
-def one_log_floor(one_log: Runs, own_logs: Runs, real: Runs, probe: str, horizon: int) -> float:
-    """The RMSE that an exact simulator would show on one log: the luck of that log, and the spread of runs.
+def one_log_floor(one_log: Runs, few_logs: Runs, real: Runs, probe: str, horizon: int) -> float:
+    """The RMSE that an exact simulator would show on one log: the luck of that log, and the spread of runs."""
+    horizon = min(horizon, common_horizon(one_log, few_logs, real))
+    luck = luck_of_logs(few_logs, probe, horizon)
+    spread = (float(np.mean(upto(runs, probe, horizon).var(axis=0, ddof=1))) / len(runs) for runs in (one_log, real))
+    return root(max(0.0, luck) + sum(spread))
 
-    How curves vary over logs is what runs with a log each vary by beyond those that share one.
+
+def luck_of_logs(runs: Runs, probe: str, horizon: int) -> float:
+    """How much the mean curve varies from log to log, a variance, from several runs on each of several logs.
+
+    The one-way analysis of variance: what means of logs vary by, less what is due to the runs that they are means of.
     """
-    sets = [set_.curve(probe) for set_ in (one_log, own_logs, real)]
-    steps = sets[0][0][sets[0][0] <= min(horizon, common_horizon(one_log, own_logs, real))]
-    within, total, true = (curves[:, np.isin(at, steps)].var(axis=0, ddof=1) for at, curves in sets)
-    luck = np.mean(total - within)  # over the curve: at a step it may well come out negative
-    return root(float(luck.clip(0) + np.mean(within) / len(one_log) + np.mean(true) / len(real)))
+    curves, log = upto(runs, probe, horizon), np.unique([run.log for run in runs], return_inverse=True)[1]
+    counts = np.bincount(log)
+    means = np.stack([np.bincount(log, column) for column in curves.T], axis=1) / counts[:, None]
+    within = ((curves - means[log]) ** 2).sum(axis=0) / (len(runs) - len(counts))
+    between = (counts[:, None] * (means - curves.mean(axis=0)) ** 2).sum(axis=0) / (len(counts) - 1)
+    typical = (len(runs) - (counts**2).sum() / len(runs)) / (len(counts) - 1)  # runs on a log, where counts differ
+    return float(np.mean(between - within) / typical)
+
+
+def upto(runs: Runs, probe: str, horizon: int) -> np.ndarray:
+    """Curves up to a step that all runs reached, (runs, readings)."""
+    steps, curves = runs.curve(probe)
+    return curves[:, steps <= horizon]
 
 
 def common_horizon(*sets: Runs) -> int:

@@ -65,11 +65,15 @@ def together(
 def lock_steps(
     simulator: Any, learner: Any, seed: int, max_steps: int | None, readings: Readings, wanted: Callable[[], bool]
 ) -> Paused:
-    """The loop in plain Python, one step of each run at a time."""
+    """The loop in plain Python, one step of each run at a time; the learner is told of steps when it can learn."""
+    untold: list[Step] = []
 
     def learn(step: Step) -> Iterator[None]:
-        learner.note(Steps.of(step))
-        if learner.frozen == 0:
-            yield None
+        untold.append(step)
+        if len(untold) == learner.frozen or getattr(learner, "gives_up", False):
+            learner.note(Steps.of(*untold))
+            untold.clear()
+            if learner.frozen == 0:
+                yield None
 
     return dialogue(simulator, learner, seed, max_steps, readings, wanted, learn)

@@ -13,6 +13,9 @@ from understudy.contracts.vocabulary import Vocabulary
 from understudy.simulators.coding import PLACES
 from understudy.simulators.kernels.tape import OPENING, RECORD
 
+CHUNK = 65_536
+"""Rows that are compared at a time, so that large observations take little memory."""
+
 
 @dataclass(frozen=True, eq=False)
 class Index:
@@ -92,7 +95,20 @@ def states_of_log(log: Log, encoder: Encoder | None) -> tuple[np.ndarray, np.nda
         return vocabulary.codes(log.observation), vocabulary.codes(log.next_observation)
     if not getattr(encoder, "fitted", True):
         encoder = encoder.fit(log)
-    return states_of(encoder, log.observation), states_of(encoder, log.next_observation)
+    state = states_of(encoder, log.observation)
+    next_state, new = np.append(state[1:], -1), ~goes_on(log)  # most were encoded as the next row's own
+    next_state[new] = states_of(encoder, log.next_observation[new])
+    return state, next_state
+
+
+def goes_on(log: Log) -> np.ndarray:
+    """Whether a row's next observation is what the next row was taken at, (N,)."""
+    found = np.zeros(len(log), dtype=bool)
+    for begin in range(0, len(log) - 1, CHUNK):
+        part = slice(begin, min(begin + CHUNK, len(log) - 1))
+        same = log.next_observation[part] == log.observation[begin + 1 : part.stop + 1]
+        found[part] = same.reshape(len(same), -1).all(axis=1)
+    return found
 
 
 def states_of(encoder: Encoder, observations: np.ndarray) -> np.ndarray:
