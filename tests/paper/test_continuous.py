@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import understudy as us
-from understudy.paper import continuous, points
+from understudy.paper import continuous, grids, points
 from understudy.paper.continuous import BASELINES, DRAWN, EXACT, FULL, LONG, OWN, REAL, SETS, VALUE, Settings, Work
 from understudy.paper.measuring import fidelity_columns
 from understudy.paper.stage import Stage
@@ -23,7 +23,7 @@ def test_the_quick_form_has_every_set_beside_the_papers_numbers(quick):
 def small(folder, **settings):
     """The item's work on a grid of nine cells."""
     env = us.envs.ContinuousGrid(3)
-    known = points.oracle(env)
+    known = grids.states(env)
     chosen = Settings(
         runs=3, epochs=4, many_epochs=4, epoch_steps=400, own_runs=20, own_rows=6_000, own_epochs=4, real_runs=24,
         ppo={"policy_rate": 3e-3, "value_rate": 1e-2, "policy_iterations": 10, "value_iterations": 10},

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import understudy as us
-from understudy.paper import points
+from understudy.paper import grids, points
 from understudy.paper.rollouts import ENCODERS, Episode, episodes_in, parted, soft_policy, wilson
 
 
@@ -17,7 +17,7 @@ def test_a_simulation_by_true_cells_never_parts_and_one_that_merges_them_does(qu
 def test_an_episode_is_what_the_log_says():
     env = us.envs.ContinuousGrid(3)
     log = points.record(env, 2_000, seed=1)
-    policy = us.learners.FixedPolicy(soft_policy(env, 0.3), encoder=points.oracle(env))
+    policy = us.learners.FixedPolicy(soft_policy(env, 0.3), encoder=grids.states(env))
     run = us.simulate(
         us.psrs(log, us.encoders.Function(lambda x: np.zeros(len(x), int))), policy, seed=2, max_steps=200
     )

@@ -10,6 +10,9 @@ from understudy.paper.measuring import mean_with_interval, ratio_of_medians
 from understudy.paper.noise import PSRS_X, PSRS_Z, QBE_X, QBE_Z, SETTINGS, Case, Sets, exact_values
 from understudy.runs import Runs
 
+CLOSE = {"setting 1": 0.1, "setting 2": 0.01}
+"""How far from the exact value the mean of estimates may be: a fiftieth of it, and a hundredth of the goal's reward."""
+
 STRIPS = {
     "setting 1": "setting 1: the uniform policy (row order)",
     "setting 2": "setting 2: a near-optimal policy",
@@ -83,6 +86,24 @@ def ratios_table(found: Mapping[Case, Mapping[str, Sets]]) -> Columns:
     }
 
 
+def own_ratios(found: Mapping[Case, Mapping[str, Sets]]) -> Columns:
+    """How many times as long runs are by states as by observations, with a log for each run."""
+    places = [
+        (setting, case, kind, ratio_of_medians(sets[setting][by_states], sets[setting][by_observations]))
+        for setting in SETTINGS
+        for case, sets in found.items()
+        if setting in sets
+        for kind, by_states, by_observations in (("PSRS", PSRS_Z, PSRS_X), ("QBE", QBE_Z, QBE_X))
+    ]
+    return {
+        "setting": [setting for setting, *_ in places],
+        "case": [str(case) for _, case, *_ in places],
+        "simulator": [kind for *_, kind, _ in places],
+        "states / observations": [ratio for *_, (ratio, _) in places],
+        "95 %": [interval for *_, (_, interval) in places],
+    }
+
+
 def printed_table(printed: Mapping[tuple[str, str], Sets]) -> Columns:
     """Lengths of PSRS in row order."""
     ratios = [ratio_of_medians(sets[PSRS_Z], sets[PSRS_X]) for sets in printed.values()]
@@ -102,6 +123,7 @@ def against_qbe(found: Mapping[Case, Mapping[str, Sets]]) -> Columns:
         (setting, case, keyed, ratio_of_medians(sets[setting][psrs], sets[setting][qbe]))
         for setting in SETTINGS
         for case, sets in found.items()
+        if setting in sets
         for psrs, qbe, keyed in ((PSRS_X, QBE_X, "observations"), (PSRS_Z, QBE_Z, "states"))
     ]
     return {
@@ -114,11 +136,10 @@ def against_qbe(found: Mapping[Case, Mapping[str, Sets]]) -> Columns:
 
 
 def estimates_table(found: Mapping[Case, Mapping[str, Sets]]) -> Columns:
-    """Mean estimates over independent runs beside exact values."""
+    """Mean estimates over independent runs beside exact values, and whether they are as close as they should be."""
     rows = flattened(found, SETTINGS[:2])
     means = [mean_with_interval(estimates_of(runs)) for *_, runs in rows]
     exact = [exact_values(case)[setting] for setting, case, *_ in rows]
-    half = [(high - low) / 2 for _, (low, high) in means]
     return {
         "setting": [setting for setting, *_ in rows],
         "case": [str(case) for _, case, *_ in rows],
@@ -126,10 +147,24 @@ def estimates_table(found: Mapping[Case, Mapping[str, Sets]]) -> Columns:
         "exact value": exact,
         "mean estimate": [mean for mean, _ in means],
         "95 %": [interval for _, interval in means],
-        "error / half width": [
-            abs(mean - value) / width for (mean, _), value, width in zip(means, exact, half, strict=True)
+        "margin": [CLOSE[setting] for setting, *_ in rows],
+        "verdict": [
+            judgement(interval, value, CLOSE[setting])
+            for (_, interval), value, (setting, *_) in zip(means, exact, rows, strict=True)
         ],
     }
+
+
+def judgement(interval: tuple[float, float], exact: float, margin: float) -> str:
+    """Whether an estimate is within a margin of the exact value.
+
+    >>> judgement((0.9, 1.2), 1.0, 0.3), judgement((1.4, 1.6), 1.0, 0.3), judgement((1.2, 1.6), 1.0, 0.3)
+    ('equivalent', 'different', 'undecided')
+    """
+    low, high = interval[0] - exact, interval[1] - exact
+    if max(abs(low), abs(high)) < margin:
+        return "equivalent"
+    return "different" if min(abs(low), abs(high)) > margin and low * high > 0 else "undecided"
 
 
 def stacked(tables: Mapping[str, Columns]) -> Columns:

@@ -9,6 +9,9 @@ import numpy as np
 import understudy as us
 from understudy.paper.stage import Stage
 
+LOG_ROWS = 134_925
+"""Rows of the paper's log of the counter grid."""
+
 LEARNER: dict[str, Any] = {"epsilon": 0.9, "alpha": 0.5, "gamma": 0.95}
 START, FIRST = "start value", "value of observation 0"
 
@@ -33,17 +36,19 @@ def conventions(stage: Stage) -> Conventions:
 
 
 def record(env: Any, episodes: int, seed: int, cap: int | None = None) -> us.Log:
-    """A log of a uniform policy. A cap ends episodes as the published code does: terminal, and the reward lost."""
+    """A log of a uniform policy, capped as the published code caps it where a cap is given."""
     log = us.record(env, episodes=episodes, seed=seed, max_episode_steps=cap)
-    if cap is None:
-        return log
+    return log if cap is None else capped(log)
+
+
+def capped(log: us.Log) -> us.Log:
+    """A log whose truncated episodes end as in the published code: terminal, and the last reward lost."""
     ended = {"reward": np.where(log.truncated, 0.0, log.reward), "terminated": log.terminated | log.truncated}
     return replace(log, **ended, truncated=np.zeros(len(log), bool), max_episode_steps=None)
 
 
 def real(env: Any, cap: int | None = None) -> Any:
-    """The true environment. A cap truncates here: that an episode of it ends with reward 0 is left out, since one in
-    two thousand does."""
+    """The true environment. A cap truncates, so that runs stay compiled; the published code calls it terminal."""
     return us.real(env, max_episode_steps=cap)
 
 
@@ -63,7 +68,10 @@ def probes(env: Any) -> dict[str, Any]:
 
 
 def on_own_logs(
-    simulator: Callable[[us.Log], Any], env: Any, episodes: int, cap: int | None = None
+    simulator: Callable[[us.Log], Any], env: Any, episodes: int, cap: int | None = None, logs: int | None = None
 ) -> Callable[[int], Any]:
-    """A factory of simulators, each on a log of its own; the logs of two factories are the same for the same seed."""
-    return lambda seed: simulator(record(env, episodes, seed, cap))
+    """A factory of simulators, each on a log of its own; the logs of two factories are the same for the same seed.
+
+    With `logs`, on one of so many, which several runs share: then what is due to the log can be told from the rest.
+    """
+    return lambda seed: simulator(record(env, episodes, seed if logs is None else seed % logs, cap))

@@ -1,6 +1,7 @@
 """Tables of sets of runs: how long, how close, and what is drawn of them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,19 @@ def all_equivalent(lines: Iterable[Mapping[str, Any]]) -> bool | None:
     return False if "different" in verdicts else True if verdicts == {"equivalent"} else None
 
 
+def all_longer(intervals: Iterable[tuple[float, float]]) -> bool | None:
+    """Whether each of some ratios of lengths is above one, by their intervals; one that is below refutes it."""
+    lows, highs = zip(*intervals, strict=True)
+    return True if min(lows) > 1 else False if min(highs) < 1 else None
+
+
+def smaller(mine: tuple[float, float] | None, theirs: tuple[float, float] | None) -> bool | None:
+    """Whether one error is below another, by intervals that do not meet."""
+    if mine is None or theirs is None:
+        return None
+    return True if mine[1] < theirs[0] else False if mine[0] > theirs[1] else None
+
+
 def root(squared: float) -> float:
     """An error from its square, which noise taken off may have made negative."""
     return float(np.sqrt(max(0.0, squared)))
@@ -114,6 +128,16 @@ def upto(runs: Runs, probe: str, horizon: int) -> np.ndarray:
     return curves[:, steps <= horizon]
 
 
+def after(runs: Runs, step: int) -> Runs:
+    """The runs without what was read at a step or before."""
+    kept = [(run, run.steps > step) for run in runs]
+    curves = [{name: curve[late] for name, curve in run.curves.items()} for run, late in kept]
+    shortened = (
+        replace(run, steps=run.steps[late], curves=curve) for (run, late), curve in zip(kept, curves, strict=True)
+    )
+    return Runs(tuple(shortened), runs.about)
+
+
 def common_horizon(*sets: Runs) -> int:
     """The largest step that every run of every set reached."""
     return int(min(runs.lengths.min() for runs in sets))
@@ -137,11 +161,20 @@ def ratio_of_medians(ours: Runs, theirs: Runs) -> tuple[float, tuple[float, floa
 
     Runs of the same seed share a log, so they are resampled in pairs.
     """
-    lengths = np.stack([ours.lengths, theirs.lengths])
+    return ratio_of(np.median, ours.lengths, theirs.lengths)
+
+
+def ratio_of_spreads(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, tuple[float, float]]:
+    """How many times the standard deviation of theirs is ours, with a 95 % interval by resampling."""
+    return ratio_of(np.std, ours, theirs)
+
+
+def ratio_of(what: Callable[..., Any], ours: np.ndarray, theirs: np.ndarray) -> tuple[float, tuple[float, float]]:
+    """A ratio of statistics of paired values, with a 95 % interval by resampling pairs."""
+    pairs = np.stack([ours, theirs])
     drawn = np.random.default_rng(0).integers(len(ours), size=(RESAMPLES, len(ours)))
-    ratios = np.divide(*np.median(lengths[:, drawn], axis=2))
-    low, high = np.quantile(ratios, [0.025, 0.975])
-    return float(np.divide(*np.median(lengths, axis=1))), (float(low), float(high))
+    low, high = np.quantile(np.divide(*what(pairs[:, drawn], axis=2)), [0.025, 0.975])
+    return float(np.divide(*what(pairs, axis=1))), (float(low), float(high))
 
 
 def mean_with_interval(values: np.ndarray) -> tuple[float, tuple[float, float]]:

@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import gymnasium
 import numpy as np
 
 import understudy as us
+from understudy.paper import grids
 from understudy.paper.stage import Stage
 
 GAMMA = 0.99
@@ -35,14 +36,11 @@ SEARCH: dict[str, Any] = {"latents": (25, 50), "widths": (32, 64), "learning_rat
 
 
 def record(env: Any, rows: int, seed: int, cap: int | None = None) -> us.Log:
-    """A log of the uniform policy. A cap ends episodes as the published code does: terminal, and the reward lost."""
+    """A log of the uniform policy, capped as the published code caps it where a cap is given."""
     uniform = np.full((env.grid.n_cells, env.grid.n_actions), 1 / env.grid.n_actions)
     columns = env.rollout_cells(uniform, steps=rows, seed=seed, max_episode_steps=cap)
     log = us.Log.from_columns(**columns, n_actions=env.grid.n_actions)
-    if cap is None:
-        return log
-    ended = {"reward": np.where(log.truncated, 0.0, log.reward), "terminated": log.terminated | log.truncated}
-    return replace(log, **ended, truncated=np.zeros(len(log), bool), max_episode_steps=None)
+    return log if cap is None else grids.capped(log)
 
 
 class Capped(gymnasium.Wrapper):
@@ -57,11 +55,6 @@ class Capped(gymnasium.Wrapper):
 def real(env: Any, cap: int | None = None) -> Any:
     """The true grid, with a cap as the published code has it."""
     return us.real(env if cap is None else Capped(type(env)(env.size, env.slip, cap)))
-
-
-def oracle(env: Any) -> Any:
-    """The encoder that knows the true cells."""
-    return us.encoders.Function(env.latent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,18 +74,15 @@ def prepare(stage: Stage) -> Prepared:
     log = record(env, size.rows, stage.seed, CAP if stage.authors else None)
 
     def homer() -> Any:
-        options = {"progress": False, **size.homer}
-        return (
-            us.encoders.Homer.search(log, **SEARCH, **options)
-            if stage.search
-            else us.encoders.Homer(**options).fit(log)
-        )
+        if stage.search:
+            return us.encoders.Homer.search(log, **SEARCH, **size.homer)
+        return us.encoders.Homer(**size.homer).fit(log)
 
     makers: dict[str, Callable[[], Any]] = {
         HOMER: homer,
         FORWARD: lambda: us.encoders.Forward(**size.forward).fit(log),
     }
-    encoders, seconds = {ORACLE: oracle(env)}, {}
+    encoders, seconds = {ORACLE: grids.states(env)}, {}
     for name, make in makers.items():
         searched = "-searched" if stage.search and name == HOMER else ""
         file = stage.folder.parent / "encoders" / f"{name.lower()}{searched}-{log.fingerprint}.npz"
