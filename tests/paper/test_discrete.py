@@ -3,8 +3,8 @@
 import numpy as np
 
 from understudy.paper import discrete, grids
-from understudy.paper.discrete_claims import accurate, is_twice, more_efficient, ordered, replays_the_log
-from understudy.paper.discrete_tables import distinct
+from understudy.paper.discrete_claims import accurate, is_twice, more_efficient, ordered, replays_the_log, unbiased
+from understudy.paper.discrete_tables import distinct, judgement
 from understudy.paper.noise import CONTROL, PSRS_X, PSRS_Z, Case, environment, soft_policy
 
 
@@ -60,10 +60,41 @@ def test_a_ratio_is_about_two_only_if_its_interval_is():
 
 
 def test_one_case_where_qbe_lasts_longer_is_enough_against_the_claim():
-    table = {"setting": ["1", "2"], "case": ["k", "k"], "queued by": ["states"] * 2}
-    assert more_efficient(table | {"95 %": [(1.1, 1.2), (1.01, 1.3)]}).holds is True
-    assert more_efficient(table | {"95 %": [(1.1, 1.2), (0.9, 1.3)]}).holds is None
-    assert more_efficient(table | {"95 %": [(1.1, 1.2), (0.8, 0.9)]}).holds is False
+    table = {"setting": ["1", "2", "1"], "case": ["k"] * 3, "queued by": ["states", "states", "observations"]}
+
+    def holds(*intervals):
+        on_observations, on_states = more_efficient(table | {"95 %": [*intervals, (1.1, 1.2)]})
+        assert on_observations.holds is True
+        return on_states.holds
+
+    assert holds((1.1, 1.2), (1.01, 1.3)) is True
+    assert holds((1.1, 1.2), (0.9, 1.3)) is None
+    assert holds((1.1, 1.2), (0.8, 0.9)) is False
+
+
+def test_estimates_are_unbiased_only_by_a_test_that_rejects_states_only():
+    def holds(ours, control):
+        intervals = {"equivalent": (0.055, 0.065), "different": (0.2, 0.3), "undecided": (0.05, 0.09)}
+        columns = {"setting": ["setting 2"] * 2, "case": ["k = 4"] * 2, "set": [PSRS_X, CONTROL]}
+        verdicts = [judgement(intervals[name], 0.06, 0.01) for name in (ours, control)]
+        assert verdicts == [ours, control]
+        return unbiased(
+            columns
+            | {"exact value": [0.06] * 2, "mean estimate": [0.06] * 2, "margin": [0.01] * 2, "verdict": verdicts}
+        ).holds
+
+    assert holds("equivalent", "different") is True
+    assert holds("equivalent", "undecided") is None
+    assert holds("undecided", "different") is None
+    assert holds("different", "different") is False
+
+
+def test_estimates_of_the_quick_form_reject_the_control(quick):
+    _, item = quick("discrete")
+    table = next(table.columns for table in item.tables if table.name == "estimates")
+    verdicts = dict(zip(zip(table["set"], table["setting"], strict=True), table["verdict"], strict=True))
+    assert verdicts[CONTROL, "setting 2"] == "different"
+    assert verdicts[PSRS_Z, "setting 1"] != "different"
 
 
 def test_the_policy_of_setting_2_shares_ties():

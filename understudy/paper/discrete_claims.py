@@ -151,8 +151,8 @@ def accurate(judged: Mapping[Case, Columns]) -> Finding:
         "setting 3.",
         None if holds and not can_tell else holds,
         f"With a log for each run, noise taken off, at a margin of {ours[0]['margin']:.3f}: of {len(ours)} sets of "
-        f"PSRS, in {len(judged)} cases, {sum(line['verdict'] == 'equivalent' for line in ours)} are equivalent to real; "
-        f"the largest upper end of 95 % is {max(highs, default=float('nan')):.4f}. The control, by the same test: "
+        f"PSRS, in {len(judged)} cases, {sum(line['verdict'] == 'equivalent' for line in ours)} are equivalent to "
+        f"real; the largest upper end of 95 % is {max(highs, default=float('nan')):.4f}. The control: "
         f"{'; '.join(f'{error_of(line)} ({case})' for case, line in controls)}.",
     )
 
