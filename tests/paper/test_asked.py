@@ -13,6 +13,7 @@ from understudy.paper.asked import FILE, Asked, claim, code_of
 from understudy.paper.items import Comparison, Item
 
 NAMES = ("one", "two")
+ROW = Comparison("x", 1, 2)
 
 
 @pytest.fixture
@@ -22,9 +23,7 @@ def performed(monkeypatch):
     for name in NAMES:
         module = ModuleType(name)
         module.TITLE = name
-        module.run = lambda stage: (
-            names.append(stage.folder.name) or Item("About.", comparisons=[Comparison("x", 1, 2)])
-        )
+        module.run = lambda stage: names.append(stage.folder.name) or Item("About.", comparisons=[ROW])
         monkeypatch.setitem(sys.modules, f"understudy.paper.{name}", module)
     monkeypatch.setattr(paper, "ITEMS", NAMES)
     return names
@@ -131,11 +130,12 @@ def test_a_long_item_is_heard_of_where_there_is_no_terminal(performed, monkeypat
     monkeypatch.setattr("understudy.contracts.progress.MINUTE", 0.001)
     monkeypatch.setattr("sys.stderr.isatty", lambda: False, raising=False)
     heard = Event()
-    monkeypatch.setattr(
-        sys.modules["understudy.paper.one"],
-        "run",
-        lambda stage: heard.wait(5) and Item("About.") or pytest.fail("mute"),
-    )
+
+    def wait(stage):
+        assert heard.wait(5)
+        return Item("About.")
+
+    monkeypatch.setattr(sys.modules["understudy.paper.one"], "run", wait)
     paper.reproduce(["one"], tmp_path, tell=lambda line: "0 runs are finished" in line and heard.set())
 
 

@@ -52,8 +52,9 @@ def test_help_names_every_item(capsys):
     assert all(words in printed for words in (*ITEMS, "half an hour", "20 epochs", "paper-quick", "reward 0"))
 
 
-def test_too_few_runs_are_refused(capsys, tmp_path):
+def test_too_few_runs_and_seeds_below_0_are_refused(capsys, tmp_path):
     assert "runs is 2" in refused(capsys, "exogenous", "--runs", "2", "--out", tmp_path / "out")
+    assert "seed is -1" in refused(capsys, "exogenous", "--seed", "-1", "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 

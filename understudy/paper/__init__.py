@@ -53,7 +53,7 @@ def reproduce(
     goes on where it stopped. Where there is no terminal to draw bars on, `tell` gets a line a minute too.
     """
     wanted = items_of(names)
-    check_runs(runs)
+    check_numbers(runs, seed)
     check_extras(wanted)
     if page is not None:
         check_page(Path(page))
@@ -94,8 +94,10 @@ def items_of(names: Sequence[str]) -> list[str]:
     return [name for name in ITEMS if name in names or not names]
 
 
-def check_runs(runs: int | None) -> None:
-    """Refuse fewer runs than errors can be told from."""
+def check_numbers(runs: int | None, seed: int) -> None:
+    """Refuse fewer runs than errors can be told from, and a seed that not every item can take."""
+    if seed < 0:
+        raise LogError(f"the seed is {seed}; give a whole number from 0")
     if runs is not None and runs < FEWEST_RUNS:
         raise LogError(
             f"runs is {runs}, but errors are told by the spread of runs, which takes {FEWEST_RUNS}; ask for "
