@@ -1,7 +1,10 @@
 """The command as a whole; the full form takes minutes."""
 
+import sys
+
 import pytest
 
+import understudy.cli
 from understudy.cli import main
 from understudy.paper import ITEMS, reproduce
 
@@ -30,6 +33,47 @@ def test_the_authors_conventions_are_an_option(tmp_path):
     page = (tmp_path / "paper.md").read_text()
     assert "--authors" in page
     assert "value of observation 0" in page
+
+
+def refused(capsys, *arguments):
+    """What the command says when it is refused at once, in one line and before any item."""
+    assert main(["paper", *map(str, arguments)]) == 2
+    printed = capsys.readouterr()
+    assert "..." not in printed.out
+    assert printed.err.count("\n") == 1
+    return printed.err
+
+
+def test_help_names_every_item(capsys):
+    assert understudy.cli.ITEMS == ITEMS
+    with pytest.raises(SystemExit):
+        main(["paper", "--help"])
+    printed = capsys.readouterr().out
+    assert all(words in printed for words in (*ITEMS, "half an hour", "20 epochs", "paper-quick", "reward 0"))
+
+
+def test_too_few_runs_and_seeds_below_0_are_refused(capsys, tmp_path):
+    assert "runs is 2" in refused(capsys, "exogenous", "--runs", "2", "--out", tmp_path / "out")
+    assert "seed is -1" in refused(capsys, "exogenous", "--seed", "-1", "--out", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_torch_items_that_need_it_are_refused_before_any_is_run(capsys, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    said = refused(capsys, "--quick", "--out", tmp_path / "out")
+    assert 'paper continuous encoder rollouts needs torch: pip install "understudy[torch]"' in said
+    assert "paper protocol discrete exogenous runs without it" in said
+    assert not (tmp_path / "out").exists()
+    assert main(["paper", "exogenous", "--quick", "--runs", "3", "--out", str(tmp_path / "out")]) == 0
+
+
+def test_a_page_that_is_no_markdown_file_is_refused(capsys, tmp_path):
+    (tmp_path / "folder.md").mkdir()
+    (tmp_path / "taken").touch()
+    for name, words in {"page": "such as", "folder.md": "is a folder", "taken.md": "which is a file"}.items():
+        assert words in refused(capsys, "exogenous", "--out", tmp_path / "out", "--page", tmp_path / name)
+    assert not (tmp_path / "out").exists()
+    assert not (tmp_path / "page").exists()
 
 
 HOLDING = (

@@ -32,3 +32,11 @@ def test_rows_are_kept_where_they_are_asked_for(simulator, tmp_path):
     assert all(
         np.array_equal(run.rows, kept.rows) for run, kept in zip(runs, us.load(tmp_path / "runs" / "psrs"), strict=True)
     )
+
+
+def test_finished_runs_of_all_sets_are_counted(simulator, tmp_path):
+    stage = Stage(tmp_path, quick=True)
+    assert stage.n_finished == 0
+    stage.experiment("case/psrs", simulator, make, runs=2)
+    stage.experiment("4 more", simulator, make, runs=3)
+    assert stage.n_finished == 5

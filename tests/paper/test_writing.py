@@ -49,9 +49,31 @@ def test_the_page_shows_what_is_there_and_takes_pictures_along(tmp_path):
     docs.mkdir()
     write_item(out / "it", "It", item(), Stage(out / "it", quick=True))
     page = write_page(out, ["missing", "it"], docs / "paper.md").read_text()
-    assert "understudy paper --quick" in page
+    assert "`understudy paper it --quick`" in page
+    assert "not\ncomparable with the paper's column" in page
+    assert "`it/item.json`, `it/comparisons.csv`, `it/line.csv`, `it/lengths.csv`" in page
     assert "**Does not reproduce**: A claim. Evidence." in page
     assert "| ratio | about 2 | 1.20 | 1.00 to 1.40 | 0.1 |" in page
     assert "(paper/it/line.png)" in page
     assert (docs / "paper" / "it" / "line.png").exists()
     assert "(it/line.png)" in write_page(out, ["it"], out / "paper.md").read_text()
+
+
+def test_the_head_states_the_flags_of_all_and_a_section_its_own(tmp_path):
+    for name, options in {"one": {"seed": 3, "search": True}, "two": {"seed": 3, "search": True, "runs": 20}}.items():
+        write_item(tmp_path / name, name, item(), Stage(tmp_path / name, **options))
+    page = write_page(tmp_path, ["one", "two"], tmp_path / "paper.md").read_text()
+    assert "`understudy paper --search --seed 3`" in page
+    one, two = page.split("## one")[1].split("## two")
+    assert "This item was run with" not in one
+    assert "This item was run with `--runs 20`." in two
+    assert "comparable" not in page
+
+
+def test_the_page_ends_with_the_authors_conventions_and_tells_no_times(tmp_path):
+    write_item(tmp_path / "it", "It", item(), Stage(tmp_path / "it"), seconds=1234.5)
+    page = write_page(tmp_path, ["it"], tmp_path / "paper.md").read_text()
+    assert "1,000 steps" in page.split("## The authors' conventions")[1]
+    assert "1234" not in page
+    assert "1,234.5" not in page
+    assert json.loads((tmp_path / "it" / "item.json").read_text())["seconds"] == 1234.5

@@ -12,13 +12,18 @@ def opened(room: str, name: str, home: str, extra: str) -> Any:
     ...
     ModuleNotFoundError: Step needs nonsense: pip install "understudy[nonsense]"
     """
+    require(name, extra)
+    return getattr(import_module(f"{room}.{home}"), name)
+
+
+def require(name: str, extra: str) -> None:
+    """Raise `ModuleNotFoundError`, with the line that installs it, where the extra that `name` needs is not there."""
     for module in NEEDED.get(extra, [extra]):
         try:
             import_module(module)
         except ImportError as error:
             said = f'{name} needs {module}: pip install "understudy[{extra}]"'
             raise ModuleNotFoundError(said, name=module) from error
-    return getattr(import_module(f"{room}.{home}"), name)
 
 
 NEEDED = {"torch": ["torch"], "sb3": ["torch", "stable_baselines3"]}

@@ -1,50 +1,95 @@
 """The page of all items in a folder, in Markdown: made from what they left, never typed."""
 
-import json
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from understudy.paper.asked import n_codes, read_json
 from understudy.reporting.tables import NONE
 from understudy.runs.folder import write_text, write_whole
 
 HEAD = """# The paper, reproduced
 
-Written by `understudy paper{flags}`; what it says is computed from the runs, and nothing here is typed by hand. “The
-paper” is Tang et al., *Towards Data-Driven Offline Simulations for Online Reinforcement Learning* (2022). The noise
-floor is the RMSE that an exact simulator would show: in tables of fidelity by the spread of runs alone, beside the
-paper's numbers by the luck of the one log too. Errors are debiased, and judged, where each run has a log of its own.
-Behind each picture is a table of the same name (CSV) in the results folder.
+Written by `understudy paper{call}`.
+Numbers, verdicts and pictures are computed from the runs. “The paper” is Tang et al., *Towards Data-Driven Offline
+Simulations for Online Reinforcement Learning* (2022). A noise floor is the RMSE that an exact simulator would show.
+Errors are debiased, and judged, where each run has a log of its own. In the results folder each item has a folder with
+`item.json`, from which its section is made, `comparisons.csv`, the paper's numbers beside ours, and a CSV for each
+picture and table.
+"""
+
+QUICK = """**This was a quick run: logs are small and runs are few. Its numbers, and the verdicts they lead to, are not
+comparable with the paper's column.**
+"""
+
+SEVERAL_CODES = """The results were made by {n} versions of the code: what was finished was not run again when the code
+had changed.
+"""
+
+CONVENTIONS = """## The authors' conventions
+
+The code that was published with the paper has conventions of its own. These are followed with or without `--authors`,
+in rows called “as published” and in the paper's table of PPO:
+
+- the RMSE is between curves that are averaged over runs;
+- the probe of Q-learning is max_a Q of a single observation, the one whose counter or bits are 0;
+- PPO's RMSE is over T = 16 epochs in every row, and means are over the runs that survive;
+- PPO's efficiency is the median number of completed epochs, at most 50;
+- PPO's validation is 10 episodes of the stochastic policy, discounted by 0.99.
+
+These are followed with `--authors` only:
+
+- an episode has at most 1,000 steps, and the last of them counts as terminal, with reward 0; by default it goes on;
+- the log is read in row order, its rows shuffled one by one; by default whole episodes are;
+- PPO abandons its episode at an epoch's end; by default the episode goes on;
+- sim2 draws the observations of a state as often as the log has them; by default uniformly;
+- verdicts and curves of Q-learning are of observation 0, too; by default of all opening observations;
+- rollouts are of an epsilon-soft policy with epsilon 0.4; by default 0.3.
 """
 
 
 def write_page(folder: Path, names: Sequence[str], path: Path) -> Path:
     """Write the page of the items found in a folder; pictures are copied to where the page can show them."""
-    items = {
-        name: json.loads(file.read_text(encoding="utf-8"))
-        for name in names
-        if (file := folder / name / "item.json").exists()
-    }
+    items = {name: read_json(file) for name in names if (file := folder / name / "item.json").exists()}
     pictures = folder if path.parent == folder else path.with_suffix("")
-    parts = [HEAD.format(flags=flags_of(items.values())), *contents(items)]
+    common = common_flags(items)
+    parts = [*head(folder, names, items, common), *contents(items)]
     for name, item in items.items():
         for picture in item["pictures"]:
             source, target = (place / name / f"{picture['name']}.png" for place in (folder, pictures))
             if source != target:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 write_whole(target, lambda beside, source=source: shutil.copyfile(source, beside))
-        parts.append(section(name, item, (pictures / name).relative_to(path.parent).as_posix()))
+        own = [flag for flag in flags_of(item["asked"]) if flag not in common]
+        parts.append(section(name, item, (pictures / name).relative_to(path.parent).as_posix(), own))
+    parts.append(CONVENTIONS)
     write_text(path, "\n".join(parts))
     return path
 
 
-def flags_of(items: Any) -> str:
-    """What was asked for beyond the paper's own sizes, as flags."""
-    asked = [item["asked"] for item in items]
-    flags = [f" --{name}" for name in ("quick", "authors") if any(one[name] for one in asked)]
-    runs = sorted({one["runs"] for one in asked if one["runs"]})
-    return "".join(flags) + (f" --runs {runs[-1]}" if runs else "")
+def head(folder: Path, names: Sequence[str], items: Mapping[str, Any], common: Sequence[str]) -> list[str]:
+    """What the page is of, by the command that writes it, and what is to be known before its numbers are read."""
+    call = [*(items if len(items) < len(names) else ()), *common]
+    parts = [HEAD.format(call="".join(f" {word}" for word in call))]
+    parts += [QUICK] if any(item["asked"]["quick"] for item in items.values()) else []
+    return parts + ([SEVERAL_CODES.format(n=n)] if (n := n_codes(folder)) > 1 else [])
+
+
+def flags_of(asked: Mapping[str, Any]) -> list[str]:
+    """What was asked of an item, as flags.
+
+    >>> flags_of({"quick": True, "runs": 20, "seed": 3, "search": False, "authors": False})
+    ['--quick', '--seed 3', '--runs 20']
+    """
+    flags = [f"--{name}" for name in ("quick", "authors", "search") if asked.get(name)]
+    return flags + [f"--{name} {asked[name]}" for name in ("seed", "runs") if asked.get(name)]
+
+
+def common_flags(items: Mapping[str, Any]) -> list[str]:
+    """The flags that all items were run with."""
+    flags = [flags_of(item["asked"]) for item in items.values()]
+    return [flag for flag in flags[0] if all(flag in others for others in flags)] if flags else []
 
 
 def contents(items: Mapping[str, Any]) -> list[str]:
@@ -57,9 +102,10 @@ def contents(items: Mapping[str, Any]) -> list[str]:
     return ["\n".join(["| | claim | item |", "|---|---|---|", *lines, ""])] if lines else []
 
 
-def section(name: str, item: Mapping[str, Any], pictures: str) -> str:
-    """An item as Markdown."""
+def section(name: str, item: Mapping[str, Any], pictures: str, own_flags: Sequence[str] = ()) -> str:
+    """An item as Markdown, with the flags that it does not share with all others."""
     parts = [f"## {name}", f"**{item['title']}.** {item['about']}"]
+    parts += [f"This item was run with `{' '.join(own_flags)}`."] if own_flags else []
     if item["findings"]:
         parts.append("\n".join(f"- **{f['verdict']}**: {f['claim']} {f['evidence']}" for f in item["findings"]))
     if item["comparisons"]:
@@ -78,7 +124,15 @@ def section(name: str, item: Mapping[str, Any], pictures: str) -> str:
         parts.append(markdown_table(shown))
     parts += [f"![{one['name']}]({pictures}/{one['name']}.png)\n\n{one['caption']}" for one in item["pictures"]]
     parts += [f"{table['caption']}\n\n{markdown_table(table['columns'])}" for table in item["tables"]]
+    parts.append(f"Files of the results folder: {', '.join(f'`{name}/{file}`' for file in files_of(item))}.")
     return "\n\n".join(parts) + "\n"
+
+
+def files_of(item: Mapping[str, Any]) -> list[str]:
+    """The names of the files that hold an item's numbers."""
+    tables = ["comparisons"] if item["comparisons"] else []
+    tables += [one["name"] for one in (*item["pictures"], *item["tables"])]
+    return ["item.json", *(f"{name}.csv" for name in tables)]
 
 
 def markdown_table(columns: Mapping[str, Sequence[Any]]) -> str:

@@ -32,6 +32,11 @@ class Stage:
         chosen: Any = quick if self.quick else full
         return chosen if self.runs is None else replace(chosen, runs=self.runs)
 
+    @property
+    def n_finished(self) -> int:
+        """Runs that are in the item's folder so far."""
+        return sum(1 for _ in (self.folder / "runs").glob("**/runs/[0-9]*.json"))
+
     def experiment(
         self, name: str, simulator: Any, make: Callable[[int], Any], *, keep_rows: bool = False, **options: Any
     ) -> Runs:

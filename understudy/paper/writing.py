@@ -7,21 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from understudy.paper.asked import make_folder
 from understudy.paper.items import Columns, Item
 from understudy.paper.stage import Stage
 from understudy.reporting.svg import PAPER, drawn_alike
 from understudy.runs.describing import plain
-from understudy.runs.folder import FolderError, write_text, write_whole
+from understudy.runs.folder import write_text, write_whole
 
 DOTS_PER_INCH = 144  # figures are laid out in 72nds of an inch, a pixel each; screens have two
 
 
-def write_item(folder: Path, title: str, item: Item, stage: Stage) -> None:
-    """Write all that an item left."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FolderError(f"cannot make the folder {folder}: {error.strerror}; give another") from error
+def write_item(folder: Path, title: str, item: Item, stage: Stage, seconds: float | None = None) -> None:
+    """Write all that an item left, and how long this call took for it."""
+    make_folder(folder)
     for picture in item.pictures:
         write_picture(folder / f"{picture.name}.png", picture.figure)
         write_csv(folder / f"{picture.name}.csv", picture.columns)
@@ -33,7 +31,8 @@ def write_item(folder: Path, title: str, item: Item, stage: Stage) -> None:
     content = {
         "title": title,
         "about": item.about,
-        "asked": {"quick": stage.quick, "runs": stage.runs, "seed": stage.seed, "authors": stage.authors},
+        "asked": {name: getattr(stage, name) for name in ("quick", "runs", "seed", "search", "authors")},
+        "seconds": seconds,
         "findings": [{"verdict": f.verdict, "claim": f.claim, "evidence": f.evidence} for f in item.findings],
         "comparisons": compared,
         "pictures": [{"name": picture.name, "caption": picture.caption} for picture in item.pictures],
