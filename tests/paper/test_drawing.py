@@ -57,7 +57,7 @@ def test_ranges_with_an_exact_value_are_drawn_minus_it_on_one_axis_a_strip():
     }
     a, b = ranges(columns, unit="value").axes
     assert a.get_xlim() == b.get_xlim()
-    drawn = [line.get_xdata().tolist() for line in b.lines]
+    drawn = [line.get_xdata() for line in b.lines]
     assert np.allclose(drawn[1], [-0.9, 0.1])
     assert np.allclose(drawn[2], [-0.4])
     assert b.get_title(loc="left") == "b\nexact (line): 3.400"
