@@ -131,42 +131,39 @@ def with_zoom(
     means = means_of(sets, probe, epoch)
     near = {name: mean for name, mean in means.items() if name in close or name == reference_name}
     end = max(int(runs.lengths.max()) for name, runs in sets.items() if name != reference_name) / epoch
+    until = min(last, end)
     with drawn_alike():
-        top, main, gap, beneath, apart = legend_height(sets, width) + 30, 290, 38, 120, 62
-        across = (width - LEFT - RIGHT - apart) / 2
+        top, main, gap, beneath, between = legend_height(sets, width) + 30, 290, 38, 120, 62
+        across = (width - LEFT - RIGHT - between) / 2
         figure, place = canvas(width, top + main + gap + beneath + BOTTOM)
-        for left, shown, until in ((LEFT, means, end), (LEFT + across + apart, near, min(last, end))):
+
+        def panels(left: float, means: Mapping[str, MeanCurve], until: float, title: str) -> "tuple[Axes, Axes]":
             axes = place(left, top, across, main)
-            below = place(left, top + main + gap, across, beneath, sharex=axes)
-            for name, mean in shown.items():
-                thin = {"linewidth": 1.8} if shown is near and name != reference_name else {}
-                draw_mean(axes, mean, {**looks[name], **thin}, 6 if name == reference_name else 3)
+            for name, mean in means.items():
+                draw_mean(axes, mean, {**looks[name], "linewidth": 1.8}, 6 if name == reference_name else 3)
             settle(axes, 6)
             if log_scale:
                 settle_log(axes)
-            if log_scale and shown is near:  # less than a decade
-                axes.yaxis.set_major_locator(ticks(6))
-            axes.tick_params(labelbottom=False)
             axes.set_xlim(0, 1.01 * until)
-            if shown is near:
-                title = f"{probe}, epochs 1 to {until:.0f}"
-                axes.set_ylim(_reach(near, until / 4, until, log_scale))
-                settle(below, 6)
-                draw_differences(below, near, reference_name, looks)
-                below.set_title(
-                    f"minus {reference_name}; gray: its standard errors, 1.96",
-                    loc="left",
-                    color=MUTED,
-                    fontsize=11,
-                    pad=8,
-                )
-                below.set_ylim(_reach(differences_of(near, reference_name), until / 4, until))
-            else:
-                title = f"{probe}, all epochs"
-                draw_going(below, sets, looks, epoch)
-                settle_going(below, 6)
             axes.set_title(title, loc="left", color=INK, pad=10)
+            axes.tick_params(labelbottom=False)
+            below = place(left, top + main + gap, across, beneath, sharex=axes)
             below.set_xlabel("epochs")
+            return axes, below
+
+        _, going = panels(LEFT, means, end, f"{probe}, all epochs")
+        draw_going(going, sets, looks, epoch)
+        settle_going(going, 6)
+
+        zoom, apart = panels(LEFT + across + between, near, until, f"{probe}, epochs 1 to {until:.0f}")
+        zoom.set_ylim(_reach(near, until / 4, until, log_scale))
+        if log_scale:
+            zoom.yaxis.set_major_locator(ticks(6))  # it has less than a decade
+        settle(apart, 6)
+        draw_differences(apart, near, reference_name, looks)
+        apart.set_ylim(_reach(differences_of(near, reference_name), until / 4, until))
+        minus = f"minus {reference_name}; gray: 1.96 standard errors of it alone"
+        apart.set_title(minus, loc="left", color=MUTED, fontsize=11, pad=8)
         draw_legend(figure, sets, looks, width)
     return figure
 
@@ -276,29 +273,8 @@ def ranges(columns: Columns, *, unit: str, width: int = 900) -> "Figure":
                     title += f"\nexact (line): {exact:.3f}".replace("-", "\N{MINUS SIGN}")
                 axes.set_title(title, loc="left", fontsize=10.5, color=MUTED, pad=5)
                 for number, name in enumerate(sets):
-                    if name not in here:
-                        continue
-                    row, color = here[name], PALETTE[number % len(PALETTE)]
-                    axes.plot(
-                        [row["low"], row["high"]],
-                        [number, number],
-                        color=color,
-                        linewidth=5,
-                        alpha=0.4,
-                        solid_capstyle="butt",
-                    )
-                    axes.plot(row["middle"], number, "|", color=color, markersize=13, markeredgewidth=2)
-                    if "exact" not in columns:
-                        axes.annotate(
-                            _short(float(f"{row['middle']:.3g}"), None),
-                            (row["low"], number),
-                            (-8, 0),
-                            textcoords="offset points",
-                            ha="right",
-                            va="center",
-                            fontsize=9.5,
-                            color=INK,
-                        )
+                    if name in here:
+                        _draw_range(axes, here[name], number, PALETTE[number % len(PALETTE)])
                 if i == len(strips) - 1:
                     axes.set_xlabel(unit, fontsize=11)
     return figure
@@ -314,6 +290,16 @@ def _settled(mean: MeanCurve, share: float = 0.02) -> float:
     known = mean.mean[np.isfinite(mean.mean)]
     far = np.flatnonzero(np.abs(known - known[-1]) > share * np.ptp(known))
     return float(mean.steps[far[-1] if len(far) else -1])
+
+
+def _draw_range(axes: "Axes", row: Mapping[str, Any], at: float, color: str) -> None:
+    """A bar from low to high, a stroke in the middle, and its number where axes begin at 0."""
+    axes.plot([row["low"], row["high"]], [at, at], color=color, linewidth=5, alpha=0.4, solid_capstyle="butt")
+    axes.plot(row["middle"], at, "|", color=color, markersize=13, markeredgewidth=2)
+    if "exact" not in row:
+        look: dict[str, Any] = {"ha": "right", "va": "center", "fontsize": 9.5, "color": INK}
+        middle = _short(float(f"{row['middle']:.3g}"), None)
+        axes.annotate(middle, (row["low"], at), (-8, 0), textcoords="offset points", **look)
 
 
 def _less_exact(row: dict[str, Any]) -> dict[str, Any]:

@@ -102,7 +102,7 @@ def _inside(x: float, y: float, size: int, room: float = 0.05) -> tuple[float, f
     """
     left, bottom = int(x * size) / size, int(y * size) / size
     within = min(max(x, left + room), left + 1 / size - room)
-    return within, y if within == x else bottom + 1 / size - room
+    return within, y if abs(within - x) < room / 2 else bottom + 1 / size - room
 
 
 def parts_of(states: np.ndarray, side: int, fewest: float = 0.12) -> list[tuple[float, float, int]]:
