@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from understudy.paper.encoder import Found, counts_of, states_table, told
+from understudy.paper.encoder import Match, apart, counts_of, imperfect, states_table, told
 from understudy.paper.points import FORWARD, HOMER
 
 
@@ -9,7 +9,7 @@ def test_merged_and_divided_cells_are_found():
     state = np.array([0] * 50 + [0] * 50 + [1] * 60 + [3] * 40 + [4] * 98 + [1] * 2)
     cell = np.repeat([0, 1, 2, 3], [50, 50, 100, 100])
     counts = counts_of(state, cell, n_cells=5)
-    found = Found.of(counts)
+    found = Match.of(counts)
     assert found.n_states == 4
     assert found.n_cells == 3
     assert found.right == pytest.approx(248 / 300)
@@ -20,13 +20,40 @@ def test_merged_and_divided_cells_are_found():
     assert cells == ["0 (50%), 1 (50%)", "3 (100%)", "2 (97%), 3 (3%)", "2 (100%)"]
 
 
+def match(merged=(), split=()):
+    return Match(20, 24, 0.9, list(merged), list(split))
+
+
+@pytest.mark.parametrize(
+    ("merged", "split", "capacity", "holds"),
+    [
+        ([(0, [1, 2])], [(5, [3, 4])], 50, True),
+        ([(0, [1, 2])], [], 50, False),  # no cell is divided
+        ([(0, [1, 2])], [(5, [3, 4])], 20, False),  # all of the capacity is used
+        ([], [(5, [3, 4])], 50, None),  # nothing is combined, of which the paper could be wrong
+    ],
+)
+def test_a_match_is_imperfect_where_states_combine_cells_and_others_divide_one(merged, split, capacity, holds):
+    finding = imperfect(match(merged, split), capacity)
+    assert finding.holds is holds
+    assert f"given {capacity} states" in finding.evidence
+
+
+@pytest.mark.parametrize(
+    ("merged", "holds"), [([(8, [0, 3])], True), ([(13, [4, 9])], False), ([(1, [0, 6, 12])], False), ([], None)]
+)
+def test_combined_cells_are_apart_where_they_are_no_one_piece(merged, holds):
+    assert apart(match(merged), 5).holds is holds
+
+
 def test_forward_finds_the_cells_and_a_short_training_of_homer_does_not(quick):
     _, item = quick("encoder")
     right = {line.what.split(",")[0]: line.ours for line in item.comparisons if line.what.endswith("%")}
     assert right[FORWARD] > 98
     assert right[HOMER] < 80
-    homer, forward = item.findings
+    homer, _, forward = item.findings
     assert (homer.holds, forward.holds) == (True, True)
+    assert "given 50 states" in homer.evidence
     shares = item.tables[0].columns
     for name in (HOMER, FORWARD):
         total = sum(share for owner, share in zip(shares["encoder"], shares["rows, %"], strict=True) if owner == name)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from understudy.reporting.curves import has_readings, is_scalar, mean_curve, shares_going
+from understudy.reporting.curves import difference, has_readings, is_scalar, mean_curve, shares_going
 from understudy.runs import Runs
 
 
@@ -25,8 +25,8 @@ def test_one_survivor_is_not_drawn_unless_there_was_one_run(runs_of, n_runs, dra
     assert np.isfinite(curve.mean[-1]) == drawn
 
 
-def test_fewer_than_a_tenth_of_the_runs_are_not_drawn(runs_of):
-    curve = mean_curve(runs_of([20] * 27 + [40] + [60] * 2), "g")
+def test_fewer_than_half_of_the_runs_are_not_drawn(runs_of):
+    curve = mean_curve(runs_of([20] * 5 + [40] + [60] * 4), "g")
     assert np.isfinite(curve.mean).tolist() == [True, True, True, True, False, False]
 
 
@@ -60,3 +60,12 @@ def test_the_share_still_going_falls_to_nothing_where_runs_stop(runs_of):
     steps, shares = shares_going(runs_of([10, 20, 20, 40]))
     assert steps.tolist() == [0, 10, 20, 40]
     assert shares.tolist() == [1.0, 0.75, 0.25, 0.0]
+
+
+def test_a_difference_is_taken_where_both_were_read_and_has_the_errors_of_both(runs_of):
+    mine, theirs = (mean_curve(runs_of([40, 40, 60], level=level, seed=seed), "g") for level, seed in ((1, 1), (0, 2)))
+    short = mean_curve(runs_of([30] * 3, seed=2), "g")
+    apart = difference(mine, theirs)
+    assert np.allclose(apart.mean[:4], mine.mean[:4] - theirs.mean[:4])
+    assert np.allclose(apart.half_width[:4] ** 2, mine.half_width[:4] ** 2 + theirs.half_width[:4] ** 2)
+    assert difference(mine, short).steps.tolist() == [10, 20, 30]

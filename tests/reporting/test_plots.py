@@ -33,12 +33,23 @@ def test_the_reference_is_black_and_over_the_others(runs_of, real_of):
     assert black[0].get_zorder() > max(line.get_zorder() for line in others)
 
 
+def test_differences_have_a_panel_where_a_set_that_coincides_with_the_reference_is_a_line_at_zero(runs_of, real_of):
+    real = real_of([50] * 3)
+    _, apart, _ = plots.learning_curves({"psrs": real, "real": real}, "g", "real", differences=True).axes
+    assert apart.get_title(loc="left").startswith("minus the mean of real")
+    (line,) = [line for line in apart.lines if line.get_color() == plots.PALETTE[0] and line.get_marker() != "o"]
+    assert np.allclose(line.get_ydata(), 0)
+    assert len(apart.collections) == 2  # the band of the set, and that of the reference's noise
+    assert len(plots.learning_curves({"psrs": real}, "g", differences=True).axes) == 2  # nothing to take off
+
+
 def test_the_legend_names_every_set_and_covers_no_curve(runs_of):
     sets = {f"set {number}": runs_of([40] * 3) for number in range(9)}
     figure = plots.learning_curves(sets, "g")
     figure.canvas.draw()
     legend = figure.legends[0]
-    assert [text.get_text() for text in legend.get_texts()] == list(sets)
+    boxes = {text.get_text(): text.get_window_extent() for text in legend.get_texts()}
+    assert sorted(boxes, key=lambda name: (-round(boxes[name].y0), boxes[name].x0)) == list(sets)  # row by row
     assert not legend.get_window_extent().overlaps(figure.axes[0].get_window_extent())
 
 
@@ -54,6 +65,17 @@ def test_individual_runs_are_at_most_thirty_and_share_their_axes(runs_of, real_o
     assert np.isnan(real.lines[0].get_ydata()).sum() == 30
     assert np.isnan(psrs.lines[0].get_ydata()).sum() == 3
     assert real.get_shared_y_axes().joined(real, psrs)
+
+
+def test_the_panel_of_the_reference_is_first_and_looks_and_epochs_are_as_given(runs_of, real_of):
+    sets = {"psrs": runs_of([40] * 3), "real": real_of([50] * 3)}
+    looks = plots.looks_of(["other", *sets], "real")
+    figure = plots.curves_of_runs(sets, "g", "real", looks=looks, epoch=10, log_scale=True)
+    real, psrs = figure.axes
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["real", "psrs"]
+    assert psrs.lines[0].get_color() == plots.PALETTE[1]
+    assert np.nanmax(psrs.lines[0].get_xdata()) == 4
+    assert (real.get_xlabel(), real.get_ylabel(), real.get_yscale()) == ("epochs", "g", "log")
 
 
 def test_sets_without_the_probe_or_without_a_reading_are_passed_over(runs_of):

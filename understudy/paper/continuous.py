@@ -12,6 +12,7 @@ import understudy as us
 from understudy.contracts.progress import progress_bar
 from understudy.evaluation.fidelity import CensoringWarning, Fidelity
 from understudy.paper import grids, points
+from understudy.paper.drawing import paired_looks, with_zoom
 from understudy.paper.items import Columns, Comparison, Finding, Item, Picture, Table
 from understudy.paper.measuring import (
     after,
@@ -27,7 +28,7 @@ from understudy.paper.measuring import (
     ratio_of_medians,
 )
 from understudy.paper.stage import Stage
-from understudy.reporting.plots import curves_of_runs, learning_curves
+from understudy.reporting.plots import curves_of_runs
 from understudy.runs import Runs
 from understudy.runs.backends import in_processes, in_turn, n_cores
 
@@ -81,6 +82,7 @@ DRAWN = (*REPLAYED, *BASELINES)
 QUEUES = ("QBE-oracle", "QBE-Homer", "QBE-Forward")
 SETS = (*DRAWN, *QUEUES)
 POINTS = "PSRS-observations"
+LOOKS = paired_looks((REAL, *SETS), REAL)
 RETURN, LENGTH, WITHIN = "validation return", "validation length", "return within the epoch"
 VALUE = points.POLICY_VALUE
 
@@ -444,12 +446,14 @@ def picture(name: str, caption: str, sets: Mapping[str, Runs], probe: str) -> Pi
     """Mean curves."""
     n = len(sets[REAL])
     caption = f"{caption} Means of {n} runs on one log with 1.96 standard errors; dashed where some had stopped."
-    return Picture(name, caption, learning_curves(sets, probe, REAL), curve_columns(sets, probe))
+    close = [key for key in sets if key not in BASELINES]
+    figure = with_zoom(sets, probe, REAL, close=close, looks=LOOKS, log_scale=probe == LENGTH)
+    return Picture(name, caption, figure, curve_columns(sets, probe))
 
 
 def one_by_one(name: str, caption: str, sets: Mapping[str, Runs], probe: str) -> Picture:
     """Single runs."""
-    ordered = {key: sets[key] for key in (*SETS, REAL)}
+    ordered = {key: sets[key] for key in (REAL, *SETS)}
     caption = f"{caption} The thick line is the mean of a set, the black one that of the real runs."
     columns: dict[str, list[Any]] = {"set": [], "run": [], "step": [], probe: []}
     for key, runs in ordered.items():
@@ -458,4 +462,6 @@ def one_by_one(name: str, caption: str, sets: Mapping[str, Runs], probe: str) ->
             columns["run"] += [number] * len(run.steps)
             columns["step"] += run.steps.tolist()
             columns[probe] += run.curves[probe].tolist()
-    return Picture(name, caption, curves_of_runs(ordered, probe, REAL), columns)
+    epoch = int(sets[REAL][0].steps[0])
+    figure = curves_of_runs(ordered, probe, REAL, looks=LOOKS, epoch=epoch, log_scale=probe == LENGTH)
+    return Picture(name, caption, figure, columns)

@@ -8,7 +8,7 @@ import understudy as us
 from understudy.paper import discrete_claims as claims
 from understudy.paper import discrete_tables as tables
 from understudy.paper import grids
-from understudy.paper.drawing import ranges
+from understudy.paper.drawing import curves_by_case, ranges
 from understudy.paper.items import Item, Picture, Table
 from understudy.paper.measuring import curve_columns, fidelity_columns
 from understudy.paper.noise import (
@@ -26,7 +26,6 @@ from understudy.paper.noise import (
     simulators,
 )  # fmt: skip
 from understudy.paper.stage import Stage
-from understudy.reporting.plots import learning_curves
 from understudy.runs import Runs
 
 TITLE = "Discrete observations: latent states make simulations longer (Figure 3, appendix B.2)"
@@ -67,6 +66,7 @@ def run(stage: Stage) -> Item:
 
     lengths = tables.lengths_drawn(one_log)
     values = tables.values_drawn(one_log)
+    drawn = {str(case): {**sets["setting 3"], "real": real[case]} for case, sets in one_log.items()}
     pictures = [
         Picture(
             "lengths",
@@ -79,18 +79,15 @@ def run(stage: Stage) -> Item:
             "values",
             f"Monte-Carlo estimates when runs stopped: their mean and the middle 95 % of {settings.runs} runs on one "
             "log, beside the exact value (the line). All runs share the luck of that log.",
-            ranges(values, unit="discounted return"),
+            ranges(values, unit="minus the exact value"),
             values,
         ),
-        *(
-            Picture(
-                f"curves-{number}",
-                f"Setting 3, {case}: mean curves of Q-learning's {rules.probe} with 1.96 standard errors; dashed where "
-                "some runs had stopped.",
-                learning_curves({**one_log[case]["setting 3"], "real": real[case]}, rules.probe, "real"),
-                curve_columns({**one_log[case]["setting 3"], "real": real[case]}, rules.probe),
-            )
-            for number, case in enumerate(settings.shown, start=1)
+        Picture(
+            "curves-by-case",
+            f"Setting 3: mean curves of Q-learning's {rules.probe} with 1.96 standard errors, dashed where some had "
+            "stopped; beneath, each minus the real mean.",
+            curves_by_case(drawn, rules.probe, "real"),
+            tables.stacked({case: curve_columns(sets, rules.probe) for case, sets in drawn.items()}),
         ),
     ]
     judged = {

@@ -1,6 +1,6 @@
-"""Figures 4 and 8: where the log has been, the true cells, and the states that encoders make of points."""
+"""Figure 4, left, and Figure 7: where the log has been, the true cells, and the states that encoders make of points."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,10 @@ from understudy.paper.maps import state_maps
 from understudy.paper.measuring import listed
 from understudy.paper.stage import Stage
 
-TITLE = "What encoders make of continuous observations (Figures 4 and 8)"
+TITLE = "What encoders make of continuous observations (Figures 4, left, and 7)"
 
-PUBLISHED = {"states": 20, "rows in a state of their cell": 83.7}
-"""The paper's network: its text tells the first; the second is of the network published with it."""
+PUBLISHED = {"capacity": 50, "states": 20, "rows in a state of their cell": 83.7}
+"""The paper's network: its text tells the capacity and the states used; the last is of the network published."""
 
 FINENESS = 60  # points along a cell's side, of which maps are made
 GOOD_PART = 0.05  # of a state's rows, or of a cell's, for a merge or a split to be worth telling
@@ -30,8 +30,9 @@ def run(stage: Stage) -> Item:
     counts = {
         name: counts_of(encoder.encode(ready.log.observation), cell, n_cells) for name, encoder in learned.items()
     }
-    found = {name: Found.of(table) for name, table in counts.items()}
+    found = {name: Match.of(table) for name, table in counts.items()}
     maps = {f"{name}'s states": lattice(ready.env, encoder) for name, encoder in learned.items()}
+    odd = {f"{name}'s states": one.odd for name, one in found.items()}
     return Item(
         about=(
             f"A log of {len(ready.log):,} rows of the uniform policy; each encoder is trained on it once and told "
@@ -39,12 +40,8 @@ def run(stage: Stage) -> Item:
             "Forward is ours. A row is right where its cell is the one that most rows of its state are in."
         ),
         findings=[
-            Finding(
-                "The learned states do not use the capacity given, and are “not a perfect match”: some combine cells, "
-                "others divide one.",
-                found[points.HOMER].n_states < learned[points.HOMER].n_states and found[points.HOMER].right < 0.99,
-                told(points.HOMER, found[points.HOMER]),
-            ),
+            imperfect(found[points.HOMER], learned[points.HOMER].n_states),
+            apart(found[points.HOMER], ready.env.size),
             Finding(
                 "States that fit replay can be learned from the log alone (the paper's outlook).",
                 found[points.FORWARD].right > 0.99 and not found[points.FORWARD].merged,
@@ -67,9 +64,10 @@ def run(stage: Stage) -> Item:
         pictures=[
             Picture(
                 "states",
-                "Left: the share of the log's rows in each true cell. Then the states of the learned encoders, by "
-                "number; a number that stands in two cells is a state that combines them. No row leaves from the goal.",
-                state_maps(shares, maps, ready.env.size),
+                "Figure 7: left, the share of the log's rows in each true cell; then the states of the learned "
+                "encoders, by number. Gray: one state for one cell. Outlined in color: states that combine cells, "
+                "whose number stands in each of them, or that divide one. No row leaves from the goal.",
+                state_maps(shares, maps, odd, ready.env.size),
                 map_columns(shares, counts),
             )
         ],
@@ -89,14 +87,14 @@ def counts_of(state: np.ndarray, cell: np.ndarray, n_cells: int) -> np.ndarray:
     return counts
 
 
-class Found:
+class Match:
     """How states match cells, from counts of rows."""
 
     def __init__(self, n_states: int, n_cells: int, right: float, merged: list[Any], split: list[Any]) -> None:
         self.n_states, self.n_cells, self.right, self.merged, self.split = n_states, n_cells, right, merged, split
 
     @classmethod
-    def of(cls, counts: np.ndarray) -> "Found":
+    def of(cls, counts: np.ndarray) -> "Match":
         """Count; a merge or a split is told where each part is good enough."""
         used = counts[counts.any(axis=1)]
         of_state = counts / np.maximum(1, counts.sum(axis=1, keepdims=True))
@@ -110,8 +108,47 @@ class Found:
             split=[(cell, np.flatnonzero(row).tolist()) for cell, row in enumerate(good.T) if row.sum() > 1],
         )
 
+    @property
+    def odd(self) -> set[int]:
+        """States that combine cells, or are part of one."""
+        return {state for state, _ in self.merged} | {state for _, states in self.split for state in states}
 
-def told(name: str, found: Found) -> str:
+
+def imperfect(found: Match, capacity: int) -> Finding:
+    """Whether Homer's states are fewer than they may be, some of them of several cells, and some cell of several."""
+    return Finding(
+        "The learned states “did not use the full capacity given and are not a perfect match with the ground-truth "
+        "latent states”: some combine cells, others divide one (appendix B.3).",
+        found.n_states < capacity and bool(found.split) if found.merged else None,
+        f"It was given {capacity} states; the paper's, given {PUBLISHED['capacity']}, used {PUBLISHED['states']}. "
+        + told(points.HOMER, found),
+    )
+
+
+def apart(found: Match, size: int) -> Finding:
+    """Whether Homer combines cells that are not together."""
+    scattered = [(state, cells) for state, cells in found.merged if not touching(cells, size)]
+    combined = listed(f"state {state} of cells {listed(map(str, cells))}" for state, cells in scattered or found.merged)
+    return Finding(
+        "Of cells that one state combines: “the states being combined are not necessarily contiguous” (appendix B.3).",
+        bool(scattered) if found.merged else None,
+        f"{'Not contiguous' if scattered else 'All are contiguous'}: {combined}." if found.merged else "None combined.",
+    )
+
+
+def touching(cells: Sequence[int], size: int) -> bool:
+    """Whether cells are one piece, by sides or corners.
+
+    >>> touching([4, 9], 5), touching([0, 3], 5)
+    (True, False)
+    """
+    from scipy.ndimage import label
+
+    held = np.isin(np.arange(size * size), cells).reshape(size, size)
+    return bool(label(held, np.ones((3, 3)))[1] == 1)
+
+
+def told(name: str, found: Match) -> str:
     """In a sentence."""
     merged = [f"state {state} combines cells {listed(map(str, cells))}" for state, cells in found.merged]
     split = [f"cell {cell} is divided into states {listed(map(str, states))}" for cell, states in found.split]
@@ -151,7 +188,7 @@ def states_table(counts: Mapping[str, np.ndarray]) -> Columns:
     """A line for each state in use, the largest first."""
     columns: dict[str, list[Any]] = {"encoder": [], "state": [], "rows, %": [], "cells (of its rows)": [], "": []}
     for name, table in counts.items():
-        found = Found.of(table)
+        found = Match.of(table)
         merged = {state for state, _ in found.merged}
         divided = {state for _, states in found.split for state in states}
         for state in np.argsort(-table.sum(axis=1), kind="stable"):

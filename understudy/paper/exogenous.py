@@ -131,7 +131,7 @@ def run(stage: Stage) -> Item:
                 "curves",
                 f"Mean curves of {settings.runs} runs on one log with 1.96 standard errors; dashed where some had "
                 "stopped.",
-                learning_curves(shown, rules.probe, "real"),
+                learning_curves(shown, rules.probe, "real", differences=True),
                 curve_columns(shown, rules.probe),
             )
         ],

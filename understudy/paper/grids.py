@@ -57,6 +57,13 @@ def states(env: Any) -> Any:
     return us.encoders.Function(env.latent)
 
 
+def soft_policy(env: Any, gamma: float, epsilon: float) -> np.ndarray:
+    """Optimal with probability 1 - epsilon, ties shared, else any action; (observations, actions)."""
+    value = env.optimal(gamma)
+    best = np.isclose(value, value.max(axis=1, keepdims=True))
+    return epsilon / env.n_actions + (1 - epsilon) * best / best.sum(axis=1, keepdims=True)
+
+
 def q_learning(env: Any) -> Callable[[int], Any]:
     """The paper's learner."""
     return lambda seed: us.learners.QLearning(env.n_observations, env.n_actions, **LEARNER, seed=seed)

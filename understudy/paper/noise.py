@@ -35,10 +35,8 @@ def environment(case: Case) -> Any:
 
 
 def soft_policy(env: Any) -> np.ndarray:
-    """Optimal with probability 1 - epsilon, ties shared; else any action."""
-    value = env.optimal(GAMMA)
-    best = np.isclose(value, value.max(axis=1, keepdims=True))
-    return EPSILON / env.n_actions + (1 - EPSILON) * best / best.sum(axis=1, keepdims=True)
+    """The near-optimal one of setting 2."""
+    return grids.soft_policy(env, GAMMA, EPSILON)
 
 
 def policies(env: Any) -> dict[str, np.ndarray]:

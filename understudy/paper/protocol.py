@@ -147,7 +147,7 @@ def run(stage: Stage) -> Item:
                 "curves",
                 f"Figure 2: mean curves of {settings.runs} runs with 1.96 standard errors. sim1 is cut at {early:,} "
                 f"steps.",
-                learning_curves(shown, probe, "real"),
+                learning_curves(shown, probe, "real", differences=True),
                 curve_columns(shown, probe),
             ),
         ],

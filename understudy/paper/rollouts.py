@@ -1,4 +1,4 @@
-"""Figures 9 and 10: trajectories of a simulation, and where the same actions would have led in the true grid."""
+"""Figures 8 and 9: trajectories of a simulation, and where the same actions would have led in the true grid."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 import understudy as us
-from understudy.paper import points
+from understudy.paper import grids, points
+from understudy.paper.encoder import Match, counts_of
 from understudy.paper.items import Columns, Comparison, Finding, Item, Picture, Table
-from understudy.paper.maps import bundles, pairs
+from understudy.paper.maps import Pair, flows, pairs
 from understudy.paper.stage import Stage
 from understudy.runs import Run
 
-TITLE = "Trajectories in simulation, and the same actions in the true grid (Figures 9 and 10)"
+TITLE = "Trajectories in simulation, and the same actions in the true grid (Figures 8 and 9)"
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,6 @@ class Settings:
     """Sizes of the item."""
 
     steps: int = 20_000
-    drawn: int = 40  # episodes, in the pictures of many
     epsilon: float = 0.3
 
 
@@ -55,11 +55,12 @@ def run(stage: Stage) -> Item:
     """Let a near-optimal policy act under each encoder, and replay its actions in the true grid."""
     settings, ready = QUICK if stage.quick else FULL, points.prepare(stage)
     epsilon = AUTHORS_EPSILON if stage.authors else settings.epsilon
-    policy = soft_policy(ready.env, epsilon)
+    policy = grids.soft_policy(ready.env.grid, points.GAMMA, epsilon)
     found = {name: episodes_of(stage, settings, ready, name, policy) for name in ENCODERS}
     shares = {name: parted(episodes) for name, episodes in found.items()}
     steps = {name: [e.parts for e in episodes if e.parts is not None] for name, episodes in found.items()}
-    rng = np.random.default_rng(stage.seed)
+    rng, merges = np.random.default_rng(stage.seed), merges_cells(ready)
+    moves = moves_of(found, ready.env.grid.n_cells)
     return Item(
         about=(
             f"An epsilon-soft optimal policy (epsilon {epsilon}, ties shared) for {settings.steps:,} steps of PSRS on "
@@ -70,8 +71,9 @@ def run(stage: Stage) -> Item:
             Finding(
                 "“The PSRS simulation led to a different distribution of trajectories compared to rollouts in the real "
                 "environment”, where learned states combine cells.",
-                shares[points.HOMER] > 0.01 and shares[points.ORACLE] == 0,
-                f"With Homer's states {shares[points.HOMER]:.0%} of {len(found[points.HOMER]):,} episodes part from "
+                different(shares, merges),
+                ("" if merges else "Homer's states combine no cells. ")
+                + f"With Homer's states {shares[points.HOMER]:.0%} of {len(found[points.HOMER]):,} episodes part from "
                 f"the true grid{at_step(steps[points.HOMER])}; with Forward's {shares[points.FORWARD]:.1%} of "
                 f"{len(found[points.FORWARD]):,}{at_step(steps[points.FORWARD])}; with the true cells "
                 f"{shares[points.ORACLE]:.0%} of {len(found[points.ORACLE]):,}.",
@@ -84,16 +86,15 @@ def run(stage: Stage) -> Item:
         pictures=[
             Picture(
                 "many",
-                f"Figure 9: {settings.drawn} simulated episodes under each encoder, and, first, where the actions of "
-                "Homer's lead in the true grid. Steps that the true grid does not allow are orange.",
-                many(found, settings.drawn, ready.env, rng),
-                drawn_columns(found, settings.drawn),
+                "Figure 8: moves from cell to cell of all simulated episodes, and, first, of the actions of Homer's in "
+                "the true grid. What the true grid does not allow, from that cell by that action, is orange.",
+                flows(moves, ready.env.size),
+                moves_columns(moves),
             ),
             Picture(
                 "side-by-side",
-                "Figure 10: simulated episodes (orange) and the same actions in the true grid (black); a circle where "
-                "they begin, a cross where they end. Above, with Homer's states: the first two that part and the first "
-                "that does not, where there are such. Below, with Forward's: the first three.",
+                "Figure 9: simulated episodes and the same actions in the true grid, three with each encoder's states. "
+                "Those with Homer's are chosen so that some part and one does not; the others are the first.",
                 side_by_side(found, ready.env, rng),
                 chosen_columns(found),
             ),
@@ -102,18 +103,23 @@ def run(stage: Stage) -> Item:
     )  # fmt: skip
 
 
-def soft_policy(env: Any, epsilon: float) -> np.ndarray:
-    """Optimal with probability 1 - epsilon, ties shared, else any action; (cells, actions)."""
-    value = env.grid.optimal(points.GAMMA)
-    best = np.isclose(value, value.max(axis=1, keepdims=True))
-    return epsilon / env.grid.n_actions + (1 - epsilon) * best / best.sum(axis=1, keepdims=True)
+def different(shares: Mapping[str, float], merges: bool) -> bool | None:
+    """Whether merged states, and nothing else, lead elsewhere; nothing is told where none are merged."""
+    return shares[points.HOMER] > 0.01 and shares[points.ORACLE] == 0 if merges else None
+
+
+def merges_cells(ready: points.Prepared) -> bool:
+    """Whether some state of Homer's combines cells."""
+    observation, env = ready.log.observation, ready.env
+    state = ready.encoders[points.HOMER].encode(observation)
+    return bool(Match.of(counts_of(state, env.latent(observation), env.grid.n_cells)).merged)
 
 
 def episodes_of(
     stage: Stage, settings: Settings, ready: points.Prepared, name: str, policy: np.ndarray
 ) -> list[Episode]:
     """The finished episodes of a simulation under one encoder."""
-    simulator = us.psrs(ready.log, ready.encoders[name])
+    simulator = us.psrs(ready.log, ready.encoders[name], order=grids.conventions(stage).order)
     learner = us.learners.FixedPolicy(policy, encoder=ready.encoders[points.ORACLE])
     runs = stage.experiment(
         name, simulator, lambda seed: learner, runs=1, max_steps=settings.steps, keep_rows=True, workers=1
@@ -155,47 +161,78 @@ def at_step(steps: Sequence[int]) -> str:
     return f" (half of them by step {np.median(steps):.0f})" if steps else ""
 
 
+def until_goal(cells: np.ndarray, n_cells: int) -> np.ndarray:
+    """Cells of a path until it is at the goal, which is the last cell of the grid."""
+    goal = np.flatnonzero(cells == n_cells - 1)
+    return cells[: goal[0] + 1] if len(goal) else cells
+
+
 def true_path(episode: Episode, env: Any, rng: np.random.Generator) -> np.ndarray:
     """Points of the true grid: those that were served while the two agree, then any of the true cell, to the goal."""
-    goal = np.flatnonzero(episode.true_cells == env.grid.n_cells - 1)
-    cells = episode.true_cells[: goal[0] + 1] if len(goal) else episode.true_cells
+    cells = until_goal(episode.true_cells, env.grid.n_cells)
     corner = np.stack([cells % env.size, cells // env.size], axis=-1)
     drawn = (corner + rng.uniform(0.1, 0.9, corner.shape)) / env.size
     agree = (episode.cells == episode.true_cells)[: len(cells), None]
     return np.where(agree, episode.served[: len(cells)], drawn)
 
 
-def many(found: Found, drawn: int, env: Any, rng: np.random.Generator) -> Any:
-    """Many episodes of each encoder, and the true ones of Homer's."""
-    true_paths = [true_path(episode, env, rng) for episode in found[points.HOMER][:drawn]]
-    panels = {"the true grid": [(path, np.ones(len(path) - 1, bool)) for path in true_paths]}
-    panels |= {f"PSRS, {name}": [(e.served, e.possible) for e in episodes[:drawn]] for name, episodes in found.items()}
-    return bundles(panels, env.size)
+def moves_of(found: Found, n_cells: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """How often each move from cell to cell was made, (cells, cells): where it was possible, and where it was not."""
+    true = [until_goal(episode.true_cells, n_cells) for episode in found[points.HOMER]]
+    moves = {"the true grid, actions of Homer's": tally(true, n_cells)}
+    for name, episodes in found.items():
+        both = tally([e.cells for e in episodes], n_cells, [e.possible for e in episodes])
+        moves[f"PSRS, {name}: {100 * both[1].sum() / sum(map(np.sum, both)):.1f} % of moves impossible"] = both
+    return moves
+
+
+def tally(
+    paths: Sequence[np.ndarray], n_cells: int, possible: Sequence[np.ndarray] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Counts of the moves of all paths: possible ones, as all are unless told, and others."""
+    begin, end = (np.concatenate([path[part] for path in paths]) for part in (slice(-1), slice(1, None)))
+    allowed = np.ones(len(begin), bool) if possible is None else np.concatenate(possible)
+    counts = np.zeros((2, n_cells, n_cells), np.int64)
+    np.add.at(counts, ((~allowed).astype(int), begin, end), 1)
+    return counts[0], counts[1]
+
+
+def moves_columns(moves: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Columns:
+    """The moves as a table."""
+    rows = [
+        (panel, int(begin), int(end), possible, int(counts[begin, end]))
+        for panel, both in moves.items()
+        for possible, counts in zip((True, False), both, strict=True)
+        for begin, end in np.argwhere(counts)
+    ]
+    names = ("panel", "from cell", "to cell", "possible", "moves")
+    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
 
 
 def chosen(found: Found) -> list[tuple[str, Episode]]:
-    """The episodes drawn one by one: Homer's first two that part and the first that does not, and Forward's first."""
-    homer, forward = found[points.HOMER], found[points.FORWARD]
-    apart = [episode for episode in homer if episode.parts is not None]
-    agree = [episode for episode in homer if episode.parts is None]
+    """The episodes drawn one by one: Homer's first two that part and the first that does not, and others' first."""
+    apart = [episode for episode in found[points.HOMER] if episode.parts is not None]
+    agree = [episode for episode in found[points.HOMER] if episode.parts is None]
     few = apart[:2] + agree[: 3 - len(apart[:2])]
     few += apart[2 : 5 - len(few)]
-    return [(points.HOMER, episode) for episode in few[:3]] + [(points.FORWARD, episode) for episode in forward[:3]]
+    return [(points.HOMER, episode) for episode in few[:3]] + [
+        (name, episode) for name in (points.FORWARD, points.ORACLE) for episode in found[name][:3]
+    ]
 
 
 def side_by_side(found: Found, env: Any, rng: np.random.Generator) -> Any:
-    """Single episodes beside the truth."""
-    return pairs(
-        [
-            (
-                f"{name}: " + ("never part" if e.parts is None else f"part at step {e.parts}"),
-                e.served,
-                true_path(e, env, rng),
-            )
-            for name, e in chosen(found)
-        ],
-        env.size,
-    )
+    """Single episodes beside the truth, a row for each encoder."""
+    rows: dict[str, list[Pair]] = {name: [] for name in found}
+    for name, e in chosen(found):
+        title = "never part" if e.parts is None else f"part at step {e.parts}"
+        rows[name].append(Pair(title, e.served, true_path(e, env, rng), e.parts))
+    return pairs({row_title(name, found[name]): row for name, row in rows.items()}, env.size)
+
+
+def row_title(name: str, episodes: Sequence[Episode]) -> str:
+    """How often episodes part, since those drawn do not tell."""
+    which = "some that do and one that does not" if name == points.HOMER else "the first three"
+    return f"{name}: {100 * parted(episodes):.1f} % of {len(episodes):,} episodes part. Shown: {which}"
 
 
 def path_columns(episodes: Sequence[tuple[str, int, Episode]]) -> Columns:
@@ -208,11 +245,6 @@ def path_columns(episodes: Sequence[tuple[str, int, Episode]]) -> Columns:
             for column, value in zip(columns.values(), (name, number, step, x, y, cell, true), strict=True):
                 column.append(value)
     return columns
-
-
-def drawn_columns(found: Found, drawn: int) -> Columns:
-    """The many."""
-    return path_columns([(name, i, e) for name, episodes in found.items() for i, e in enumerate(episodes[:drawn])])
 
 
 def chosen_columns(found: Found) -> Columns:

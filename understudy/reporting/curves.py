@@ -6,8 +6,8 @@ import numpy as np
 
 from understudy.runs import Runs
 
-FEWEST = 0.1
-"""The share of runs below which their mean is not worth drawing."""
+FEWEST = 0.5
+"""The share of runs below which their mean is not drawn: it would be that of the few that happened to last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +58,18 @@ def mean_curve(runs: Runs, probe: str) -> MeanCurve:
     if len(runs) > 1 and complete.any():
         half_width[complete] = 1.96 * values[:, complete].std(axis=0, ddof=1) / np.sqrt(len(runs))
     return MeanCurve(steps, mean, half_width, complete, int(runs.lengths.min()))
+
+
+def difference(curve: MeanCurve, reference: MeanCurve) -> MeanCurve:
+    """How far a mean is above another, where both were read; the half width is of both errors together."""
+    steps, mine, theirs = np.intersect1d(curve.steps, reference.steps, return_indices=True)
+    return MeanCurve(
+        steps,
+        curve.mean[mine] - reference.mean[theirs],
+        np.hypot(curve.half_width[mine], reference.half_width[theirs]),
+        curve.complete[mine] & reference.complete[theirs],
+        min(curve.horizon, reference.horizon),
+    )
 
 
 def shares_going(runs: Runs) -> tuple[np.ndarray, np.ndarray]:

@@ -3,12 +3,13 @@
 Widths are in pixels of the page. Colors follow the order of the sets; the reference is black.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from understudy.reporting.curves import MeanCurve, has_readings, mean_curve, shares_going
+from understudy.reporting.curves import MeanCurve, difference, has_readings, mean_curve, shares_going
 from understudy.reporting.svg import INK, MUTED, PALETTE, PAPER, RULE, drawn_alike
 from understudy.runs import Runs
 
@@ -16,87 +17,122 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+Look = Mapping[str, Any]
+"""The color, line and marker of a set, as matplotlib takes them."""
+
 MARKERS = ("", "s", "^", "o", "D")
 """When colors come round again, markers tell the sets apart."""
 
 MOST_RUNS = 30
 """Individual runs drawn of each set."""
 
+MOST_BANDS = 5
+"""Sets whose differences have bands; those of more would hide each other."""
+
 LEFT, RIGHT, BOTTOM = 56, 28, 40
 """Margins around axes, in pixels."""
 
 
 def learning_curves(
-    named_runs: Mapping[str, Runs], probe: str, reference_name: str | None = None, *, width: int = 900
+    named_runs: Mapping[str, Runs],
+    probe: str,
+    reference_name: str | None = None,
+    *,
+    differences: bool = False,
+    width: int = 900,
 ) -> "Figure":
     """The mean curve of each set with 1.96 standard errors over runs, and the share of runs still going beneath.
 
     A line is solid, with a band, where every run has a reading; a dot marks where that ends. Dashed, it is the mean of
-    the runs that were still going, which differ from those that had stopped; it ends where fewer than a tenth are left.
+    the runs that were still going, which differ from those that had stopped; it ends where fewer than half are left.
+    With `differences`, a panel between the two tells how far each mean is from the reference's: curves that coincide
+    above are told apart there.
     """
-    named = {name: runs for name, runs in named_runs.items() if has_readings(runs, probe)}
+    named_runs = reference_first(named_runs, reference_name)
+    means = means_of(named_runs, probe)
+    apart = differences and reference_name in means
     with drawn_alike():
-        legend_height = _legend_height(named_runs, width)
-        top, main, gap, beneath = legend_height + 26, min(360, int(0.75 * width)), 34, 64
-        figure, place = canvas(width, top + main + gap + beneath + BOTTOM)
-        axes = place(LEFT, top, width - LEFT - RIGHT, main)
-        going = place(LEFT, top + main + gap, width - LEFT - RIGHT, beneath, sharex=axes)
-        looks = _looks(named_runs, reference_name)
-        for name, runs in named.items():
-            _draw_mean(axes, mean_curve(runs, probe), looks[name], 6 if name == reference_name else 3)
-        for name, runs in named_runs.items():
-            steps, shares = shares_going(runs)
-            going.step(steps, 100 * shares, where="post", color=looks[name]["color"], linewidth=1.4)
+        top, main, gap, beneath = legend_height(named_runs, width) + 26, min(360, int(0.75 * width)), 34, 64
+        main, middle = (300, 220) if apart else (main, 0)
+        figure, place = canvas(width, top + main + gap + beneath + BOTTOM + (middle + gap) * apart)
+        across = width - LEFT - RIGHT
+        axes = place(LEFT, top, across, main)
+        between = place(LEFT, top + main + gap, across, middle, sharex=axes) if apart else None
+        going = place(LEFT, top + main + gap + (middle + gap) * apart, across, beneath, sharex=axes)
+        looks = looks_of(named_runs, reference_name)
+        for name, mean in means.items():
+            draw_mean(axes, mean, looks[name], 6 if name == reference_name else 3)
+        draw_going(going, named_runs, looks)
         longest = max((int(runs.lengths.max()) for runs in named_runs.values() if len(runs)), default=0)
         axes.set_xlim(0, 1.01 * max(1, longest))
-        settle(axes, 6 if width > 600 else 4)
+        n_ticks = 6 if width > 600 else 4
+        settle(axes, n_ticks)
         axes.tick_params(labelbottom=False)
         axes.set_title(_label(probe, 60), loc="left", parse_math=False, color=INK, pad=10)
-        settle(going, 6 if width > 600 else 4)
-        going.set(ylim=(-4, 104), yticks=[0, 50, 100])
-        going.set_title("runs still going, %", loc="left", color=MUTED, fontsize=11, pad=8)
+        if between is not None and reference_name is not None:
+            settle(between, n_ticks)
+            between.tick_params(labelbottom=False)
+            draw_differences(between, means, reference_name, looks)
+            name = _label(reference_name, 20)
+            title = f"minus the mean of {name}, with 1.96 standard errors; gray: those of the mean of {name} alone"
+            between.set_title(title, loc="left", parse_math=False, color=MUTED, fontsize=11, pad=8)
+        settle_going(going, n_ticks)
         going.set_xlabel("steps")
-        _legend(figure, named_runs, looks, width)
+        draw_legend(figure, named_runs, looks, width)
     return figure
 
 
 def curves_of_runs(
-    named_runs: Mapping[str, Runs], probe: str, reference_name: str | None = None, *, width: int = 900
+    named_runs: Mapping[str, Runs],
+    probe: str,
+    reference_name: str | None = None,
+    *,
+    looks: Mapping[str, Look] | None = None,
+    epoch: int | None = None,
+    log_scale: bool = False,
+    width: int = 900,
 ) -> "Figure":
-    """Some runs of each set, one by one, with their mean: a panel a set, all on the same axes.
+    """Some runs of each set, one by one, with their mean: a panel a set, all on the same axes, the reference first.
 
-    Where there is a reference, its mean is drawn in every panel.
+    Where there is a reference, its mean is drawn in every panel. `epoch` is how many steps a unit of the x axis has.
     """
-    named = {name: runs for name, runs in named_runs.items() if has_readings(runs, probe)}
-    n_columns = max(1, min(len(named), 4, width // 180))
-    n_rows = max(1, -(-len(named) // n_columns))
+    named_runs = reference_first(named_runs, reference_name)
+    means = means_of(named_runs, probe, epoch)
+    n_columns = max(1, min(len(means), 4, width // 180))
+    n_rows = max(1, -(-len(means) // n_columns))
     with drawn_alike():
-        gap, top, between = 14, 28, 34
-        across = (width - LEFT - RIGHT - gap * (n_columns - 1)) / n_columns
+        gap, top, between, left = 14, 28, 34, LEFT + 18
+        across = (width - left - RIGHT - gap * (n_columns - 1)) / n_columns
         down = 132
         figure, place = canvas(width, n_rows * (top + down) + (n_rows - 1) * (between - top) + BOTTOM)
-        looks, first = _looks(named_runs, reference_name), None
-        means = {name: mean_curve(runs, probe) for name, runs in named.items()}
-        for number, (name, runs) in enumerate(named.items()):
+        looks, first = looks or looks_of(named_runs, reference_name), None
+        for number, (name, mean) in enumerate(means.items()):
             row, column = divmod(number, n_columns)
             axes = place(
-                LEFT + column * (across + gap), top + row * (down + between), across, down, sharex=first, sharey=first
+                left + column * (across + gap), top + row * (down + between), across, down, sharex=first, sharey=first
             )
             first = first or axes
-            axes.plot(*_one_by_one(runs, probe), color=looks[name]["color"], linewidth=0.6, alpha=0.4)
+            steps, values = _one_by_one(named_runs[name], probe)
+            axes.plot(steps / (epoch or 1), values, color=looks[name]["color"], linewidth=0.6, alpha=0.4)
             if reference_name in means and name != reference_name:
                 reference = means[reference_name]
                 axes.plot(reference.steps, reference.mean, color=INK, linewidth=1.1)
-            _draw_mean(axes, means[name], looks[name] | {"marker": "", "linewidth": 1.8}, 4, band=False)
+            draw_mean(axes, mean, {**looks[name], "marker": "", "linestyle": "-", "linewidth": 1.8}, 4, band=False)
             settle(axes, 3)
-            axes.yaxis.set_major_locator(ticks(4))
+            if log_scale:
+                settle_log(axes)
+            else:
+                axes.yaxis.set_major_locator(ticks(4))
             axes.set_title(_label(name, int(across / 6.3)), loc="left", parse_math=False, fontsize=11, pad=6)
-            below = number + n_columns >= len(named)
+            below = number + n_columns >= len(means)
             axes.tick_params(labelleft=column == 0, labelbottom=below)
             if below:
-                axes.set_xlabel("steps", fontsize=11)
+                axes.set_xlabel("epochs" if epoch else "steps", fontsize=11)
+            if column == 0:
+                axes.set_ylabel(_label(probe, 24), fontsize=10, parse_math=False)
         if first is not None:
-            first.set_xlim(0, 1.01 * max(int(runs.lengths.max()) for runs in named.values()))
+            longest = max(int(named_runs[name].lengths.max()) for name in means)
+            first.set_xlim(0, 1.01 * longest / (epoch or 1))
     return figure
 
 
@@ -113,7 +149,7 @@ def visitation_bars(
         top, down = 28, 56
         between = 48 if len({len(vector) for vector in vectors.values()}) > 1 else 34
         figure, place = canvas(width, top + len(vectors) * (down + between) - between + BOTTOM if vectors else 60)
-        looks = _looks(named_runs, reference_name)
+        looks = looks_of(named_runs, reference_name)
         highest = max((float(np.nanmax(vector)) for vector in vectors.values()), default=1.0)
         lowest = min((float(np.nanmin(vector)) for vector in vectors.values()), default=0.0)
         for number, (name, vector) in enumerate(vectors.items()):
@@ -184,7 +220,64 @@ def ticks(n: int, **options: Any) -> Any:
     return MaxNLocator(nbins=n, steps=[1, 2, 2.5, 5, 10], **options)
 
 
-def _draw_mean(axes: "Axes", curve: MeanCurve, look: Mapping[str, Any], order: float, band: bool = True) -> None:
+def reference_first(named_runs: Mapping[str, Runs], reference_name: str | None) -> dict[str, Runs]:
+    """The sets as they are drawn and named in legends."""
+    return dict(sorted(named_runs.items(), key=lambda item: item[0] != reference_name))
+
+
+def means_of(named_runs: Mapping[str, Runs], probe: str, epoch: int | None = None) -> dict[str, MeanCurve]:
+    """The mean curve of each set that was read, by steps or by epochs of so many."""
+    means = {name: mean_curve(runs, probe) for name, runs in named_runs.items() if has_readings(runs, probe)}
+    return {name: replace(mean, steps=mean.steps / (epoch or 1)) for name, mean in means.items()}
+
+
+def differences_of(means: Mapping[str, MeanCurve], reference_name: str) -> dict[str, MeanCurve]:
+    """Each mean minus the reference's."""
+    return {name: difference(mean, means[reference_name]) for name, mean in means.items() if name != reference_name}
+
+
+def draw_differences(
+    axes: "Axes", means: Mapping[str, MeanCurve], reference_name: str, looks: Mapping[str, Look]
+) -> None:
+    """Each mean minus the reference's, with 1.96 standard errors of that; gray is the error of the reference alone."""
+    reference = means[reference_name]
+    noise: dict[str, Any] = {"color": MUTED, "alpha": 0.35, "linewidth": 0, "zorder": 1}
+    axes.fill_between(reference.steps, -reference.half_width, reference.half_width, **noise)
+    axes.axhline(0, color=INK, linewidth=0.8, zorder=2)
+    for name, apart in differences_of(means, reference_name).items():
+        draw_mean(axes, apart, {**looks[name], "linewidth": 1.6}, 4, band=len(means) <= MOST_BANDS)
+    axes.yaxis.set_major_locator(ticks(4))
+
+
+def draw_going(
+    axes: "Axes", named_runs: Mapping[str, Runs], looks: Mapping[str, Look], epoch: int | None = None
+) -> None:
+    """The share of runs still going, in percent."""
+    for name, runs in named_runs.items():
+        steps, shares = shares_going(runs)
+        line = {"color": looks[name]["color"], "linestyle": looks[name].get("linestyle", "-"), "linewidth": 1.4}
+        axes.step(steps / (epoch or 1), 100 * shares, where="post", **line)
+
+
+def settle_going(axes: "Axes", n_ticks: int) -> None:
+    """Axes of the share of runs still going."""
+    settle(axes, n_ticks)
+    axes.set(ylim=(-4, 104), yticks=[0, 50, 100])
+    axes.set_title("runs still going, %", loc="left", color=MUTED, fontsize=11, pad=8)
+
+
+def settle_log(axes: "Axes") -> None:
+    """A logarithmic y axis with round numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(_tick_label))
+
+
+def draw_mean(axes: "Axes", curve: MeanCurve, look: Look, order: float, band: bool = True) -> None:
+    """A mean as `learning_curves` tells."""
     whole = np.where(curve.complete, curve.mean, np.nan)
     if band:
         low, high = whole - curve.half_width, whole + curve.half_width
@@ -216,7 +309,7 @@ def _one_by_one(runs: Runs, probe: str) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate(steps), np.concatenate(values)
 
 
-def _looks(names: Mapping[str, Any], reference_name: str | None) -> dict[str, dict[str, Any]]:
+def looks_of(names: Iterable[str], reference_name: str | None) -> dict[str, dict[str, Any]]:
     """The color, line and marker of each set."""
     looks = {}
     others = [name for name in names if name != reference_name]
@@ -230,29 +323,35 @@ def _looks(names: Mapping[str, Any], reference_name: str | None) -> dict[str, di
     return looks
 
 
-def _legend(figure: "Figure", names: Mapping[str, Any], looks: Mapping[str, Mapping[str, Any]], width: int) -> None:
+def draw_legend(figure: "Figure", names: Mapping[str, Any], looks: Mapping[str, Look], width: int) -> None:
+    """The names above all panels, row by row."""
     from matplotlib.lines import Line2D
 
     if not names:
         return
     n_columns, longest = _legend_columns(names, width)
+    # matplotlib fills column by column; taken in this order, the rows read from left to right.
+    by_row = [name for column in range(n_columns) for name in list(names)[column::n_columns]]
     legend = figure.legend(
-        handles=[Line2D([], [], **{**looks[name], "linewidth": 2.4, "markersize": 4}) for name in names],
-        labels=[_label(name, longest) for name in names],
+        handles=[Line2D([], [], **{**looks[name], "linewidth": 2.4, "markersize": 4}) for name in by_row],
+        labels=[_label(name, longest) for name in by_row],
         loc="upper left", bbox_to_anchor=((LEFT - 8) / width, 1.0), ncols=n_columns, borderaxespad=0.2,
-        handlelength=1.5, handletextpad=0.6, columnspacing=1.6, labelspacing=0.5, fontsize=12,
+        handlelength=2.2, handletextpad=0.6, columnspacing=1.6, labelspacing=0.5, fontsize=12,
     )  # fmt: skip
     for text in legend.get_texts():
         text.set_parse_math(False)
 
 
 def _legend_columns(names: Mapping[str, Any], width: int) -> tuple[int, int]:
-    """Into how many columns names go, and how many characters of each."""
+    """Into how many columns names go, so that rows are about as long, and how many characters of each."""
     longest = min(44, max((len(_label(name, 44)) for name in names), default=1), max(8, (width - LEFT - 60) // 8))
-    return max(1, min(len(names), (width - LEFT) // (7 * longest + 44))), longest
+    most = max(1, min(len(names), (width - LEFT) // (7 * longest + 52)))
+    n_rows = max(1, -(-len(names) // most))
+    return max(1, -(-len(names) // n_rows)), longest
 
 
-def _legend_height(names: Mapping[str, Any], width: int) -> int:
+def legend_height(names: Mapping[str, Any], width: int) -> int:
+    """The pixels that a legend takes."""
     return 21 * -(-len(names) // _legend_columns(names, width)[0]) + 8
 
 
