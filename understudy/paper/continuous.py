@@ -12,6 +12,7 @@ import understudy as us
 from understudy.contracts.progress import progress_bar
 from understudy.evaluation.fidelity import CensoringWarning, Fidelity
 from understudy.paper import grids, points
+from understudy.paper.aspects import aspects_picture
 from understudy.paper.drawing import paired_looks, with_zoom
 from understudy.paper.items import Columns, Comparison, Finding, Item, Picture, Table
 from understudy.paper.measuring import (
@@ -26,6 +27,7 @@ from understudy.paper.measuring import (
     lengths_columns,
     listed,
     ratio_of_medians,
+    run_columns,
 )
 from understudy.paper.stage import Stage
 from understudy.reporting.plots import curves_of_runs
@@ -212,6 +214,7 @@ def run(stage: Stage) -> Item:
             picture("lengths", "Figure 12, right: the length of validation episodes.", mean_curves, LENGTH),
             picture("value", "The value of the policy after each epoch, exact.", mean_curves, VALUE),
             picture("queues", "What the paper leaves out: QBE, its value of the policy.", queues, VALUE),
+            aspects_picture("Figure 4, right, over the epochs that all reached", own, judged["own-logs"]),
             one_by_one("training-runs", "The mean return of episodes within each epoch, run by run.", first, WITHIN),
             one_by_one("validation-runs", "Figure 10: validation, run by run.", first, RETURN),
             one_by_one("lengths-runs", "Figure 11: lengths of validation episodes, run by run.", first, LENGTH),
@@ -455,13 +458,6 @@ def one_by_one(name: str, caption: str, sets: Mapping[str, Runs], probe: str) ->
     """Single runs."""
     ordered = {key: sets[key] for key in (REAL, *SETS)}
     caption = f"{caption} The thick line is the mean of a set, the black one that of the real runs."
-    columns: dict[str, list[Any]] = {"set": [], "run": [], "step": [], probe: []}
-    for key, runs in ordered.items():
-        for number, run in enumerate(runs):
-            columns["set"] += [key] * len(run.steps)
-            columns["run"] += [number] * len(run.steps)
-            columns["step"] += run.steps.tolist()
-            columns[probe] += run.curves[probe].tolist()
     epoch = int(sets[REAL][0].steps[0])
     figure = curves_of_runs(ordered, probe, REAL, looks=LOOKS, epoch=epoch, log_scale=probe == LENGTH)
-    return Picture(name, caption, figure, columns)
+    return Picture(name, caption, figure, run_columns(ordered, probe))

@@ -8,9 +8,10 @@ import understudy as us
 from understudy.paper import discrete_claims as claims
 from understudy.paper import discrete_tables as tables
 from understudy.paper import grids
+from understudy.paper.aspects import aspects_picture
 from understudy.paper.drawing import curves_by_case, ranges
 from understudy.paper.items import Item, Picture, Table
-from understudy.paper.measuring import curve_columns, fidelity_columns
+from understudy.paper.measuring import curve_columns, fidelity_columns, run_columns
 from understudy.paper.noise import (
     CONTROL,
     EPSILON,
@@ -26,6 +27,7 @@ from understudy.paper.noise import (
     simulators,
 )  # fmt: skip
 from understudy.paper.stage import Stage
+from understudy.reporting.plots import curves_of_runs
 from understudy.runs import Runs
 
 TITLE = "Discrete observations: latent states make simulations longer (Figure 3, appendix B.2)"
@@ -64,6 +66,10 @@ def run(stage: Stage) -> Item:
     few_logs = on_few_logs(stage, settings, rules, main)
     order = "paper's row order" if stage.authors else "exact order"
 
+    judged = {
+        case: fidelity_columns(own_logs[case]["setting 3"], real[case], rules.probe, margin=MARGIN)
+        for case in settings.cases
+    }
     lengths = tables.lengths_drawn(one_log)
     values = tables.values_drawn(one_log)
     drawn = {str(case): {**sets["setting 3"], "real": real[case]} for case, sets in one_log.items()}
@@ -89,11 +95,15 @@ def run(stage: Stage) -> Item:
             curves_by_case(drawn, rules.probe, "real"),
             tables.stacked({case: curve_columns(sets, rules.probe) for case, sets in drawn.items()}),
         ),
+        Picture(
+            "runs",
+            f"Figure 3, middle: setting 3, {main}, run by run on one log. The thick line is the mean of a set, the "
+            "black one that of the real runs.",
+            curves_of_runs(drawn[str(main)], rules.probe, "real"),
+            run_columns(drawn[str(main)], rules.probe),
+        ),
+        aspects_picture(f"Figure 3, right: setting 3, {main}", own_logs[main]["setting 3"], judged[main]),
     ]
-    judged = {
-        case: fidelity_columns(own_logs[case]["setting 3"], real[case], rules.probe, margin=MARGIN)
-        for case in settings.cases
-    }
     shown = {case: own_logs[case] for case in settings.shown}
     estimates = tables.estimates_table(shown)
     return Item(

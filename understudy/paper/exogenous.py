@@ -5,6 +5,7 @@ from typing import Any
 
 import understudy as us
 from understudy.paper import grids
+from understudy.paper.aspects import aspects_picture
 from understudy.paper.items import Comparison, Finding, Item, Picture, Table
 from understudy.paper.measuring import (
     all_longer,
@@ -129,11 +130,12 @@ def run(stage: Stage) -> Item:
         pictures=[
             Picture(
                 "curves",
-                f"Mean curves of {settings.runs} runs on one log with 1.96 standard errors; dashed where some had "
-                "stopped.",
+                f"Figure 13, left: mean curves of {settings.runs} runs on one log with 1.96 standard errors; dashed "
+                "where some had stopped.",
                 learning_curves(shown, rules.probe, "real", differences=True),
                 curve_columns(shown, rules.probe),
-            )
+            ),
+            aspects_picture(f"Figure 13, right, over the {horizon:,} steps that all reached", own, together),
         ],
         tables=[
             Table("lengths", "How long runs on one log lasted.", lengths_columns(sets)),

@@ -156,6 +156,18 @@ def curve_columns(sets: Mapping[str, Runs], probe: str) -> dict[str, list[Any]]:
     return columns
 
 
+def run_columns(sets: Mapping[str, Runs], probe: str) -> dict[str, list[Any]]:
+    """The curves of single runs."""
+    columns: dict[str, list[Any]] = {"set": [], "run": [], "step": [], probe: []}
+    for name, runs in sets.items():
+        for number, run in enumerate(runs):
+            columns["set"] += [name] * len(run.steps)
+            columns["run"] += [number] * len(run.steps)
+            columns["step"] += run.steps.tolist()
+            columns[probe] += run.curves[probe].tolist()
+    return columns
+
+
 def ratio_of_medians(ours: Runs, theirs: Runs) -> tuple[float, tuple[float, float]]:
     """How many times as long our median run is, with a 95 % interval by resampling runs.
 

@@ -7,6 +7,7 @@ import numpy as np
 
 import understudy as us
 from understudy.paper import grids
+from understudy.paper.aspects import aspects_picture
 from understudy.paper.drawing import evaluation_and_simulation
 from understudy.paper.items import Comparison, Finding, Item, Picture, Table
 from understudy.paper.measuring import by_set, curve_columns, error_of, fidelity_columns, one_log_floor, smaller, upto
@@ -77,6 +78,7 @@ def run(stage: Stage) -> Item:
     at_early = fidelity_columns(sets | titled, real, probe, horizon=early)
     at_late = fidelity_columns({name: (sets | titled)[name] for name in ("sim2", "sim2, a log each")}, real, probe)
     first = {name: us.fidelity(runs, real, grids.FIRST, horizon=early) for name, runs in sets.items()}
+    on_own = fidelity_columns(own, real, probe, horizon=early)
     lines = by_set(at_early)
     mine, theirs = lines["sim1, a log each"], lines["sim2, a log each"]
 
@@ -150,6 +152,7 @@ def run(stage: Stage) -> Item:
                 learning_curves(shown, probe, "real", differences=True),
                 curve_columns(shown, probe),
             ),
+            aspects_picture(f"Figure 2, inset, over {early:,} steps", own, on_own),
         ],
         tables=[
             Table("fidelity-early", f"Fidelity over {early:,} steps ({probe}).", at_early),
