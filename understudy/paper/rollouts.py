@@ -233,7 +233,9 @@ def side_by_side(found: Found, env: Any, rng: np.random.Generator) -> Any:
 def row_title(name: str, episodes: Sequence[Episode], shown: Sequence[Pair]) -> str:
     """How often episodes part, since those shown do not tell."""
     apart = sum(pair.parts is not None for pair in shown)
-    which = f"the first {apart} that do, and {len(shown) - apart} that do not" if name == points.HOMER else "the first"
+    which = f"the first {len(shown)}"
+    if name == points.HOMER:
+        which = f"the first {apart} that do and the first {len(shown) - apart} that do not"
     return f"{name}: {100 * parted(episodes):.1f} % of {len(episodes):,} episodes part. Shown: {which}"
 
 
