@@ -140,7 +140,8 @@ def with_zoom(
         def panels(left: float, means: Mapping[str, MeanCurve], until: float, title: str) -> "tuple[Axes, Axes]":
             axes = place(left, top, across, main)
             for name, mean in means.items():
-                draw_mean(axes, mean, {**looks[name], "linewidth": 1.8}, 6 if name == reference_name else 3)
+                width_of_line, order = (1.2, 6) if name == reference_name else (1.8, 3)
+                draw_mean(axes, mean, {**looks[name], "linewidth": width_of_line}, order)
             settle(axes, 6)
             if log_scale:
                 settle_log(axes)

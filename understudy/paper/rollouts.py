@@ -94,7 +94,8 @@ def run(stage: Stage) -> Item:
             Picture(
                 "side-by-side",
                 "Figure 9: simulated episodes and the same actions in the true grid, three with each encoder's states. "
-                "Those with Homer's are chosen so that some part and one does not; the others are the first.",
+                "Those with Homer's are chosen so that two part and one does not, where there are such; the others are "
+                "the first.",
                 side_by_side(found, ready.env, rng),
                 chosen_columns(found),
             ),
@@ -226,12 +227,15 @@ def side_by_side(found: Found, env: Any, rng: np.random.Generator) -> Any:
     for name, e in chosen(found):
         title = "never part" if e.parts is None else f"part at step {e.parts}"
         rows[name].append(Pair(title, e.served, true_path(e, env, rng), e.parts))
-    return pairs({row_title(name, found[name]): row for name, row in rows.items()}, env.size)
+    return pairs({row_title(name, found[name], row): row for name, row in rows.items()}, env.size)
 
 
-def row_title(name: str, episodes: Sequence[Episode]) -> str:
-    """How often episodes part, since those drawn do not tell."""
-    which = "some that do and one that does not" if name == points.HOMER else "the first three"
+def row_title(name: str, episodes: Sequence[Episode], shown: Sequence[Pair]) -> str:
+    """How often episodes part, since those shown do not tell."""
+    apart = sum(pair.parts is not None for pair in shown)
+    which = f"the first {len(shown)}"
+    if name == points.HOMER:
+        which = f"the first {apart} that do and the first {len(shown) - apart} that do not"
     return f"{name}: {100 * parted(episodes):.1f} % of {len(episodes):,} episodes part. Shown: {which}"
 
 
