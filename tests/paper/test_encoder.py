@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
-from understudy.paper.encoder import Match, apart, counts_of, imperfect, states_table, told
+import understudy as us
+from understudy.encoders.homer import Attempt
+from understudy.paper.encoder import Match, apart, concentrated, counts_of, imperfect, searched, states_table, told
 from understudy.paper.points import FORWARD, HOMER
 
 
@@ -51,10 +53,25 @@ def test_forward_finds_the_cells_and_a_short_training_of_homer_does_not(quick):
     right = {line.what.split(",")[0]: line.ours for line in item.comparisons if line.what.endswith("%")}
     assert right[FORWARD] > 98
     assert right[HOMER] < 80
-    homer, _, forward = item.findings
-    assert (homer.holds, forward.holds) == (True, True)
+    homer, _, forward, visits = item.findings
+    assert (homer.holds, forward.holds, visits.holds) == (True, True, True)
     assert "given 50 states" in homer.evidence
     shares = item.tables[0].columns
     for name in (HOMER, FORWARD):
         total = sum(share for owner, share in zip(shares["encoder"], shares["rows, %"], strict=True) if owner == name)
         assert total == pytest.approx(100, abs=0.2)
+
+
+def test_a_log_is_concentrated_only_if_it_thins_out_away_from_the_start():
+    near, even = np.linspace(2, 1, 25), np.random.default_rng(0).uniform(1, 2, 25)
+    assert concentrated(near / near.sum(), 5).holds is True
+    assert concentrated(even / even.sum(), 5).holds is False
+
+
+def test_what_a_search_tried_is_on_the_page():
+    assert not searched(us.encoders.Homer())
+    tried = us.encoders.Homer()
+    tried.searched = [Attempt(50, 64, 1e-3, 0, 0.5, 9, 22, 1.0), Attempt(25, 64, 1e-3, 1, 0.6, 9, 20, 1.0)]
+    (table,) = searched(tried)
+    assert table.columns["loss"] == [0.5, 0.6]
+    assert table.columns["latent"] == [50, 25]

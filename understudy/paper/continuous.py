@@ -213,7 +213,7 @@ def run(stage: Stage) -> Item:
             picture("validation", "Figures 5, right, and 12, left: validation after each epoch.", mean_curves, RETURN),
             picture("lengths", "Figure 12, right: the length of validation episodes.", mean_curves, LENGTH),
             picture("value", "The value of the policy after each epoch, exact.", mean_curves, VALUE),
-            picture("queues", "What the paper leaves out: QBE, its value of the policy.", queues, VALUE),
+            picture("queues", "What the paper leaves out: QBE (long dashes), its value of the policy.", queues, VALUE),
             aspects_picture("Figure 4, right, over the epochs that all reached", own, judged["own-logs"]),
             one_by_one("training-runs", "The mean return of episodes within each epoch, run by run.", first, WITHIN),
             one_by_one("validation-runs", "Figure 10: validation, run by run.", first, RETURN),

@@ -43,10 +43,12 @@ def run(stage: Stage) -> Item:
             imperfect(found[points.HOMER], learned[points.HOMER].n_states),
             apart(found[points.HOMER], ready.env.size),
             Finding(
-                "States that fit replay can be learned from the log alone (the paper's outlook).",
+                "States that are the true cells can be learned from the log alone: Forward's.",
                 found[points.FORWARD].right > 0.99 and not found[points.FORWARD].merged,
                 told(points.FORWARD, found[points.FORWARD]),
+                ours=True,
             ),
+            concentrated(shares, ready.env.size),
         ],
         comparisons=[
             comparison
@@ -58,6 +60,7 @@ def run(stage: Stage) -> Item:
                     f"{name}, rows in a state of their cell, %",
                     papers(name, "rows in a state of their cell"),
                     100 * one.right,
+                    note="the paper's: of its published network, by our measure" if name == points.HOMER else "",
                 ),
             )
         ],
@@ -71,8 +74,35 @@ def run(stage: Stage) -> Item:
                 map_columns(shares, counts),
             )
         ],
-        tables=[Table("states-to-cells", "Each learned state, and the cells its rows are in.", states_table(counts))],
+        tables=[
+            Table("states-to-cells", "Each learned state, and the cells its rows are in.", states_table(counts)),
+            *searched(learned[points.HOMER]),
+        ],
     )  # fmt: skip
+
+
+def concentrated(shares: np.ndarray, size: int) -> Finding:
+    """Whether the log has more of a cell the nearer it is to the start."""
+    from scipy import stats
+
+    rows, columns = np.divmod(np.arange(len(shares) - 1), size)  # no row leaves from the goal
+    correlation = float(stats.spearmanr(rows + columns, shares[:-1]).statistic)
+    return Finding(
+        "“State visitation in the logged dataset is more concentrated towards the lower left region around the "
+        "starting state, and less frequent towards the upper right region around the goal cell” (appendix B.3).",
+        correlation < -0.5,
+        f"The rank correlation of a cell's share of rows with its distance from the start is {correlation:.2f}; the "
+        f"shares are {shares[0]:.1%} at the start and {shares[-2]:.1%} beside the goal.",
+    )
+
+
+def searched(homer: Any) -> list[Table]:
+    """What a search tried, the best first; nothing where there was none."""
+    attempts = [attempt._asdict() for attempt in homer.searched]
+    if not attempts:
+        return []
+    columns = {name: [attempt[name] for attempt in attempts] for name in attempts[0] if name != "seconds"}
+    return [Table("search", "The encoder search: loss on the rows held out, the best first.", columns)]
 
 
 def papers(name: str, what: str) -> float | None:

@@ -34,7 +34,7 @@ class Comparison:
     what: str
     paper: float | str | None  # None: the paper shows it without a number
     ours: float | str
-    floor: float | None = None  # what an exact simulator would show, by the spread of runs alone
+    floor: float | None = None  # what an exact simulator would show
     interval: tuple[float, float] | None = None  # 95 %
     note: str = ""
 

@@ -13,7 +13,8 @@ HEAD = """# The paper, reproduced
 
 Written by `understudy paper{call}`.
 Numbers, verdicts and pictures are computed from the runs. “The paper” is Tang et al., *Towards Data-Driven Offline
-Simulations for Online Reinforcement Learning* (2022). A noise floor is the RMSE that an exact simulator would show.
+Simulations for Online Reinforcement Learning* (2022). A noise floor is the RMSE that an exact simulator would show:
+on one log by the luck of that log and the spread of runs, and where it is called a floor of runs by their spread alone.
 Errors are debiased, and judged, where each run has a log of its own. In the results folder each item has a folder with
 `item.json`, from which its section is made, `comparisons.csv`, the paper's numbers beside ours, and a CSV for each
 picture and table.
