@@ -209,7 +209,7 @@ def on_few_logs(stage: Stage, settings: Settings, rules: grids.Conventions, case
     return {
         name: run_set(
             stage, settings, case, "setting 3", f"{name}, few logs",
-            grids.on_own_logs(made[name], env, settings.episodes, rules.cap, logs), runs=runs,
+            grids.on_few_logs(made[name], env, settings.episodes, rules.cap, logs), runs=runs,
         )
         for name in (PSRS_X, PSRS_Z)
     }  # fmt: skip

@@ -21,7 +21,6 @@ from understudy.paper.measuring import (
 )
 from understudy.paper.stage import Stage
 from understudy.reporting.plots import learning_curves
-from understudy.runs import Runs
 
 TITLE = "An exogenous process: accurate only where its dynamics are kept (Figure 13, appendix B.4)"
 
@@ -58,16 +57,18 @@ def run(stage: Stage) -> Item:
     }
     sets = {name: stage.experiment(name, simulator(log), make, **options) for name, simulator in simulators.items()}
 
-    def on_logs(title: str, runs: int, logs: int | None = None) -> dict[str, Runs]:
-        return {
-            name: stage.experiment(
-                f"{name}, {title}", grids.on_own_logs(simulator, env, settings.episodes, rules.cap, logs), make,
-                **options | {"runs": runs},
-            )
+    logs, luck_runs = settings.luck
+    drawn = (env, settings.episodes, rules.cap)
+    own, few = (
+        {
+            name: stage.experiment(f"{name}, {title}", factory(simulator), make, **options | {"runs": runs})
             for name, simulator in simulators.items()
-        }  # fmt: skip
-
-    own, few = on_logs("own logs", settings.runs), on_logs("few logs", settings.luck[1], settings.luck[0])
+        }
+        for title, runs, factory in (
+            ("own logs", settings.runs, lambda simulator: grids.on_own_logs(simulator, *drawn)),
+            ("few logs", luck_runs, lambda simulator: grids.on_few_logs(simulator, *drawn, logs)),
+        )
+    )
     real = stage.experiment("real", grids.real(env, rules.cap), make, max_steps=settings.real_steps, **options)
 
     horizon = common_horizon(real, *sets.values(), *own.values())

@@ -75,10 +75,22 @@ def probes(env: Any) -> dict[str, Any]:
 
 
 def on_own_logs(
-    simulator: Callable[[us.Log], Any], env: Any, episodes: int, cap: int | None = None, logs: int | None = None
+    simulator: Callable[[us.Log], Any], env: Any, episodes: int, cap: int | None = None
 ) -> Callable[[int], Any]:
-    """A factory of simulators, each on a log of its own; the logs of two factories are the same for the same seed.
+    """A factory of simulators, each on a log of its own; the logs of two factories are the same for the same seed."""
+    return lambda seed: simulator(record(env, episodes, seed, cap))
 
-    With `logs`, on one of so many, which several runs share: then what is due to the log can be told from the rest.
-    """
-    return lambda seed: simulator(record(env, episodes, seed if logs is None else seed % logs, cap))
+
+def on_few_logs(
+    simulator: Callable[[us.Log], Any], env: Any, episodes: int, cap: int | None, logs: int
+) -> Callable[[int], Any]:
+    """A factory of so many simulators, each for many seeds: then the luck of a log can be told from the rest."""
+    made: dict[int, Any] = {}
+
+    def one(seed: int) -> Any:
+        number = seed % logs
+        if number not in made:
+            made[number] = simulator(record(env, episodes, number, cap))
+        return made[number]
+
+    return one

@@ -41,7 +41,8 @@ in rows called “as published” and in the paper's table of PPO:
 
 These are followed with `--authors` only:
 
-- an episode has at most 1,000 steps, and the last of them counts as terminal, with reward 0; by default it goes on;
+- an episode has at most 1,000 steps, and the last of them counts as terminal, with reward 0 (real runs of Q-learning
+  are only cut off there); by default it goes on;
 - the log is read in row order, its rows shuffled one by one; by default whole episodes are;
 - PPO abandons its episode at an epoch's end; by default the episode goes on;
 - sim2 draws the observations of a state as often as the log has them; by default uniformly;

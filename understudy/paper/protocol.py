@@ -57,22 +57,25 @@ def run(stage: Stage) -> Item:
 
     make = grids.q_learning(env)
     real = stage.experiment("real", grids.real(env, rules.cap), make, max_steps=late, **options)
-    sets = {
-        "sim1": stage.experiment("sim1", sim1(log), make, max_steps=early, **options),
-        "sim2": stage.experiment("sim2", sim2(log), make, max_steps=late, **options),
-    }
     simulators = {"sim1": (sim1, early), "sim2": (sim2, late)}
-
-    def on_logs(title: str, runs: int, logs: int | None = None) -> dict[str, Runs]:
-        return {
+    sets = {
+        name: stage.experiment(name, simulator(log), make, max_steps=cut, **options)
+        for name, (simulator, cut) in simulators.items()
+    }
+    logs, luck_runs = settings.luck
+    drawn = (env, settings.episodes, rules.cap)
+    own, few = (
+        {
             name: stage.experiment(
-                f"{name}{title}", grids.on_own_logs(simulator, env, settings.episodes, rules.cap, logs), make,
-                max_steps=cut, **options | {"runs": runs},
+                f"{name}-{title}", factory(simulator), make, max_steps=cut, **options | {"runs": runs}
             )
             for name, (simulator, cut) in simulators.items()
-        }  # fmt: skip
-
-    own, few = on_logs("-own-logs", settings.runs), on_logs("-few-logs", settings.luck[1], settings.luck[0])
+        }
+        for title, runs, factory in (
+            ("own-logs", settings.runs, lambda simulator: grids.on_own_logs(simulator, *drawn)),
+            ("few-logs", luck_runs, lambda simulator: grids.on_few_logs(simulator, *drawn, logs)),
+        )
+    )
     titled = {f"{name}, a log each": runs for name, runs in own.items()}
     probe = rules.probe
     at_early = fidelity_columns(sets | titled, real, probe, horizon=early)
