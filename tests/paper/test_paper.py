@@ -78,7 +78,7 @@ def test_a_page_that_is_no_markdown_file_is_refused(capsys, tmp_path):
 
 HOLDING = (
     "sim1 is a more accurate",
-    "lasts longer",
+    "more efficient than using raw",
     "Both are accurate",
     "unbiased",
     "not an accurate",

@@ -117,7 +117,7 @@ def run(stage: Stage) -> Item:
             claims.replays_the_log(replayed, replayed.about["log_rows"], tables.distinct(replayed)),
             *claims.twice_as_long(own_logs[main], printed, order),
             *claims.shorter(own_logs[main], order),
-            claims.ordered(own_logs),
+            *claims.ordered(own_logs, settings.shown),
             *claims.tighter(one_log[main]),
             claims.all_samples(one_log[main], replayed.about["log_rows"]),
             claims.accurate(judged),

@@ -40,7 +40,7 @@ def run(stage: Stage) -> Item:
             "Forward is ours. A row is right where its cell is the one that most rows of its state are in."
         ),
         findings=[
-            imperfect(found[points.HOMER], learned[points.HOMER].n_states),
+            *imperfect(found[points.HOMER], learned[points.HOMER].n_states),
             apart(found[points.HOMER], ready.env.size),
             Finding(
                 "States that are the true cells can be learned from the log alone: Forward's.",
@@ -144,15 +144,23 @@ class Match:
         return {state for state, _ in self.merged} | {state for _, states in self.split for state in states}
 
 
-def imperfect(found: Match, capacity: int) -> Finding:
-    """Whether Homer's states are fewer than they may be, some of them of several cells, and some cell of several."""
-    return Finding(
-        "The learned states “did not use the full capacity given and are not a perfect match with the ground-truth "
-        "latent states”: some combine cells, others divide one (appendix B.3).",
-        found.n_states < capacity and bool(found.split) if found.merged else None,
-        f"It was given {capacity} states; the paper's, given {PUBLISHED['capacity']}, used {PUBLISHED['states']}. "
-        + told(points.HOMER, found),
-    )
+def imperfect(found: Match, capacity: int) -> list[Finding]:
+    """Whether Homer's states are fewer than they may be, some of several cells, and some cell of several."""
+    divided = [f"cell {cell} is divided into states {listed(map(str, states))}" for cell, states in found.split]
+    return [
+        Finding(
+            "The learned states “did not use the full capacity given and are not a perfect match with the ground-truth "
+            "latent states”; some “combine the true latent states” (appendix B.3).",
+            found.n_states < capacity and bool(found.merged),
+            f"It was given {capacity} states; the paper's, given {PUBLISHED['capacity']}, used {PUBLISHED['states']}. "
+            + told(points.HOMER, found),
+        ),
+        Finding(
+            "Other learned states are “sub-dividing one latent state into multiple” (appendix B.3).",
+            bool(found.split),
+            f"Homer's: {'; '.join(divided) or 'no cell is divided'}.",
+        ),
+    ]
 
 
 def apart(found: Match, size: int) -> Finding:
