@@ -50,7 +50,7 @@ def small(folder, forward=False):
     encoders = dict.fromkeys((points.ORACLE, points.HOMER, points.FORWARD), known)
     if forward:
         encoders[points.FORWARD] = us.encoders.Forward(steps=600).fit(log)
-    work.__dict__["ready"] = points.Prepared(env, log, encoders, {})
+    work.__dict__["ready"] = points.Prepared(env, log, encoders)
     return work
 
 

@@ -88,7 +88,7 @@ LOOKS = paired_looks((REAL, *SETS), REAL)
 RETURN, LENGTH, WITHIN = "validation return", "validation length", "return within the epoch"
 VALUE = points.POLICY_VALUE
 
-LONG, MANY, OWN = "long", "many", "own logs"
+LONG, MANY, OWN, TRAINED = "long", "many", "own logs", "trained"
 
 PRACTICAL = 1000
 """Steps: what lasts shorter is not practical."""
@@ -96,19 +96,23 @@ PRACTICAL = 1000
 
 @dataclass(frozen=True)
 class Work:
-    """The sets of runs of this item, each made by its kind and name, in whatever process."""
+    """The sets of runs of this item, and encoders, each made by its kind and name, in whatever process."""
 
     stage: Stage
     settings: Settings
 
-    def __call__(self, what: tuple[str, str], wanted: Callable[[], bool] = lambda: True) -> Runs:
+    def __call__(self, what: tuple[str, str], wanted: Callable[[], bool] = lambda: True) -> Any:
         kind, name = what
-        return {LONG: self.long, MANY: self.many, OWN: self.own}[kind](name)
+        return {LONG: self.long, MANY: self.many, OWN: self.own, TRAINED: self.trained}[kind](name)
 
     @cached_property
     def ready(self) -> points.Prepared:
-        """The log and encoders, which are read from the results folder where they have been trained."""
+        """The log, and encoders, which are read from the results folder where they have been trained."""
         return points.prepare(self.stage)
+
+    def trained(self, name: str) -> None:
+        """Train an encoder, for whoever asks for it later."""
+        _ = self.ready.encoders[name]
 
     def __getstate__(self) -> dict[str, Any]:
         return {"stage": self.stage, "settings": self.settings}  # the rest is made again where it is needed
@@ -167,11 +171,12 @@ def run(stage: Stage) -> Item:
     """PPO in the true grid and under each simulator; on one log as in the paper, and with a log for each run."""
     settings = stage.settings(FULL, QUICK)
     work = Work(stage, settings)
-    ready = work.ready  # trains the encoders, once for all workers
     longer = settings.runs > FIRST
     wanted = [(MANY, REAL), (LONG, REAL), (LONG, POINTS)] + [(LONG, name) for name in SETS]
     wanted += [(OWN, name) for name in SETS] + [(MANY, name) for name in BASELINES if longer]
-    made = performed(work, sorted(wanted, key=lambda what: what[1] not in (REAL, *BASELINES)))  # the longest first
+    early, late = in_two(sorted(wanted, key=lambda what: what[1] not in (REAL, *BASELINES)))  # the longest first
+    made = performed(work, [(TRAINED, points.HOMER), *early, (TRAINED, points.FORWARD)])
+    made |= performed(work, late)
     first = {name: made[LONG, name][:FIRST] for name in (REAL, *SETS)}
     sets = {name: made[MANY if longer and name in BASELINES else LONG, name] for name in SETS}
     own = {name: made[OWN, name] for name in SETS}
@@ -179,12 +184,12 @@ def run(stage: Stage) -> Item:
 
     found = {name: published(sets[name], real, settings) for name in SETS}
     epochs = {name: completed_epochs(made[LONG, name], settings) for name in SETS}
-    judged = judgements(own, real, settings)
+    judged, rows = judgements(own, real, settings), len(work.ready.log)
     mean_curves = {name: first[name] for name in (*DRAWN, REAL)}
     queues = {name: first[name] for name in (*REPLAYED, *QUEUES, REAL)}
     return Item(
         about=(
-            f"A log of {len(ready.log):,} rows of the uniform policy, PPO with epochs of {settings.epoch_steps:,} "
+            f"A log of {rows:,} rows of the uniform policy, PPO with epochs of {settings.epoch_steps:,} "
             f"steps, {settings.runs} runs of each set on that log"
             + (f"; of baselines the first {FIRST} go to {settings.epochs} epochs and the others to "
                f"{settings.many_epochs}" if longer else f", up to {settings.epochs} epochs")
@@ -233,7 +238,7 @@ def run(stage: Stage) -> Item:
                 headline_table(sets, real, settings),
             ),
             *(
-                Table(name, f"Ours, a log of {len(ready.log):,} rows for each run, noise taken off: {caption}.", table)
+                Table(name, f"Ours, a log of {rows:,} rows for each run, noise taken off: {caption}.", table)
                 for (name, caption), table in zip(JUDGED.items(), judged.values(), strict=True)
             ),
         ],
@@ -262,8 +267,14 @@ def judgements(own: Mapping[str, Runs], real: Runs, settings: Settings) -> dict[
     }
 
 
+def in_two(wanted: list[tuple[str, str]]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Sets that need no trained encoder, so that they can be made while those are trained, and the others."""
+    others = [what for what in wanted if what[1] == "obs-only" or what[1].endswith((points.HOMER, points.FORWARD))]
+    return [what for what in wanted if what not in others], others
+
+
 def performed(work: Work, wanted: list[tuple[str, str]]) -> dict[tuple[str, str], Runs]:
-    """All sets, several at a time: the ten runs of a set are one batch, which one worker trains."""
+    """Sets, several at a time: the ten runs of a set are one batch, which one worker trains."""
     workers = 1 if work.stage.quick else min(work.stage.workers or n_cores(), len(wanted))
     backend = in_turn if workers == 1 else in_processes
     made: dict[tuple[str, str], Runs] = {}

@@ -1,6 +1,5 @@
 """What the items on the grid of continuous points share: the log, encoders trained on it once, and an exact probe."""
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -57,6 +56,40 @@ def real(env: Any, cap: int | None = None) -> Any:
     return us.real(env if cap is None else Capped(type(env)(env.size, env.slip, cap)))
 
 
+class Encoders(dict[str, Any]):
+    """Who turns points into states, by name. Each is trained on the log, or read from the results folder where another
+    item left it, when it is first asked for."""
+
+    def __init__(self, stage: Stage, env: Any, log: us.Log) -> None:
+        super().__init__({ORACLE: grids.states(env)})
+        self.stage, self.log = stage, log
+        self.trained: list[str] = []  # here, and not read
+
+    def __missing__(self, name: str) -> Any:
+        searched = "-searched" if self.stage.search and name == HOMER else ""
+        file = self.stage.folder.parent / "encoders" / f"{name.lower()}{searched}-{self.log.fingerprint}.npz"
+        if file.exists():
+            self[name] = us.encoders.load(file)
+            return self[name]
+        self[name] = self.train(name)
+        self.trained.append(name)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        self[name].save(file)
+        return self[name]
+
+    def train(self, name: str) -> Any:
+        """Train an encoder, in one thread: with more, states would depend on how many there are."""
+        from understudy.contracts.devices import one_thread
+
+        size = QUICK if self.stage.quick else FULL
+        with one_thread():
+            if name == FORWARD:
+                return us.encoders.Forward(**size.forward).fit(self.log)
+            if self.stage.search:
+                return us.encoders.Homer.search(self.log, **SEARCH, **size.homer)
+            return us.encoders.Homer(**size.homer).fit(self.log)
+
+
 @dataclass(frozen=True, eq=False)
 class Prepared:
     """The log, and who turns its points into states."""
@@ -64,37 +97,13 @@ class Prepared:
     env: Any
     log: us.Log
     encoders: Mapping[str, Any]
-    seconds: Mapping[str, float]  # what training took; nothing where it had been done before
 
 
 def prepare(stage: Stage) -> Prepared:
-    """Record the log, and train the encoders on it, or read those that another item left in the results folder."""
-    size = QUICK if stage.quick else FULL
+    """Record the log, and have encoders for it."""
     env = us.envs.ContinuousGrid()
-    log = record(env, size.rows, stage.seed, CAP if stage.authors else None)
-
-    def homer() -> Any:
-        if stage.search:
-            return us.encoders.Homer.search(log, **SEARCH, **size.homer)
-        return us.encoders.Homer(**size.homer).fit(log)
-
-    makers: dict[str, Callable[[], Any]] = {
-        HOMER: homer,
-        FORWARD: lambda: us.encoders.Forward(**size.forward).fit(log),
-    }
-    encoders, seconds = {ORACLE: grids.states(env)}, {}
-    for name, make in makers.items():
-        searched = "-searched" if stage.search and name == HOMER else ""
-        file = stage.folder.parent / "encoders" / f"{name.lower()}{searched}-{log.fingerprint}.npz"
-        if file.exists():
-            encoders[name] = us.encoders.load(file)
-            continue
-        began = time.monotonic()
-        encoders[name] = make()
-        seconds[name] = time.monotonic() - began
-        file.parent.mkdir(parents=True, exist_ok=True)
-        encoders[name].save(file)
-    return Prepared(env, log, encoders, seconds)
+    log = record(env, (QUICK if stage.quick else FULL).rows, stage.seed, CAP if stage.authors else None)
+    return Prepared(env, log, Encoders(stage, env, log))
 
 
 def policy_value(env: Any, fineness: int = 8, gamma: float = GAMMA) -> Callable[[Any], float]:
