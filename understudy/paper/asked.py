@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.runs.describing import differences, digest
-from understudy.runs.folder import FolderError, write_text
+from understudy.runs.folder import FolderError, read_json, write_text
 
 FILE = "paper.json"
 UNKNOWN = "unknown"
@@ -85,14 +85,3 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FolderError(f"cannot make the folder {folder}: {error.strerror}; give another") from error
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """A file's content, which is a table of names."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise FolderError(f"{path} cannot be read ({error}); give another folder, or remove it") from error
-    if not isinstance(content, dict):
-        raise FolderError(f"{path} is no description of results; give another folder, or remove it")
-    return content

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from understudy.paper.asked import n_codes, read_json
+from understudy.paper.asked import n_codes
 from understudy.reporting.tables import NONE
-from understudy.runs.folder import write_text, write_whole
+from understudy.runs.folder import read_json, write_text, write_whole
 
 HEAD = """# The paper, reproduced
 

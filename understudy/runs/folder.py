@@ -90,7 +90,7 @@ class Folder:
         import pyarrow.parquet as pq
 
         path = self._file(number, "parquet")
-        summary = _read_json(self._file(number, "json"))
+        summary = read_json(self._file(number, "json"))
         try:
             table = pq.read_table(path)
             lists = {name: table[name].chunk(0).values.to_numpy() for name in table.column_names}
@@ -130,7 +130,7 @@ def load(path: Any) -> Runs:
 
 def _about(path: Path) -> dict[str, Any]:
     """What the runs of a folder are of."""
-    content = _read_json(path / "experiment.json")
+    content = read_json(path / "experiment.json")
     if content.get("format") != FORMAT:
         found = content.get("format")
         raise FolderError(f"{path} has format {found}, but this version reads {FORMAT}; update understudy")
@@ -159,11 +159,12 @@ def write_text(path: Path, text: str) -> None:
     write_whole(path, lambda beside: beside.write_text(text, encoding="utf-8"))
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
+    """The content of a file of a results folder, which is a table of names."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise FolderError(f"{path} cannot be read ({error}); give another folder, or remove it") from error
     if not isinstance(content, dict):
-        raise FolderError(f"{path} is no description of runs; give another folder, or remove it")
+        raise FolderError(f"{path} is no description of results; give another folder, or remove it")
     return content
