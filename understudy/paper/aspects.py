@@ -1,6 +1,6 @@
 """Fidelity and efficiency side by side: the two aspects by which the paper judges a simulation."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,16 +16,22 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def aspects_picture(figure_number: str, own: Mapping[str, Runs], judged: Columns) -> Picture:
+def aspects_picture(
+    figure_number: str, own: Mapping[str, Runs], judged: Columns, looks: Mapping[str, Mapping[str, Any]] | None = None
+) -> Picture:
     """The picture of some sets with a log for each run, of which `judged` says how close they are."""
     table = aspects_table(own, judged)
+    colors = [PALETTE[at % len(PALETTE)] for at in range(len(own))]
+    if looks is not None:
+        colors = [looks[name]["color"] for name in table["set"]]
     margins = {margin for margin in table["margin"] if margin is not None}
     dotted = f" (dotted: the margin, {margins.pop():.3g})" if len(margins) == 1 else ""
     caption = (
         f"{figure_number}: fidelity, the error with noise taken off and its 95 % interval{dotted}, and efficiency, "
-        "the median length and quartiles. A log for each run."
+        "the median length and quartiles" + (", open where runs were cut" if any(table["cut"]) else "") + ". "
+        "A log for each run."
     )
-    return Picture("fidelity-and-efficiency", caption, two_aspects(table), table)
+    return Picture("fidelity-and-efficiency", caption, two_aspects(table, colors), table)
 
 
 def aspects_table(own: Mapping[str, Runs], judged: Columns) -> Columns:
@@ -42,10 +48,11 @@ def aspects_table(own: Mapping[str, Runs], judged: Columns) -> Columns:
         "steps": [middle for _, middle, _ in quartiles],
         "steps, low": [low for low, *_ in quartiles],
         "steps, high": [high for *_, high in quartiles],
+        "cut": [all(run.stopped.cause == "max steps" for run in own[name]) for name in sets],
     }
 
 
-def two_aspects(columns: Columns, *, width: int = 900) -> "Figure":
+def two_aspects(columns: Columns, colors: Sequence[str], *, width: int = 900) -> "Figure":
     """A line for each set: on the left how far it is from real, on the right how long it lasts."""
     left, right, top, bottom, between, pitch = 178, 26, 40, 52, 60, 30
     across, down = (width - left - right - between) / 2, pitch * max(1, len(columns["set"]))
@@ -54,7 +61,7 @@ def two_aspects(columns: Columns, *, width: int = 900) -> "Figure":
         fidelity = place(left, top, across, down)
         efficiency = place(left + across + between, top, across, down)
         for axes, aspect, label in ((fidelity, "error", "error"), (efficiency, "steps", "steps")):
-            _draw_aspect(axes, columns, aspect)
+            _draw_aspect(axes, columns, aspect, colors)
             axes.set_xlabel(label)
         fidelity.set_title("fidelity: shorter is better", loc="left", color=INK, pad=10)
         efficiency.set_title("efficiency: longer is better", loc="left", color=INK, pad=10)
@@ -65,8 +72,8 @@ def two_aspects(columns: Columns, *, width: int = 900) -> "Figure":
     return figure
 
 
-def _draw_aspect(axes: "Axes", columns: Columns, aspect: str) -> None:
-    """Bars from 0, with what they may be."""
+def _draw_aspect(axes: "Axes", columns: Columns, aspect: str, colors: Sequence[str]) -> None:
+    """Bars from 0, with what they may be; an arrow goes on from lengths that are not known."""
     from matplotlib.ticker import FuncFormatter
 
     sets, ends = columns["set"], [columns[f"{aspect}, {end}"] for end in ("low", "high")]
@@ -74,12 +81,16 @@ def _draw_aspect(axes: "Axes", columns: Columns, aspect: str) -> None:
     axes.grid(axis="y", visible=False)
     axes.grid(axis="x")
     for at, (middle, low, high) in enumerate(zip(columns[aspect], *ends, strict=True)):
-        look: dict[str, Any] = {"color": PALETTE[at % len(PALETTE)]}
+        look: dict[str, Any] = {"color": colors[at]}
         axes.barh(at, middle, height=0.5, alpha=0.35, **look)
-        axes.plot([low, high], [at, at], linewidth=2.5, solid_capstyle="butt", **look)
+        if aspect == "steps" and columns["cut"][at]:
+            axes.annotate("cut", (middle, at), (34, 0), textcoords="offset points", va="center", color=MUTED,
+                          arrowprops={"arrowstyle": "<-", "color": colors[at], "linewidth": 1.6})  # fmt: skip
+        else:
+            axes.plot([low, high], [at, at], linewidth=2.5, solid_capstyle="butt", **look)
     axes.set(xlim=(0, 1.06 * max([*ends[1], *_shown(columns["margin"], aspect)], default=1.0)))
     axes.set(ylim=(len(sets) - 0.5, -0.5), yticks=range(len(sets)), yticklabels=sets)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.5g}"))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axes.tick_params(axis="y", labelleft=False)
     axes.tick_params(axis="x", labelcolor=MUTED)
 

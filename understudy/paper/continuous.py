@@ -219,7 +219,7 @@ def run(stage: Stage) -> Item:
             picture("lengths", "Figure 12, right: the length of validation episodes.", mean_curves, LENGTH),
             picture("value", "The value of the policy after each epoch, exact.", mean_curves, VALUE),
             picture("queues", "What the paper leaves out: QBE (long dashes), its value of the policy.", queues, VALUE),
-            aspects_picture("Figure 4, right, over the epochs that all reached", own, judged["own-logs"]),
+            aspects_picture("Figure 4, right, over the epochs that all reached", own, judged["own-logs"], LOOKS),
             one_by_one("training-runs", "The mean return of episodes within each epoch, run by run.", first, WITHIN),
             one_by_one("validation-runs", "Figure 10: validation, run by run.", first, RETURN),
             one_by_one("lengths-runs", "Figure 11: lengths of validation episodes, run by run.", first, LENGTH),
