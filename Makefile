@@ -28,7 +28,7 @@ bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks
 
 paper: $(VENV)/.test
-	$(BIN)/understudy paper --page docs/paper.md
+	$(BIN)/understudy paper --runs 100 --page docs/paper.md
 
 format: $(VENV)/.test
 	$(BIN)/ruff check --fix .
