@@ -49,7 +49,7 @@ def test_help_names_every_item(capsys):
     with pytest.raises(SystemExit):
         main(["paper", "--help"])
     printed = capsys.readouterr().out
-    assert all(words in printed for words in (*ITEMS, "half an hour", "20 epochs", "paper-quick", "reward 0"))
+    assert all(words in printed for words in (*ITEMS, "up to an hour", "20 epochs", "paper-quick", "reward 0"))
 
 
 def test_too_few_runs_and_seeds_below_0_are_refused(capsys, tmp_path):

@@ -31,7 +31,7 @@ class Size:
 FULL, QUICK = Size(), Size(30_000, {"annealing": 400, "max_epochs": 12}, {"steps": 400})
 
 SEARCH: dict[str, Any] = {"latents": (25, 50), "widths": (32, 64), "learning_rates": (1e-3, 3e-3), "seeds": (0, 1)}
-"""What the encoder search tries, in the four respects that the paper names; half an hour on two cores."""
+"""What the encoder search tries, in the four respects that the paper names."""
 
 
 def record(env: Any, rows: int, seed: int, cap: int | None = None) -> us.Log:
