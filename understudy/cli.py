@@ -105,7 +105,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--workers", type=positive, help="threads or processes that share the runs; results are the same (one a core)"
     )
     paper.add_argument("--seed", type=int, default=0, help="of logs and runs (%(default)s)")
-    paper.add_argument("--search", action="store_true", help="repeat the encoder search, up to an hour more")
+    paper.add_argument("--search", action="store_true", help="repeat the encoder search, about half an hour more")
     paper.add_argument(
         "--authors",
         action="store_true",

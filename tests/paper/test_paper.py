@@ -49,7 +49,7 @@ def test_help_names_every_item(capsys):
     with pytest.raises(SystemExit):
         main(["paper", "--help"])
     printed = capsys.readouterr().out
-    assert all(words in printed for words in (*ITEMS, "up to an hour", "20 epochs", "paper-quick", "reward 0"))
+    assert all(words in printed for words in (*ITEMS, "half an hour", "20 epochs", "paper-quick", "reward 0"))
 
 
 def test_too_few_runs_and_seeds_below_0_are_refused(capsys, tmp_path):
@@ -77,7 +77,7 @@ def test_a_page_that_is_no_markdown_file_is_refused(capsys, tmp_path):
 
 
 HOLDING = (
-    "sim1 is a more accurate",
+    'sim1 is a more "accurate"',
     "more efficient than using raw",
     "Both are accurate",
     "unbiased",
