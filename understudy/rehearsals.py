@@ -8,6 +8,7 @@ from typing import Any
 from understudy.logs import Audit, Finding
 from understudy.runs.describing import differences, plain
 from understudy.runs.folder import FolderError, write_text
+from understudy.storage import parse_json
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Rehearsal:
     def of(cls, folder: Path) -> "Rehearsal | None":
         """What is kept in a folder, or None."""
         try:
-            kept = json.loads((folder / "rehearsal.json").read_text(encoding="utf-8"))
+            kept = parse_json((folder / "rehearsal.json").read_text(encoding="utf-8"))
             audit = kept["audit"]
             findings = tuple(Finding(**finding | {"rows": tuple(finding["rows"])}) for finding in audit["findings"])
             counts = {name: audit[name] for name in ("n_rows", "n_episodes", "n_actions")}

@@ -6,11 +6,8 @@ observations it was fitted on, and a digest of each array; `digest` is the heade
 
 import hashlib
 import json
-import os
-import threading
 import zipfile
 from collections.abc import Mapping
-from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -20,6 +17,7 @@ import numpy as np
 from understudy.contracts import LogError
 from understudy.contracts.extras import opened
 from understudy.encoders.form import KINDS, Form
+from understudy.storage import parse_json, write_whole
 
 FORMAT = 1
 
@@ -63,17 +61,16 @@ def save(encoder: Savable, path: Any) -> None:
     }
     octets = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     path = Path(path)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-    try:
-        with beside.open("wb") as file:
-            members: dict[str, Any] = {"header": octets, "digest": np.array(array_digest(octets)), **arrays}
+    members: dict[str, Any] = {"header": octets, "digest": np.array(array_digest(octets)), **arrays}
+
+    def write(beside: Path) -> None:
+        with beside.open("wb") as file:  # a file, since a name without .npz would be given it
             np.savez(file, **members)
-        os.replace(beside, path)
+
+    try:
+        write_whole(path, write)
     except OSError as error:
         raise LogError(f"cannot write {path}: {error.strerror or error}; make room, or give another path") from error
-    finally:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
 
 
 def load(path: Any) -> Any:
@@ -131,7 +128,7 @@ def _header(path: Any, members: Mapping[str, np.ndarray]) -> dict[str, Any]:
     if octets is None or octets.dtype != np.uint8 or "digest" not in members:
         raise LogError(f"{path} is no saved encoder: it has no header; give a file that save wrote")
     try:
-        header = json.loads(octets.tobytes())
+        header = parse_json(octets.tobytes())
         version, name, _, _, digests = (header[key] for key in ("format", "encoder", "settings", "form", "digests"))
         newer = version > FORMAT
     except (KeyError, TypeError, ValueError) as error:

@@ -6,9 +6,7 @@ import io
 import json
 import os
 import re
-import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -20,6 +18,7 @@ from understudy.logs import columns, tables
 from understudy.logs.columns import COLUMNS, REQUIRED, LogError
 from understudy.logs.log import Log
 from understudy.logs.tables import CSV, PARQUET
+from understudy.storage import parse_json, write_whole
 
 Names = str | Sequence[str] | None
 
@@ -84,14 +83,24 @@ def write(log: Log, path: str | os.PathLike) -> None:
     name = target.name.lower()
     if not name.endswith(PARQUET + CSV):
         raise LogError(f"{target}: a log is written as {', '.join(PARQUET + CSV)}; give the file one of these endings")
-    with _replacing(target) as file:
-        if name.endswith(PARQUET):
-            _write_parquet(log, file)
-        elif name.endswith(".gz"):
-            with gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) as packed:
-                _write_csv(log, packed)
-        else:
-            _write_csv(log, file)
+
+    def write_content(beside: Path) -> None:
+        with open(beside, "xb") as file:
+            if name.endswith(PARQUET):
+                _write_parquet(log, file)
+            elif name.endswith(".gz"):
+                with gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) as packed:
+                    _write_csv(log, packed)
+            else:
+                _write_csv(log, file)
+
+    import pyarrow as pa
+
+    try:
+        write_whole(target, write_content)
+    except (OSError, pa.ArrowException) as error:
+        reason = (isinstance(error, OSError) and error.strerror) or tables.reason(error)
+        raise LogError(f"{target} cannot be written ({reason}); check the folder, its rights and its space") from None
 
 
 def _log(
@@ -135,7 +144,7 @@ def _metadata(table: Any) -> dict[str, Any]:
     if text is None:
         return {}
     try:
-        known = json.loads(text)
+        known = parse_json(text)
         whole = all(isinstance(known.get(name), kinds) for name, kinds in KEPT.items())
     except (AttributeError, ValueError):
         whole = False
@@ -262,25 +271,6 @@ def _gathered(order: np.ndarray, episode: np.ndarray | None) -> tuple[np.ndarray
     if np.all(rank[1:] >= rank[:-1]):
         return order, ""
     return order[np.argsort(rank, kind="stable")], " and, since episodes overlapped, gathered by episode"
-
-
-@contextmanager
-def _replacing(target: Path) -> Iterator[BinaryIO]:
-    """A file that takes the target's place when it is complete, and leaves nothing behind when it is not."""
-    import pyarrow as pa
-
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-    try:
-        try:
-            with open(part, "xb") as file:
-                yield file
-            os.replace(part, target)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
-    except (OSError, pa.ArrowException) as error:
-        reason = (isinstance(error, OSError) and error.strerror) or tables.reason(error)
-        raise LogError(f"{target} cannot be written ({reason}); check the folder, its rights and its space") from None
 
 
 def _write_parquet(log: Log, file: BinaryIO) -> None:

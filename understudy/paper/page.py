@@ -2,12 +2,13 @@
 
 import shutil
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from understudy.paper.asked import n_codes
 from understudy.reporting.tables import NONE
-from understudy.runs.folder import read_json, write_text, write_whole
+from understudy.runs.folder import read_json, write_file, write_text
 
 HEAD = """# The paper, reproduced
 
@@ -62,7 +63,7 @@ def write_page(folder: Path, names: Sequence[str], path: Path) -> Path:
             source, target = (place / name / f"{picture['name']}.png" for place in (folder, pictures))
             if source != target:
                 target.parent.mkdir(parents=True, exist_ok=True)
-                write_whole(target, lambda beside, source=source: shutil.copyfile(source, beside))
+                write_file(target, partial(shutil.copyfile, source))
         own = [flag for flag in flags_of(item["asked"]) if flag not in common]
         parts.append(section(name, item, (pictures / name).relative_to(path.parent).as_posix(), own))
     parts.append(CONVENTIONS)

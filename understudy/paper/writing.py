@@ -12,7 +12,7 @@ from understudy.paper.items import Columns, Item
 from understudy.paper.stage import Stage
 from understudy.reporting.svg import PAPER, drawn_alike
 from understudy.runs.describing import plain
-from understudy.runs.folder import write_text, write_whole
+from understudy.runs.folder import write_file, write_text
 
 DOTS_PER_INCH = 144  # figures are laid out in 72nds of an inch, a pixel each; screens have two
 
@@ -46,7 +46,7 @@ def write_picture(path: Path, figure: Any) -> None:
     options: dict[str, Any] = {"format": "png", "dpi": DOTS_PER_INCH, "facecolor": PAPER}
     options |= {"metadata": {"Software": None}, "pil_kwargs": {"optimize": True}}  # the same bytes from any version
     with drawn_alike():
-        write_whole(path, lambda beside: figure.savefig(beside, **options))
+        write_file(path, lambda beside: figure.savefig(beside, **options))
 
 
 def write_csv(path: Path, columns: Columns) -> None:
@@ -63,4 +63,4 @@ def write_csv(path: Path, columns: Columns) -> None:
         else:
             flat[name] = [value.item() if isinstance(value, np.generic) else value for value in values]
     table = pa.table(flat)
-    write_whole(path, lambda beside: pyarrow.csv.write_csv(table, beside))
+    write_file(path, lambda beside: pyarrow.csv.write_csv(table, beside))

@@ -7,9 +7,7 @@ DIR/runs/000000.json    its seed, why it stopped, and its last readings; written
 
 import json
 import os
-import threading
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ import numpy as np
 from understudy.contracts import LogError, Stop
 from understudy.runs.describing import differences, plain
 from understudy.runs.run import Run, Runs
+from understudy.storage import parse_json, write_whole
 
 FORMAT = 1
 
@@ -82,7 +81,7 @@ class Folder:
             },
             "shapes": {name: [run.curves[name].shape, np.shape(run.final[name])] for name in run.curves},
         }  # fmt: skip
-        write_whole(self._file(number, "parquet"), lambda path: pq.write_table(table, path, compression="zstd"))
+        write_file(self._file(number, "parquet"), lambda path: pq.write_table(table, path, compression="zstd"))
         write_text(self._file(number, "json"), json.dumps(plain(summary), indent=1, allow_nan=False))
 
     def load(self, number: int) -> Run:
@@ -139,30 +138,25 @@ def _about(path: Path) -> dict[str, Any]:
     return content["about"]
 
 
-def write_whole(path: Path, write: Any) -> None:
-    """Write a file beside its place, then move it there, so that no half of it is ever seen."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
+def write_file(path: Path, write: Callable[[Path], Any]) -> None:
+    """Write a file whole. Raises `FolderError` where that is not possible."""
     try:
-        write(beside)
-        os.replace(beside, path)
+        write_whole(path, write)
     except OSError as error:
         raise FolderError(
             f"cannot write {path}: {error.strerror or error}; make room, or give another folder"
         ) from error
-    finally:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file whole."""
-    write_whole(path, lambda beside: beside.write_text(text, encoding="utf-8"))
+    write_file(path, lambda beside: beside.write_text(text, encoding="utf-8"))
 
 
 def read_json(path: Path) -> dict[str, Any]:
     """The content of a file of a results folder, which is a table of names."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise FolderError(f"{path} cannot be read ({error}); give another folder, or remove it") from error
     if not isinstance(content, dict):

@@ -1,0 +1,52 @@
+"""Files that are written whole or not at all, and JSON from files that may be damaged or forged."""
+
+import json
+import os
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+DEEPEST = 64
+"""Levels of lists and tables in a JSON text that is read; what we write has a dozen at most."""
+
+
+def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
+    """Let `write` make a file beside `path`, then move it there, so that no half of it is ever seen.
+
+    Raises `OSError` where that is not possible; nothing is left behind then.
+    """
+    beside = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
+    try:
+        write(beside)
+        os.replace(beside, path)
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+
+
+def parse_json(text: str | bytes) -> Any:
+    """The value of a JSON text. Raises `ValueError` for whatever is wrong with it, too many levels included.
+
+    >>> parse_json('{"runs": [1, 2]}')
+    {'runs': [1, 2]}
+    >>> parse_json("[" * 100 + "]" * 100)
+    Traceback (most recent call last):
+    ...
+    ValueError: more than 64 levels of lists and tables
+    """
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        raise ValueError(f"more than {DEEPEST} levels of lists and tables") from None
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [item for part in level for item in _items(part)]
+        if not level:
+            return value
+    raise ValueError(f"more than {DEEPEST} levels of lists and tables")
+
+
+def _items(value: Any) -> Any:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
