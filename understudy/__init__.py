@@ -9,7 +9,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "contracts": ["Encoder", "Exhausted", "Learner", "LoopOwner", "PolicyError", "Step", "Stop"],
-    "evaluation": ["Efficiency", "Fidelity", "efficiency", "fidelity"],
+    "evaluation": ["Earnings", "Efficiency", "Fidelity", "earnings", "efficiency", "fidelity"],
     "logs": ["Audit", "Finding", "Log", "LogError", "Spec", "check", "concatenate", "read", "record", "write"],
     "reporting": ["report"],
     "runs": ["Run", "Runs", "experiment", "gym_env", "gym_envs", "load", "probes", "simulate", "vector_env"],

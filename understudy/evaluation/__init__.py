@@ -1,6 +1,7 @@
 """How long the log could answer, and how far to believe it."""
 
+from understudy.evaluation.earnings import Earnings, earnings
 from understudy.evaluation.efficiency import Efficiency, efficiency
 from understudy.evaluation.fidelity import CensoringWarning, Fidelity, fidelity
 
-__all__ = ["CensoringWarning", "Efficiency", "Fidelity", "efficiency", "fidelity"]
+__all__ = ["CensoringWarning", "Earnings", "Efficiency", "Fidelity", "earnings", "efficiency", "fidelity"]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from understudy.evaluation.earnings import SHARE
 from understudy.runs import Runs
 
 
@@ -18,8 +19,8 @@ class Efficiency:
     quartiles: tuple[float, float]
     shortest: int
     longest: int
+    horizon: int  # the largest step that nine of ten runs reached
     episodes: float  # finished ones
-    episode_return: float | None  # what a finished episode earned, averaged over each run and then over runs
     share_served: float | None  # steps over rows of the log; None without a log, and may pass 1 where rows return
     rows_per_step: float | None  # rows looked at for each one served
     stops: dict[str, int]  # why runs stopped, and how many did
@@ -61,15 +62,10 @@ def efficiency(runs: Runs) -> Efficiency:
         quartiles=(float(np.quantile(lengths, 0.25)), float(np.quantile(lengths, 0.75))),
         shortest=int(lengths.min()),
         longest=int(lengths.max()),
+        horizon=runs.horizon(SHARE),
         episodes=float(np.median([len(run.ends) for run in runs])),
-        episode_return=_mean_return(runs),
         share_served=float(np.median(lengths) / rows) if rows else None,
         rows_per_step=float(np.median(known)) if rows and len(known) else None,
         stops=dict(stops.most_common()),
         n_limited=sum(run.stopped.cause in ("max steps", "learner ended") for run in runs),
     )
-
-
-def _mean_return(runs: Runs) -> float | None:
-    means = [float(np.mean(run.returns)) for run in runs if len(run.returns)]
-    return float(np.mean(means)) if means else None

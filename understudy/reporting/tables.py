@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.evaluation import CensoringWarning, Efficiency, Fidelity, efficiency, fidelity
+from understudy.evaluation import CensoringWarning, Earnings, Efficiency, Fidelity, earnings, efficiency, fidelity
 from understudy.runs import Runs
 
 NONE = "\N{EN DASH}"
@@ -86,6 +86,7 @@ def efficiency_table(runs: Mapping[str, Runs]) -> Table:
         Column("runs"),
         Column("steps, median"),
         Column("quartiles"),
+        Column("nine of ten reached"),
         Column("episodes, median"),
         Column("return an episode"),
         Column("log served"),
@@ -93,6 +94,7 @@ def efficiency_table(runs: Mapping[str, Runs]) -> Table:
         Column("what ran out", numeric=False),
     )
     measured = {str(name): (set_, efficiency(set_)) for name, set_ in runs.items() if len(set_)}
+    earned = earnings({name: set_ for name, (set_, _) in measured.items()})
     rows, values = [], []
     for name, (set_, found) in measured.items():
         low, high = found.quartiles
@@ -103,8 +105,9 @@ def efficiency_table(runs: Mapping[str, Runs]) -> Table:
                 f"{found.n_runs:,}",
                 f"{at_least}{found.steps:,.0f}",
                 f"{low:,.0f}{NONE}{high:,.0f}",
+                f"{found.horizon:,}",
                 f"{found.episodes:,.0f}",
-                number(found.episode_return, 3),
+                earned_cell(earned.get(name)),
                 NONE if found.share_served is None else f"{at_least}{percent(found.share_served)}",
                 NONE if found.rows_per_step is None else f"{found.rows_per_step:.2f}",
                 _main_reason(found),
@@ -112,25 +115,47 @@ def efficiency_table(runs: Mapping[str, Runs]) -> Table:
         )
         values.append(
             (
-                name, found.n_runs, found.steps, found.quartiles, found.episodes, found.episode_return,
+                name, found.n_runs, found.steps, found.quartiles, found.horizon, found.episodes, earned.get(name),
                 found.share_served, found.rows_per_step, found.stops,
             )
         )  # fmt: skip
     notes = [f"{name} has no finished run and is left out." for name, set_ in runs.items() if not len(set_)]
     if any(row[2].startswith("≥") for row in rows):
         notes.append("≥: max_steps stopped those runs, not the log; how long it could have answered is not known.")
-    notes += logged_return(runs)
+    notes += notes_on_returns(runs, earned)
     if any(set_.about.get("log_episodes") == 1 for set_ in runs.values()):
         notes.append("The log is one episode: its order is fixed, and runs differ by acceptance and learner only.")
     return Table("Efficiency", columns, tuple(rows), tuple(values), tuple(notes))
 
 
-def logged_return(runs: Mapping[str, Runs]) -> list[str]:
-    """What the log itself earned, where the sets share one: what a learner's return is to be compared with."""
-    earned = {set_.about["log_return"] for set_ in runs.values() if set_.about.get("log_return") is not None}
-    if len(earned) != 1 or any(set_.about.get("own_logs") for set_ in runs.values()):
+def earned_cell(earned: Earnings | None) -> str:
+    """What an episode earned; a range where some runs did not finish all the episodes that are counted."""
+    if earned is None:
+        return NONE
+    if earned.missing:
+        return f"{earned.low:,.3f} to {earned.high:,.3f}"
+    return f"{earned.mean:,.3f}"
+
+
+def notes_on_returns(runs: Mapping[str, Runs], earned: Mapping[str, Earnings]) -> list[str]:
+    """Which episodes the returns are of, and what those of the log earned, where the sets share one."""
+    if not any(len(set_) for set_ in runs.values()):
         return []
-    return [f"The log itself earned {earned.pop():,.3f} an episode."]
+    if not earned:
+        return ["No return is shown: in some set, fewer than nine of ten runs finished an episode."]
+    one = next(iter(earned.values()))
+    which = f"the first {one.episodes:,} episodes" if one.episodes > 1 else "the first episode"
+    steps = max(found.steps for found in earned.values())
+    notes = [f"Return: the mean over {which} of each run (steps 1 to {steps:,}), the same number in every set."]
+    if any(found.missing for found in earned.values()):
+        notes.append(
+            "A range of returns: some runs stopped before the last of these episodes; its ends are what the mean would "
+            "be if the missing ones had earned the lowest and the highest return seen."
+        )
+    logged = {set_.about["log_return"] for set_ in runs.values() if set_.about.get("log_return") is not None}
+    if len(logged) == 1 and not any(set_.about.get("own_logs") for set_ in runs.values()):
+        notes.append(f"The log's own episodes earned {logged.pop():,.3f} on average.")
+    return notes
 
 
 def stops_table(runs: Mapping[str, Runs]) -> Table:

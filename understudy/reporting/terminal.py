@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from understudy.evaluation import efficiency
+from understudy.evaluation import earnings, efficiency
 from understudy.reporting.tables import (
     NONE,
     Column,
@@ -12,9 +12,10 @@ from understudy.reporting.tables import (
     compared,
     comparisons,
     decimals,
+    earned_cell,
     errors_of,
-    logged_return,
     notes_on,
+    notes_on_returns,
     number,
     percent,
     reference_of,
@@ -29,6 +30,7 @@ def brief_table(runs: Mapping[str, Runs]) -> Table:
     title = "steps: median until the log had no further answer; log: share of its rows"
     headings = [Column("", numeric=False), Column("steps"), Column("log")]
     errors: dict[str, list[Any]] = {}
+    earned = earnings(runs)
     notes: tuple[str, ...] = ()
     if reference is not None and probe is not None:
         others = {name: set_ for name, set_ in runs.items() if name != reference}
@@ -42,17 +44,18 @@ def brief_table(runs: Mapping[str, Runs]) -> Table:
     else:
         headings.append(Column("return"))
         title += "; return: of an episode"
-        notes = tuple(logged_return(runs))
+        notes = tuple(notes_on_returns(runs, earned))
     headings.append(Column("ran out", numeric=False))
     digits = decimals([error for row in errors.values() for error in row if error is not None]) if errors else 3
     rows, values = [], []
     for name, set_ in runs.items():
         length = efficiency(set_)
         what, count = Counter(run.stopped.what for run in set_).most_common(1)[0]
-        mine = errors.get(name, [None] * 3) if errors else [length.episode_return]
+        mine: list[Any] = errors.get(name, [None] * 3) if errors else [earned.get(name)]
+        cells = [number(value, digits) for value in mine] if errors else [earned_cell(earned.get(name))]
         share = NONE if length.share_served is None else percent(length.share_served)
         ran_out = f"{what} ({percent(count / len(set_))})"
-        rows.append((name, f"{length.steps:,.0f}", share, *(number(value, digits) for value in mine), ran_out))
+        rows.append((name, f"{length.steps:,.0f}", share, *cells, ran_out))
         values.append((name, length.steps, length.share_served, *mine, ran_out))
     return Table(title, tuple(headings), tuple(rows), tuple(values), notes)
 

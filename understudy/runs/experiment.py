@@ -7,8 +7,6 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
-import numpy as np
-
 from understudy.contracts import Learner, Log, LoopOwner, Simulator
 from understudy.contracts.progress import progress_bar
 from understudy.contracts.streams import spawn
@@ -16,6 +14,7 @@ from understudy.runs.account import is_count
 from understudy.runs.backends import BACKENDS, n_cores
 from understudy.runs.describing import learner_settings, plain
 from understudy.runs.folder import Folder
+from understudy.runs.logged import logged_return
 from understudy.runs.loop import can_compile, check_fit, simulate
 from understudy.runs.probes import Probes, Readings
 from understudy.runs.run import Run, Runs
@@ -115,15 +114,15 @@ class Plan:
         seed = self.seed_of(0)
         simulator, learner = self.first[1], self.make(seed)
         check_fit(simulator, learner, self.max_steps, self.every)
-        log = log_of(simulator)
+        log, settings = log_of(simulator), getattr(simulator, "settings", {})
         return {
-            "simulator": {"simulator": type(simulator).__name__} | plain(getattr(simulator, "settings", {})),
+            "simulator": {"simulator": type(simulator).__name__} | plain(settings),
             "kind": "real" if getattr(simulator, "kind", None) == "real" else "simulated",
             "from_factory": self.from_factory,
             "log": log.fingerprint if log is not None else None,
             "log_rows": len(log) if log is not None else None,
             "log_episodes": log.n_episodes if log is not None else None,
-            "log_return": mean_return(log) if log is not None else None,
+            "log_return": logged_return(log, settings.get("max_episode_steps")) if log is not None else None,
             "states": getattr(getattr(simulator, "index", None), "fingerprint", None),
             "n_states": getattr(simulator, "n_states", None),
             "learner": learner_settings(learner),
@@ -155,12 +154,6 @@ def log_of(simulator: Any) -> Any:
     """The log a simulator replays, or None."""
     log = getattr(simulator, "log", None)
     return log if isinstance(log, Log) else None
-
-
-def mean_return(log: Log) -> float | None:
-    """What a finished episode of the log earned, on average: what a learner's is to be compared with."""
-    returns = np.add.reduceat(log.reward, log.starts[:-1])[~log.unfinished]
-    return float(returns.mean()) if len(returns) else None
 
 
 def experiment(

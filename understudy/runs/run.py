@@ -32,6 +32,18 @@ class Run:
         return f"Run of {len(self):,} steps, {len(self.ends):,} finished episodes: {self.stopped}"
 
 
+def reached(lengths: np.ndarray, share: float) -> int:
+    """The largest number that at least this share of the lengths reaches.
+
+    >>> reached(np.array([5, 30, 40, 50]), 0.75)
+    30
+    """
+    if not 0.0 < share <= 1.0:
+        raise ValueError(f"share={share!r} must be above 0 and at most 1")
+    needed = int(np.ceil(share * len(lengths) - 1e-9))  # rounding must not ask for one run more
+    return int(np.sort(lengths)[len(lengths) - needed])
+
+
 @dataclass(frozen=True, eq=False)
 class Runs(Sequence[Run]):
     """The runs of one experiment, and what they are runs of."""
@@ -62,6 +74,10 @@ class Runs(Sequence[Run]):
     def lengths(self) -> np.ndarray:
         """The number of steps of each run."""
         return np.array([len(run) for run in self.runs])
+
+    def horizon(self, share: float = 1.0) -> int:
+        """The largest step that at least this share of runs reached."""
+        return reached(self.lengths, share)
 
     @property
     def probes(self) -> list[str]:

@@ -1,0 +1,44 @@
+import numpy as np
+import pytest
+
+from understudy.logs import Log
+from understudy.runs.logged import logged_return
+
+
+def log_of(*episodes):
+    """Episodes as (rewards, how the last row ended)."""
+    rewards = np.concatenate([rewards for rewards, _ in episodes]).astype(float)
+    lengths = [len(rewards) for rewards, _ in episodes]
+    last = np.cumsum(lengths) - 1
+    hows = np.array([how for _, how in episodes])
+    ends = {how: np.isin(np.arange(len(rewards)), last[hows == how])
+            for how in ("terminated", "truncated")}  # fmt: skip
+    zeros = np.zeros(len(rewards), int)
+    return Log.from_columns(
+        observation=zeros, action=zeros, reward=rewards, next_observation=zeros,
+        episode=np.repeat(np.arange(len(lengths)), lengths), **ends,
+    )  # fmt: skip
+
+
+def test_it_is_the_mean_over_episodes_that_ended():
+    assert logged_return(log_of(([1, 2], "terminated"), ([4], "terminated")), None) == 3.5
+
+
+def test_a_time_limit_cuts_the_logs_episodes_where_it_cuts_the_learners():
+    log = log_of(([1, 2, 4], "terminated"), ([8], "terminated"))
+    assert logged_return(log, 2) == (3 + 8) / 2
+    assert logged_return(log, 3) == logged_return(log, 100) == (7 + 8) / 2
+
+
+def test_episodes_cut_off_at_the_limit_count_whole():
+    assert logged_return(log_of(([1, 2], "truncated"), ([4], "terminated")), 2) == 3.5
+
+
+@pytest.mark.parametrize("limit", [None, 3])
+def test_where_many_episodes_were_cut_off_before_the_limit_there_is_no_answer(limit):
+    assert logged_return(log_of(([1, 2], "truncated"), ([4], "terminated")), limit) is None
+
+
+def test_a_few_that_a_recording_cut_off_are_left_out():
+    log = log_of(*[([1.0], "terminated")] * 19, ([100.0], None))
+    assert logged_return(log, None) == 1.0
