@@ -201,7 +201,8 @@ def test_folders_are_compared_on_one_page_and_one_alone_keeps_its_title_and_audi
         assert main([*arguments, "--out", str(tmp_path / f"eps{epsilon}")]) == 0
     page = tmp_path / "both.html"
     assert main(["report", str(tmp_path / "eps0.1"), str(tmp_path / "eps0.5"), "--report", str(page)]) == 0
-    assert "eps0.1/psrs" in page.read_text()
+    assert "“eps0.1”" in page.read_text()
+    assert "“eps0.5”" in page.read_text()
     assert main(["report", str(tmp_path / "eps0.1")]) == 0
     text = (tmp_path / "eps0.1" / "report.html").read_text()
     assert "q-learning rehearsed on events.csv" in text
@@ -233,3 +234,33 @@ def test_options_out_of_range_are_refused(events, flag, capsys):
 def test_the_command_is_installed_and_imports_little():
     code = "import sys, understudy.cli; sys.exit('pyarrow' in sys.modules or 'matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_readings_are_as_frequent_as_runs_are_short(log, tmp_path, capsys):
+    """A rare state ends runs after a few of thousands of rows: readings a share of the log apart would draw nothing."""
+    rare = us.Log.from_columns(
+        observation=np.where(np.arange(len(log)) < 20, 99, log.observation), action=log.action, reward=log.reward,
+        next_observation=log.next_observation, terminated=log.terminated, propensity=log.propensity,
+    )  # fmt: skip
+    us.write(rare, tmp_path / "rare.parquet")
+    for name, arguments in {"rare": [], "asked": ["--every", "7"]}.items():
+        out = tmp_path / name
+        assert main(["simulate", str(tmp_path / "rare.parquet"), "--runs", "5", *arguments, "--out", str(out)]) == 0
+    runs = us.load(tmp_path / "rare" / "psrs")
+    assert runs.about["every"] <= max(1, runs.lengths.max() / 50)
+    assert max(len(run.steps) for run in runs) >= min(20, runs.lengths.max())
+    assert "has no curve" not in (tmp_path / "rare" / "report.html").read_text()
+    assert us.load(tmp_path / "asked" / "psrs").about["every"] == 7
+
+
+def test_folders_of_the_same_name_are_told_apart_and_one_given_twice_is_one(events, tmp_path, capsys):
+    for year, epsilon in (("2021", "0.1"), ("2022", "0.5")):
+        arguments = ["simulate", str(events), *COLUMNS, "--runs", "2", "--epsilon", epsilon]
+        assert main([*arguments, "--out", str(tmp_path / year / "out")]) == 0
+    capsys.readouterr()
+    folders = [str(tmp_path / year / "out") for year in ("2021", "2022", "2021")]
+    assert main(["report", *folders, "--report", str(tmp_path / "both.html")]) == 0
+    printed = capsys.readouterr().out
+    assert [line.split()[0] for line in printed.splitlines() if line.strip().startswith("20")] == ["2021", "2022"]
+    assert "earn" in printed.split("log's own episodes")[1]
+    assert "earn" in (tmp_path / "both.html").read_text().split('class="lead">')[1].split(".")[0]

@@ -11,6 +11,7 @@ from typing import Any
 
 import understudy as us
 from understudy.rehearsals import Rehearsal
+from understudy.reporting.naming import names_of
 
 COLUMN_FLAGS = {
     "observation": "column or columns of what the learner sees",
@@ -154,7 +155,7 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
     runs.add_argument("--runs", type=positive, default=100, help="how many (%(default)s)")
     runs.add_argument("--seed", type=int, default=0, help="(%(default)s)")
     runs.add_argument("--max-steps", type=positive, help="stop a run there (when the log has no further answer)")
-    runs.add_argument("--every", type=positive, help="steps between two readings of probes (some 200 in the log)")
+    runs.add_argument("--every", type=positive, help="steps between two readings of probes (about a hundred in a run)")
     runs.add_argument("--workers", type=positive, help="threads or processes (one for each core)")
     runs.add_argument(
         "--out", metavar="DIR", help="results folder; called again, it goes on there (LOG's name-rehearsal)"
@@ -187,7 +188,6 @@ def run_simulate(options: argparse.Namespace) -> int:
     names = options.simulator or (["psrs"] if has_all else ["qbe"])
     if "model" in names and options.max_steps is None:
         raise us.LogError("model never runs out; say for how long to go on with max_steps=")
-    options.every = options.every or round_number(len(log) / 200)
     log.sound()
 
     folder = Path(options.out or f"{Path(options.log).name.split('.')[0]}-rehearsal")
@@ -209,7 +209,8 @@ def run_simulate(options: argparse.Namespace) -> int:
             print(f"{name}: {min(there, options.runs):,} of {options.runs:,} runs were there already")
         runs[name] = us.experiment(
             simulator, make, runs=options.runs, seed=options.seed, max_steps=options.max_steps,
-            probes=probes, every=options.every, workers=options.workers, out=folder / name, title=name,
+            probes=probes, every=options.every or reading_interval(simulator, make, log, options),
+            workers=options.workers, out=folder / name, title=name,
         )  # fmt: skip
     show_table(runs)
     print(f"\nThe page is {us.report(runs, folder / 'report.html', audit=audit, title=rehearsal.title, log=log)}")
@@ -219,15 +220,14 @@ def run_simulate(options: argparse.Namespace) -> int:
 def run_report(options: argparse.Namespace) -> int:
     """`understudy report`."""
     folders = [Path(folder) for folder in options.folders]
-    runs = {}
+    found: dict[Path, us.Runs] = {}
     for folder in folders:
         markers = [folder / "experiment.json", *sorted(folder.glob("*/experiment.json"))]
-        found = {marker.parent: us.load(marker.parent) for marker in markers if marker.exists()}
-        if not found:
+        sets = [marker.parent.resolve() for marker in markers if marker.exists()]
+        if not sets:
             raise us.LogError(f"{folder} holds no results: neither it nor a folder in it has an experiment.json")
-        for path, result in found.items():
-            name = path.name if len(folders) == 1 else f"{folder.name}/{path.name}" if path != folder else folder.name
-            runs[name] = result
+        found |= {path: us.load(path) for path in sets if path not in found}
+    runs = dict(zip(names_of(list(found)), found.values(), strict=True))
     empty = [name for name, result in runs.items() if not len(result)]
     if empty:
         raise us.LogError(f"no run of {', '.join(empty)} is finished; go on with understudy simulate")
@@ -267,6 +267,18 @@ def as_flags(message: str) -> str:
     return re.sub(rf"\b({names})=(?!\w)", lambda found: f"--{found.group(1).replace('_', '-')}", message)
 
 
+def reading_interval(simulator: Any, make: Any, log: us.Log, options: argparse.Namespace) -> int:
+    """Steps between two readings: about a hundred in a run, as one run tells that is made for this alone.
+
+    How long runs last cannot be told from the log: a few steps of a million rows, or most of it. A learner that trains
+    a network takes too long for a run on trial; what it knows changes once an epoch.
+    """
+    if options.learner == "ppo":
+        return min(options.epoch_steps, round_number(len(log) / 200))
+    trial = us.simulate(simulator, make(options.seed), options.seed, options.max_steps)
+    return round_number(len(trial) / 100)
+
+
 def round_number(number: float) -> int:
     """The largest of 1, 2, 5, 10, 20, ... that is not above a number.
 
@@ -292,9 +304,9 @@ def learner_for(log: us.Log, encoder: Any, options: argparse.Namespace) -> tuple
     if options.learner == "uniform":
         return (
             lambda seed: us.learners.MonteCarlo(us.learners.Uniform(log.spec.n_actions), gamma=options.gamma),
-            {"mean return": us.probes.estimate, "episode returns": us.probes.episode_returns},
+            {"mean return": us.probes.estimate},
         )
-    probes = {"start value": us.probes.start_value(log), "episode returns": us.probes.episode_returns}
+    probes = {"start value": us.probes.start_value(log)}
     if options.learner == "ppo":
         settings: dict[str, Any] = {"gamma": options.gamma, "epoch_steps": options.epoch_steps}
         return (lambda seed: us.learners.PPO(log.spec, seed=seed, **settings), probes)
@@ -350,12 +362,16 @@ def simulator_for(name: str, log: us.Log, encoder: Any, options: argparse.Namesp
 
 
 def show_table(runs: dict[str, us.Runs]) -> None:
-    """How long, how close, what ran out, on the terminal."""
+    """How long, how close, what ran out and, of several learners, who earned more, on the terminal."""
     from rich.console import Console
+    from rich.text import Text
 
+    from understudy.reporting.learners import compare_learners
     from understudy.reporting.terminal import as_rich, brief_table
 
     Console().print(as_rich(brief_table(runs)))
+    if (rivals := compare_learners(runs)) is not None:
+        Console().print(Text(rivals.sentence))
 
 
 def positive(text: str) -> int:

@@ -1,7 +1,16 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from understudy.reporting.curves import difference, has_readings, is_scalar, mean_curve, shares_going
+from understudy.reporting.curves import (
+    difference,
+    has_readings,
+    is_scalar,
+    mean_curve,
+    return_curve,
+    shares_going,
+)
 from understudy.runs import Runs
 
 
@@ -69,3 +78,65 @@ def test_a_difference_is_taken_where_both_were_read_and_has_the_errors_of_both(r
     assert np.allclose(apart.mean[:4], mine.mean[:4] - theirs.mean[:4])
     assert np.allclose(apart.half_width[:4] ** 2, mine.half_width[:4] ** 2 + theirs.half_width[:4] ** 2)
     assert difference(mine, short).steps.tolist() == [10, 20, 30]
+
+
+def test_one_run_that_stopped_early_leaves_the_line_solid_where_a_share_is_enough(runs_of):
+    runs = runs_of([10] + [60] * 9)
+    assert mean_curve(runs, "g").complete.sum() == 1
+    curve = mean_curve(runs, "g", share=0.9)
+    assert curve.complete.all()
+    assert curve.horizon == 60
+    assert not mean_curve(runs_of([10] * 2 + [60] * 8), "g", share=0.9).complete[1:].any()
+
+
+def test_where_all_runs_are_there_their_absence_costs_nothing(runs_of):
+    curve = mean_curve(runs_of([40] * 10), "g", share=0.9)
+    assert not curve.below.any()
+    assert not curve.above.any()
+    np.testing.assert_array_equal(curve.high, curve.mean + curve.half_width)
+
+
+def test_the_band_holds_the_mean_of_all_runs_where_the_worst_of_them_stopped(run_of):
+    """Of forty runs the four lowest stop early; standard errors alone miss the mean that all would have."""
+    levels = np.sort(np.random.default_rng(0).uniform(-1, 1, 40))
+    runs = [run_of(20 if n < 4 else 100, {"g": lambda t, level=level: level}) for n, level in enumerate(levels)]
+    curve = mean_curve(Runs(tuple(runs)), "g", share=0.9)
+    assert curve.complete.all()
+    truth = levels.mean()
+    assert (curve.low <= truth).all()
+    assert (truth <= curve.high).all()
+    rest = levels[4:]
+    assert curve.mean[-1] == pytest.approx(rest.mean())
+    assert curve.below[-1] == pytest.approx(0.1 * (rest.mean() - levels[0]))
+
+
+def test_a_difference_costs_what_both_sides_do(runs_of):
+    mine, theirs = (
+        mean_curve(runs_of([20] + [40] * 9), "g", 0.9),
+        mean_curve(runs_of([20] + [40] * 9, seed=2), "g", 0.9),
+    )
+    np.testing.assert_allclose(difference(mine, theirs).below, mine.below + theirs.above)
+    np.testing.assert_allclose(difference(mine, theirs).above, mine.above + theirs.below)
+
+
+def test_returns_are_averaged_by_the_number_of_the_episode(run_of):
+    first, second = (run_of(length) for length in (10, 20))
+    curve = return_curve(
+        Runs((replace(first, returns=np.array([1.0, 2.0])), replace(second, returns=np.arange(3, 7.0))))
+    )
+    assert curve.steps.tolist() == [1, 2, 3, 4]
+    assert curve.mean[:2].tolist() == [2.0, 3.0]
+    assert curve.complete.tolist() == [True, True, False, False]
+    assert curve.horizon == 2
+
+
+def test_many_episodes_are_averaged_in_groups(run_of):
+    run = replace(run_of(5), ends=np.arange(1000), returns=np.arange(1000.0))
+    curve = return_curve(Runs((run, run)))
+    assert len(curve.steps) == 200
+    assert curve.steps[0] == 5
+    assert curve.mean[0] == np.arange(5).mean()
+
+
+def test_runs_without_an_episode_have_an_empty_curve_of_returns(runs_of):
+    assert len(return_curve(runs_of([3, 4])).steps) == 0

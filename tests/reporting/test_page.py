@@ -88,10 +88,50 @@ def test_one_set_alone_has_no_fidelity(tmp_path, runs_of):
     assert "Fidelity</h2>" not in text
 
 
-def test_without_probes_there_are_tables_only(tmp_path, runs_of):
-    text = page(tmp_path, {"psrs": runs_of([40] * 3, probe=None), "b": runs_of([50], probe=None)})
+def test_without_probes_and_finished_episodes_there_are_tables_only(tmp_path, runs_of):
+    text = page(tmp_path, {"psrs": runs_of([4] * 3, probe=None), "b": runs_of([3], probe=None)})
     assert "<svg" not in text
     assert "Efficiency</h2>" in text
+
+
+def test_what_episodes_earned_is_drawn_without_a_probe(tmp_path, runs_of):
+    text = page(tmp_path, {"psrs": runs_of([40] * 3, probe=None, log_return=0.5)})
+    assert "What episodes earned</h2>" in text
+    assert "what an episode of the log earned" in text
+    assert "what an episode of the log earned" not in page(tmp_path, {"psrs": runs_of([40] * 3)})
+
+
+def test_a_probe_read_too_seldom_is_said_to_be_and_how_often_would_do(tmp_path, runs_of):
+    text = page(tmp_path, {"psrs": runs_of([8] * 3)})
+    assert "every run stopped before its first reading" in text
+    assert "(--every) of 1 or less" in text
+
+
+def test_sets_that_would_get_one_name_are_refused(tmp_path, runs_of):
+    with pytest.raises(ValueError, match="named alike"):
+        page(tmp_path, {1: runs_of([40]), "1": runs_of([50])})
+
+
+def test_settings_that_differ_between_sets_are_listed_side_by_side(tmp_path, runs_of):
+    learner = {"class": "QLearning", "gamma": 0.5}
+    sets = {"a": runs_of([40] * 3, learner=learner), "b": runs_of([40] * 3, learner={**learner, "gamma": 0.125})}
+    text = page(tmp_path, sets)
+    there = text[text.index("What differs between the sets") : text.index("</table>", text.index("What differs"))]
+    assert "0.125" in there
+    assert "QLearning" not in there
+    assert "What differs between the sets" not in page(tmp_path, {"a": runs_of([40] * 3)})
+
+
+def test_several_learners_are_compared_before_anything_else(tmp_path, runs_of):
+    learner = {"class": "QLearning", "gamma": 0.5}
+    sets = {"a": runs_of([40] * 3, learner=learner), "b": runs_of([90] * 3, learner={**learner, "gamma": 0.1})}
+    text = page(tmp_path, sets)
+    lead = text[text.index('class="lead">') :]
+    assert (
+        lead.index("Which learner earns more cannot be told")
+        < lead.index("rehearsed on")
+        < lead.index("lasted longest")
+    )
 
 
 @pytest.mark.parametrize("lengths", [[0, 0], [5, 5], [0], [5, 30], [0, 30]])

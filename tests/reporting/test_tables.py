@@ -26,6 +26,26 @@ def test_efficiency_tells_steps_share_and_rows_looked_at(runs_of):
     assert cell(table, 0, "what ran out") == "state 3 has no row left (3 of 3)"
 
 
+def test_returns_are_over_the_same_episodes_in_every_set_and_say_which(runs_of):
+    sets = {"a": runs_of([40] * 3, log_return=0.25), "b": runs_of([90] * 3, log_return=0.25)}
+    table = efficiency_table(sets)
+    assert [value[table.columns.index("return an episode")].episodes for value in table.values] == [8, 8]
+    assert any("first 8 episodes of each run (steps 1 to 40)" in note for note in table.notes)
+    assert any("log's own episodes earned 0.250" in note for note in table.notes)
+
+
+def test_where_runs_finished_no_episode_no_return_is_shown(runs_of):
+    table = efficiency_table({"psrs": runs_of([3, 3, 40])})
+    assert cell(table, 0, "return an episode") == NONE
+    assert any("No return is shown" in note for note in table.notes)
+
+
+def test_returns_that_runs_did_not_finish_are_a_range(runs_of, run_of):
+    table = efficiency_table({"psrs": runs_of([12] + [40] * 9)})
+    assert " to " in cell(table, 0, "return an episode")
+    assert any(note.startswith("A range of returns") for note in table.notes)
+
+
 def test_only_the_most_frequent_reason_is_spelled_out(run_of):
     stops = [Stop("queue empty", state=state) for state in (1, 1, 2, 5)]
     table = efficiency_table({"psrs": Runs(tuple(run_of(20, stop=stop) for stop in stops))})

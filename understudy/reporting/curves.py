@@ -5,20 +5,41 @@ from dataclasses import dataclass
 import numpy as np
 
 from understudy.runs import Runs
+from understudy.runs.run import reached
 
 FEWEST = 0.5
 """The share of runs below which their mean is not drawn: it would be that of the few that happened to last."""
 
+POINTS = 200
+"""Of a curve by episodes, about."""
+
 
 @dataclass(frozen=True, eq=False)
 class MeanCurve:
-    """The mean of a probe at each reading, over the runs that have one."""
+    """The mean of a probe at each reading, over the runs that have one.
+
+    Runs without a reading, mostly since they have stopped, are not like the others. `below` and `above` tell what
+    their absence can cost: how much lower and higher the mean of all runs would be if those had the lowest and the
+    highest reading that any run has shown by then.
+    """
 
     steps: np.ndarray  # (K,)
     mean: np.ndarray  # (K,); NaN where too few runs have a reading
-    half_width: np.ndarray  # (K,): 1.96 standard errors over runs; NaN where not all have a reading
-    complete: np.ndarray  # (K,): whether every run has a reading, so that nobody's absence biases the mean
-    horizon: int  # the largest step that every run reached
+    half_width: np.ndarray  # (K,): 1.96 standard errors over runs; NaN where not complete
+    complete: np.ndarray  # (K,): whether all runs have a reading, or the share of them that was asked for
+    horizon: int  # the largest step that all runs, or that share of them, reached
+    below: np.ndarray  # (K,)
+    above: np.ndarray  # (K,)
+
+    @property
+    def low(self) -> np.ndarray:
+        """The lower end of the band: the standard errors, and what absent runs can cost."""
+        return self.mean - self.half_width - self.below
+
+    @property
+    def high(self) -> np.ndarray:
+        """The upper end."""
+        return self.mean + self.half_width + self.above
 
 
 def is_scalar(runs: Runs, probe: str) -> bool:
@@ -34,8 +55,8 @@ def has_readings(runs: Runs, probe: str) -> bool:
     return probe in runs.probes and any(np.isfinite(run.curves[probe]).any() for run in runs)
 
 
-def mean_curve(runs: Runs, probe: str) -> MeanCurve:
-    """The mean curve of a scalar probe.
+def mean_curve(runs: Runs, probe: str, share: float = 1.0) -> MeanCurve:
+    """The mean curve of a scalar probe, complete where at least this share of the runs has a reading.
 
     >>> from understudy.contracts import Stop
     >>> from understudy.runs import Run
@@ -47,17 +68,42 @@ def mean_curve(runs: Runs, probe: str) -> MeanCurve:
     (array([10, 20]), array([ 2., nan]), array([ True, False]), 10)
     """
     read = Runs(tuple(run for run in runs if len(run.steps)), runs.about)
-    steps, values = read.curve(probe)
+    return _mean(*read.curve(probe), len(runs), share, runs.horizon(share))
+
+
+def return_curve(runs: Runs, share: float = 1.0) -> MeanCurve:
+    """The mean return of the first, second, ... episode of each run, by the number of the episode instead of steps.
+
+    Unlike the episodes that happen to end between two steps, these are long and short ones alike. Where a run has more
+    than some hundred, as many neighbors are averaged as make some hundred points.
+    """
+    finished = np.array([len(run.returns) for run in runs])
+    size = max(1, int(np.median(finished)) // POINTS)
+    values = np.full((len(runs), int(finished.max()) // size), np.nan)
+    for place, run in enumerate(runs):
+        n = len(run.returns) // size
+        values[place, :n] = run.returns[: n * size].reshape(n, size).mean(axis=1)
+    last = size * np.arange(1, values.shape[1] + 1)
+    return _mean(last, values, len(runs), share, reached(finished, share))
+
+
+def _mean(steps: np.ndarray, values: np.ndarray, n_runs: int, share: float, horizon: int) -> MeanCurve:
+    """The mean over runs, (R, K) with NaN where a run has no reading; runs that were never read may be left out."""
     known = np.isfinite(values)
     n = known.sum(axis=0)
-    complete = n == len(runs)
-    enough = complete | (n >= max(2, FEWEST * len(runs)))
+    complete = n >= max(share * n_runs - 1e-9, 1)
+    enough = complete | (n >= max(2, FEWEST * n_runs))
     total = np.where(known, values, 0.0).sum(axis=0)
     mean = np.where(enough, total / np.maximum(n, 1), np.nan)
     half_width = np.full(len(steps), np.nan)
-    if len(runs) > 1 and complete.any():
-        half_width[complete] = 1.96 * values[:, complete].std(axis=0, ddof=1) / np.sqrt(len(runs))
-    return MeanCurve(steps, mean, half_width, complete, int(runs.lengths.min()))
+    wide = complete & (n > 1)
+    if wide.any():
+        half_width[wide] = 1.96 * np.nanstd(values[:, wide], axis=0, ddof=1) / np.sqrt(n[wide])
+    absent = 1 - n / n_runs
+    lowest = np.minimum.accumulate(np.where(known, values, np.inf).min(axis=0))
+    highest = np.maximum.accumulate(np.where(known, values, -np.inf).max(axis=0))
+    below, above = (np.where(absent > 0, absent * gap, 0.0) for gap in (mean - lowest, highest - mean))
+    return MeanCurve(steps, mean, half_width, complete, horizon, below, above)
 
 
 def difference(curve: MeanCurve, reference: MeanCurve) -> MeanCurve:
@@ -69,6 +115,8 @@ def difference(curve: MeanCurve, reference: MeanCurve) -> MeanCurve:
         np.hypot(curve.half_width[mine], reference.half_width[theirs]),
         curve.complete[mine] & reference.complete[theirs],
         min(curve.horizon, reference.horizon),
+        curve.below[mine] + reference.above[theirs],
+        curve.above[mine] + reference.below[theirs],
     )
 
 

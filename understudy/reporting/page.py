@@ -1,14 +1,16 @@
 """One self-contained page about runs."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from understudy.contracts import LogError
+from understudy.evaluation.earnings import SHARE
 from understudy.logs import Audit, Log, check
 from understudy.reporting import plots, tables
 from understudy.reporting.curves import has_readings, is_scalar
+from understudy.reporting.learners import compare_learners
 from understudy.reporting.summary import tiles, what_came_of_it, what_was_done
 from understudy.reporting.svg import inline_svg
 from understudy.runs import Runs
@@ -57,7 +59,10 @@ def _named(runs: Mapping[str, Runs] | Runs) -> dict[str, Runs]:
     for name, set_ in runs.items():
         if not isinstance(set_, Runs):
             raise TypeError(f"{name!r} is a {type(set_).__name__}; give the Runs of an experiment, by name")
-    return {str(name): set_ for name, set_ in runs.items()}
+    named = {str(name): set_ for name, set_ in runs.items()}
+    if len(named) < len(runs):
+        raise ValueError(f"two sets of runs are named alike: {', '.join(map(repr, runs))}; give each a name of its own")
+    return named
 
 
 def _template() -> Any:
@@ -91,15 +96,20 @@ def _content(
     if reference is not None and compared:
         headline = compared[0]
         found = tables.comparisons(others, finished[reference], headline, margin=margin)
+    rivals = compare_learners(finished)
     stops = tables.stops_table(finished)
     efficiency, *fidelity = tables.tables_of(named, reference=reference, margin=margin)
     figures, skipped = _figures(holders, reference)
     return {
         "title": title or "What the rehearsal showed",
-        "done": what_was_done(finished, reference),
-        "answer": what_came_of_it(finished, reference, headline, found),
-        "tiles": tiles(finished, reference, headline, found),
+        "lead": [
+            *([rivals.sentence] if rivals else []),
+            what_was_done(finished, reference),
+            *what_came_of_it(finished, reference, headline, found),
+        ],
+        "tiles": tiles(finished, reference, headline, found, rivals),
         "figures": figures,
+        "returns": _returns(finished, reference),
         "skipped": skipped,
         "efficiency": efficiency,
         "fidelity": fidelity,
@@ -108,8 +118,22 @@ def _content(
         "names_states": any(places for *_, places in stops.values),
         "audit": audit,
         "settings": {name: _settings(set_) for name, set_ in named.items()},
+        "apart": _apart(named),
         "version": __version__,
     }
+
+
+def _returns(finished: Mapping[str, Runs], reference: str | None) -> dict[str, Any] | None:
+    """The figure of what episodes earned; None where no run finished one."""
+    sets = {name: set_ for name, set_ in finished.items() if any(len(run.returns) for run in set_)}
+    if not sets:
+        return None
+    shown, logged = reference if reference in sets else None, tables.logged_return(finished)
+    return {"reference": shown, "logged": logged is not None} | _drawn(
+        lambda width: plots.episode_returns(sets, shown, logged=logged, share=SHARE, width=width),
+        f"Mean returns of episodes for {', '.join(sets)}",
+        "episode_returns",
+    )
 
 
 def _figures(
@@ -121,28 +145,54 @@ def _figures(
     for probe, sets in holders.items():
         scalar = {name: set_ for name, set_ in sets.items() if is_scalar(set_, probe)}
         if any(has_readings(set_, probe) for set_ in scalar.values()):
-            figures["curves"].append(_drawn(plots.learning_curves, scalar, probe, reference, "Mean curves"))
-            figures["runs"].append(_drawn(plots.curves_of_runs, scalar, probe, reference, "Individual runs"))
+            figures["curves"].append(_of_probe(plots.learning_curves, scalar, probe, reference, share=SHARE))
+            figures["runs"].append(_of_probe(plots.curves_of_runs, scalar, probe, reference, share=SHARE))
         elif scalar:
-            skipped.append(f"“{probe}” has no curve: every run stopped before its first reading.")
+            shortest = min(int(set_.lengths.max()) for set_ in scalar.values())
+            skipped.append(
+                f"“{probe}” has no curve: every run stopped before its first reading. Read it more often, with every= "
+                f"(--every) of {max(1, shortest // 20):,} or less."
+            )
         vectors = {name: set_ for name, set_ in sets.items() if name not in scalar}
         if any(plots.final_vector(set_, probe) is not None for set_ in vectors.values()):
-            figures["vectors"].append(_drawn(plots.visitation_bars, vectors, probe, reference, "Final readings"))
+            figures["vectors"].append(_of_probe(plots.visitation_bars, vectors, probe, reference))
         elif vectors:
             skipped.append(f"“{probe}” is not drawn: its readings are neither numbers nor vectors of one length.")
     return figures, skipped
 
 
-def _drawn(draw: Any, sets: Mapping[str, Runs], probe: str, reference: str | None, what: str) -> dict[str, Any]:
+def _of_probe(
+    draw: Callable[..., Any], sets: Mapping[str, Runs], probe: str, reference: str | None, **options: Any
+) -> dict[str, Any]:
+    """A figure of a probe, and what its caption says."""
+    shown = reference if reference in sets else None
+    most_runs = max(len(set_) for set_ in sets.values())
+    return {"probe": probe, "reference": shown, "most_runs": most_runs} | _drawn(
+        lambda width: draw(sets, probe, shown, width=width, **options),
+        f"{WHAT[draw.__name__]} of {probe} for {', '.join(sets)}",
+        f"{draw.__name__} {probe}",
+    )
+
+
+WHAT = {"learning_curves": "Mean curves", "curves_of_runs": "Individual runs", "visitation_bars": "Final readings"}
+
+
+def _drawn(draw: Callable[[int], Any], description: str, key: str) -> dict[str, Any]:
+    """The figure at both widths, as the page holds it."""
     from markupsafe import Markup
 
-    shown = reference if reference in sets else None
-    description = f"{what} of {probe} for {', '.join(sets)}"
-    svgs = {
-        kind: Markup(inline_svg(draw(sets, probe, shown, width=width), description, f"{draw.__name__} {probe} {width}"))
+    return {
+        kind: Markup(inline_svg(draw(width), description, f"{key} {width}"))
         for kind, width in (("wide", WIDE), ("narrow", NARROW))
     }
-    return {"probe": probe, "reference": shown, "most_runs": max(len(set_) for set_ in sets.values()), **svgs}
+
+
+def _apart(named: Mapping[str, Runs]) -> list[tuple[str, list[str]]]:
+    """The settings in which sets differ, and what each set has there; none where there is one set."""
+    flat = [dict(_flat(runs.about)) for runs in named.values()]
+    keys = dict.fromkeys(key for settings in flat for key in settings)
+    rows = [(key, [settings.get(key, tables.NONE) for settings in flat]) for key in keys]
+    return [(key, values) for key, values in rows if len(set(values)) > 1]
 
 
 def _settings(runs: Runs) -> list[tuple[str, str]]:

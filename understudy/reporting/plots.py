@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from understudy.reporting.curves import MeanCurve, difference, has_readings, mean_curve, shares_going
+from understudy.reporting.curves import MeanCurve, difference, has_readings, mean_curve, return_curve, shares_going
 from understudy.reporting.svg import INK, MUTED, PALETTE, PAPER, RULE, drawn_alike
 from understudy.runs import Runs
 
@@ -39,17 +39,19 @@ def learning_curves(
     reference_name: str | None = None,
     *,
     differences: bool = False,
+    share: float = 1.0,
     width: int = 900,
 ) -> "Figure":
     """The mean curve of each set with 1.96 standard errors over runs, and the share of runs still going beneath.
 
-    A line is solid, with a band, where every run has a reading; a dot marks where that ends. Dashed, it is the mean of
+    A line is solid, with a band, where at least this share of the runs has a reading, by default all; a dot marks where
+    that ends. Where some have none, the band is wider by what those can change (`MeanCurve`). Dashed, it is the mean of
     the runs that were still going, which differ from those that had stopped; it ends where fewer than half are left.
     With `differences`, a panel between the two tells how far each mean is from the reference's: curves that coincide
     above are told apart there.
     """
     named_runs = reference_first(named_runs, reference_name)
-    means = means_of(named_runs, probe)
+    means = means_of(named_runs, probe, share=share)
     apart = differences and reference_name in means
     with drawn_alike():
         top, main, gap, beneath = legend_height(named_runs, width) + 26, min(360, int(0.75 * width)), 34, 64
@@ -63,8 +65,7 @@ def learning_curves(
         for name, mean in means.items():
             draw_mean(axes, mean, looks[name], 6 if name == reference_name else 3)
         draw_going(going, named_runs, looks)
-        longest = max((int(runs.lengths.max()) for runs in named_runs.values() if len(runs)), default=0)
-        axes.set_xlim(0, 1.01 * max(1, longest))
+        axes.set_xlim(0, 1.03 * _last_drawn(means))
         n_ticks = 6 if width > 600 else 4
         settle(axes, n_ticks)
         axes.tick_params(labelbottom=False)
@@ -82,6 +83,52 @@ def learning_curves(
     return figure
 
 
+def episode_returns(
+    named_runs: Mapping[str, Runs],
+    reference_name: str | None = None,
+    *,
+    logged: float | None = None,
+    share: float = 1.0,
+    width: int = 900,
+) -> "Figure":
+    """What the first, second, ... episode of each run earned: means over runs, drawn as in `learning_curves`.
+
+    `logged` is what an episode of the log itself earned, a gray line.
+    """
+    named_runs = reference_first(named_runs, reference_name)
+    means = {name: return_curve(runs, share) for name, runs in named_runs.items() if _n_episodes(runs)}
+    with drawn_alike():
+        top, main = legend_height(means, width) + 26, min(300, int(0.7 * width))
+        figure, place = canvas(width, top + main + BOTTOM)
+        axes = place(LEFT, top, width - LEFT - RIGHT, main)
+        looks = looks_of(named_runs, reference_name)
+        for name, mean in means.items():
+            draw_mean(axes, mean, looks[name], 6 if name == reference_name else 3)
+        if logged is not None:
+            axes.axhline(logged, color=MUTED, linewidth=1.2, linestyle=(0, (6, 3)), zorder=2)
+            axes.annotate(
+                "the log", (1.0, logged), xycoords=("axes fraction", "data"), xytext=(0, 3),
+                textcoords="offset points", ha="right", color=MUTED, fontsize=11,
+            )  # fmt: skip
+        settle(axes, 6 if width > 600 else 4)
+        axes.set_xlim(0, 1.03 * _last_drawn(means))
+        axes.set_title("return of an episode", loc="left", color=INK, pad=10)
+        axes.set_xlabel("episodes of a run, by number")
+        draw_legend(figure, means, looks, width)
+    return figure
+
+
+def _n_episodes(runs: Runs) -> int:
+    """Finished episodes of all runs."""
+    return sum(len(run.returns) for run in runs)
+
+
+def _last_drawn(means: Mapping[str, MeanCurve]) -> float:
+    """The largest step at which some mean is drawn."""
+    drawn = [mean.steps[np.isfinite(mean.mean)] for mean in means.values()]
+    return max((float(steps.max()) for steps in drawn if len(steps)), default=1.0)
+
+
 def curves_of_runs(
     named_runs: Mapping[str, Runs],
     probe: str,
@@ -90,6 +137,7 @@ def curves_of_runs(
     looks: Mapping[str, Look] | None = None,
     epoch: int | None = None,
     log_scale: bool = False,
+    share: float = 1.0,
     width: int = 900,
 ) -> "Figure":
     """Some runs of each set, one by one, with their mean: a panel a set, all on the same axes, the reference first.
@@ -97,7 +145,7 @@ def curves_of_runs(
     Where there is a reference, its mean is drawn in every panel. `epoch` is how many steps a unit of the x axis has.
     """
     named_runs = reference_first(named_runs, reference_name)
-    means = means_of(named_runs, probe, epoch)
+    means = means_of(named_runs, probe, epoch, share)
     n_columns = max(1, min(len(means), 4, width // 180))
     n_rows = max(1, -(-len(means) // n_columns))
     with drawn_alike():
@@ -225,9 +273,11 @@ def reference_first(named_runs: Mapping[str, Runs], reference_name: str | None) 
     return dict(sorted(named_runs.items(), key=lambda item: item[0] != reference_name))
 
 
-def means_of(named_runs: Mapping[str, Runs], probe: str, epoch: int | None = None) -> dict[str, MeanCurve]:
+def means_of(
+    named_runs: Mapping[str, Runs], probe: str, epoch: int | None = None, share: float = 1.0
+) -> dict[str, MeanCurve]:
     """The mean curve of each set that was read, by steps or by epochs of so many."""
-    means = {name: mean_curve(runs, probe) for name, runs in named_runs.items() if has_readings(runs, probe)}
+    means = {name: mean_curve(runs, probe, share) for name, runs in named_runs.items() if has_readings(runs, probe)}
     return {name: replace(mean, steps=mean.steps / (epoch or 1)) for name, mean in means.items()}
 
 
@@ -280,7 +330,7 @@ def draw_mean(axes: "Axes", curve: MeanCurve, look: Look, order: float, band: bo
     """A mean as `learning_curves` tells."""
     whole = np.where(curve.complete, curve.mean, np.nan)
     if band:
-        low, high = whole - curve.half_width, whole + curve.half_width
+        low, high = (np.where(curve.complete, end, np.nan) for end in (curve.low, curve.high))
         axes.fill_between(curve.steps, low, high, color=look["color"], alpha=0.18, linewidth=0, zorder=order - 1)
     axes.plot(curve.steps, whole, **look, markevery=max(1, len(whole) // 8), markersize=4, zorder=order)
     # The dashes start from the last whole point, so that no gap is left between them.

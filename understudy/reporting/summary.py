@@ -6,11 +6,14 @@ from dataclasses import dataclass
 
 from understudy.evaluation import Efficiency, Fidelity, efficiency
 from understudy.evaluation.fidelity import ONE_LOG
-from understudy.reporting.tables import Comparisons, decimals, percent
+from understudy.reporting.learners import Rivals
+from understudy.reporting.tables import Comparisons, decimals, earned_cell, percent
 from understudy.runs import Runs
 
 MOST_LISTED = 6
 """Sets named in a sentence."""
+
+MOST_TILES = 4
 
 
 @dataclass(frozen=True)
@@ -83,8 +86,20 @@ def what_came_of_it(
     return sentences
 
 
-def tiles(named: Mapping[str, Runs], reference: str | None, probe: str | None, found: Comparisons | None) -> list[Tile]:
-    """The headline in numbers: of the closest set where there is a reference, else of the one that lasted longest."""
+def tiles(
+    named: Mapping[str, Runs],
+    reference: str | None,
+    probe: str | None,
+    found: Comparisons | None,
+    rivals: Rivals | None = None,
+) -> list[Tile]:
+    """The headline in numbers: what each of several learners earned, where that could be compared.
+
+    Else of the set that is closest to the reference, or that lasted longest.
+    """
+    if rivals is not None and rivals.earned:
+        ranked = sorted(rivals.earned, key=lambda name: rivals.earned[name].mean, reverse=True)
+        return [Tile(earned_cell(rivals.earned[name]), f"an episode, “{name}”") for name in ranked[:MOST_TILES]]
     measured = _measured(found)
     lasting = {name: efficiency(runs) for name, runs in named.items() if name != reference or len(named) == 1}
     if measured:

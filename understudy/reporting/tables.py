@@ -152,10 +152,16 @@ def notes_on_returns(runs: Mapping[str, Runs], earned: Mapping[str, Earnings]) -
             "A range of returns: some runs stopped before the last of these episodes; its ends are what the mean would "
             "be if the missing ones had earned the lowest and the highest return seen."
         )
-    logged = {set_.about["log_return"] for set_ in runs.values() if set_.about.get("log_return") is not None}
-    if len(logged) == 1 and not any(set_.about.get("own_logs") for set_ in runs.values()):
-        notes.append(f"The log's own episodes earned {logged.pop():,.3f} on average.")
+    if (logged := logged_return(runs)) is not None:
+        notes.append(f"The log's own episodes earned {logged:,.3f} on average.")
     return notes
+
+
+def logged_return(runs: Mapping[str, Runs]) -> float | None:
+    """What an episode of the log itself earned, where the sets share one."""
+    known = {set_.about["log_return"] for set_ in runs.values() if set_.about.get("log_return") is not None}
+    shared = len(known) == 1 and not any(set_.about.get("own_logs") for set_ in runs.values())
+    return known.pop() if shared else None
 
 
 def stops_table(runs: Mapping[str, Runs]) -> Table:

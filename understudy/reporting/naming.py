@@ -1,0 +1,31 @@
+"""Short names of folders: what differs between their paths."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def names_of(folders: Sequence[Path]) -> list[str]:
+    """A name for each of some distinct folders: the parts of its path that not all of them share.
+
+    >>> names_of([Path("2021/out/psrs"), Path("2022/out/psrs")])
+    ['2021', '2022']
+    >>> names_of([Path("2021/out/psrs"), Path("2021/out/qbe"), Path("2022/out/psrs")])
+    ['2021/psrs', '2021/qbe', '2022/psrs']
+    >>> names_of([Path("out/psrs")])
+    ['psrs']
+    """
+    paths = [folder.absolute().parts for folder in folders]
+    if len(paths) == 1:
+        return [paths[0][-1]]
+    shortest = min(map(len, paths))
+    start = next((place for place in range(shortest) if _differ(paths, place)), shortest)
+    if len({len(path) for path in paths}) == 1:
+        places = [place for place in range(start, shortest) if _differ(paths, place)]
+        names = ["/".join(path[place] for place in places) for path in paths]
+    else:
+        names = ["/".join(path[start:]) or path[-1] for path in paths]
+    return names if len(set(names)) == len(names) else [str(folder) for folder in folders]
+
+
+def _differ(paths: Sequence[tuple[str, ...]], place: int) -> bool:
+    return len({path[place] for path in paths}) > 1
