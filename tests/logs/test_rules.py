@@ -279,3 +279,24 @@ def test_warnings_do_not_make_a_log_unsound(clean):
     log = Log.from_columns(**{**clean, "truncated": clean["truncated"] | clean["terminated"]})
     assert check(log).ok
     log.sound()
+
+
+@pytest.mark.parametrize(("episodes", "warned"), [(1, True), (19, True), (20, False)])
+def test_few_episodes_are_warned_of_where_some_ended(episodes, warned):
+    lengths = 3 * episodes
+    ends = np.arange(lengths) % 3 == 2
+    log = Log.from_columns(
+        observation=np.zeros(lengths, int), action=np.zeros(lengths, int), reward=np.zeros(lengths),
+        next_observation=np.zeros(lengths, int), terminated=ends,
+    )  # fmt: skip
+    found = [finding for finding in check(log).findings if finding.rule == "few-episodes"]
+    assert bool(found) == warned
+    assert all(finding.severity == "warning" for finding in found)
+
+
+def test_a_log_in_which_nothing_ends_has_no_ends_to_miss():
+    rows = np.zeros(30, int)
+    log = Log.from_columns(
+        observation=rows, action=rows, reward=rows, next_observation=rows, terminated=rows.astype(bool)
+    )
+    assert "few-episodes" not in [finding.rule for finding in check(log).findings]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-5  # of a sum of probabilities
 RESET_RATE = 1e-6  # false alarms of next-observation-is-reset
 SAMPLE = 20_000  # rows that tell how common an observation is
+FEW_EPISODES = 20  # with so many, an end of true probability .2 is served in .19 of steps or more (exactness.md)
 FEW_ROWS = 100  # fewer say nothing of how common observations are
 BLOCK = 1 << 22  # entries looked at together, so that a log of images needs no second copy
 
@@ -234,6 +235,24 @@ def one_episode(log: "Log") -> Findings:
         )
 
 
+def few_episodes(log: "Log") -> Findings:
+    """So few episodes that their ends are served too rarely.
+
+    A row exists only where no row before it ended its episode, so the rows that a short log happens to have are those
+    after which things went on. Continuing logs, in which nothing ends, have nothing to lose.
+    """
+    if log.n_episodes < FEW_EPISODES and log.terminated.any():
+        yield Finding(
+            "warning",
+            "few-episodes",
+            (),
+            log.n_episodes,
+            f"the log has {log.n_episodes} episode{'s' * (log.n_episodes != 1)}: with fewer than {FEW_EPISODES}, steps "
+            "that are served end an episode less often than in truth; record more episodes, and read how many runs had "
+            "stopped beside every result",
+        )
+
+
 def propensity_kind(log: "Log") -> Findings:
     """Propensities that are not there, or of the chosen action only."""
     if log.propensity is None:
@@ -297,7 +316,7 @@ ERRORS: tuple[Callable[["Log"], Findings], ...] = (
 
 OTHERS: tuple[Callable[["Log"], Findings], ...] = (
     next_observation_continuity, both_ends, propensity_kind, action_never_logged, distinct_observations, unfinished,
-    one_episode, notes,
+    few_episodes, one_episode, notes,
 )  # fmt: skip
 """Rules that find warnings and notes only."""
 

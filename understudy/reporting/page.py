@@ -9,6 +9,7 @@ from understudy.contracts import LogError
 from understudy.evaluation.earnings import SHARE
 from understudy.logs import Audit, Log, check
 from understudy.reporting import plots, tables
+from understudy.reporting.cautions import cautions
 from understudy.reporting.curves import has_readings, is_scalar
 from understudy.reporting.learners import compare_learners
 from understudy.reporting.summary import tiles, what_came_of_it, what_was_done
@@ -107,6 +108,7 @@ def _content(
             what_was_done(finished, reference),
             *what_came_of_it(finished, reference, headline, found),
         ],
+        "cautions": cautions(finished),
         "tiles": tiles(finished, reference, headline, found, rivals),
         "figures": figures,
         "returns": _returns(finished, reference),

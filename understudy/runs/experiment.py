@@ -122,6 +122,7 @@ class Plan:
             "log": log.fingerprint if log is not None else None,
             "log_rows": len(log) if log is not None else None,
             "log_episodes": log.n_episodes if log is not None else None,
+            "log_terminated": int(log.terminated.sum()) if log is not None else None,
             "log_return": logged_return(log, settings.get("max_episode_steps")) if log is not None else None,
             "states": getattr(getattr(simulator, "index", None), "fingerprint", None),
             "n_states": getattr(simulator, "n_states", None),

@@ -1,0 +1,21 @@
+from understudy.reporting.cautions import cautions
+
+
+def test_few_logged_episodes_are_said_to_hide_ends(runs_of):
+    (found,) = cautions({"psrs": runs_of([40] * 5, log_episodes=3, log_terminated=3)})
+    assert found.startswith("The log has 3 episodes.")
+
+
+def test_a_continuing_log_and_a_long_one_have_nothing_to_be_said(runs_of):
+    assert not cautions({"psrs": runs_of([40] * 5, log_episodes=1, log_terminated=0)})
+    assert not cautions({"psrs": runs_of([40] * 5, log_episodes=20, log_terminated=20)})
+
+
+def test_lengths_that_few_runs_reached_are_named(runs_of):
+    (found,) = cautions({"psrs": runs_of([10] * 2 + [60] * 8), "qbe": runs_of([60] * 10)})
+    assert "“psrs” step 10 (half: 60)" in found
+    assert "qbe" not in found
+
+
+def test_real_runs_and_sets_without_runs_are_left_out(runs_of, real_of):
+    assert not cautions({"real": real_of([10] * 2 + [60] * 8), "none": runs_of([])})
