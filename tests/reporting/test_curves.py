@@ -133,9 +133,9 @@ def test_returns_are_averaged_by_the_number_of_the_episode(run_of):
 def test_many_episodes_are_averaged_in_groups(run_of):
     run = replace(run_of(5), ends=np.arange(1000), returns=np.arange(1000.0))
     curve = return_curve(Runs((run, run)))
-    assert len(curve.steps) == 200
-    assert curve.steps[0] == 5
-    assert curve.mean[0] == np.arange(5).mean()
+    assert len(curve.steps) == 100
+    assert curve.steps[0] == 10
+    assert curve.mean[0] == np.arange(10).mean()
 
 
 def test_runs_without_an_episode_have_an_empty_curve_of_returns(runs_of):

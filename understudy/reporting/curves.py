@@ -10,7 +10,7 @@ from understudy.runs.run import reached
 FEWEST = 0.5
 """The share of runs below which their mean is not drawn: it would be that of the few that happened to last."""
 
-POINTS = 200
+POINTS = 100
 """Of a curve by episodes, about."""
 
 
