@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from understudy.contracts.compiling import allocating
 from understudy.contracts.streams import ACCEPTANCE, spawn, streams_of, uniform
 from understudy.contracts.tables import Tables, emit, enter, pick, turn
 from understudy.envs.layout import cumulated
@@ -86,7 +86,7 @@ def _pieces(
         steps, size = steps - walked, min(2 * size, LARGEST_PIECE)
 
 
-@njit(cache=True)
+@allocating
 def walk(tables, policy, streams, cursor, episodes, cap, rows):
     """Fill rows until they are full or the episodes are over, and tell how many were filled; policy is cumulated.
 
