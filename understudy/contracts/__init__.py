@@ -1,12 +1,19 @@
 """What simulators, learners, encoders and environments promise each other."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from understudy.logs import Log, LogError
+from understudy.logs.policies import PolicyError
+
+__all__ = [
+    "CAUSES", "Encoder", "Exhausted", "Learner", "Log", "LogError", "LoopOwner", "PolicyError", "Rehearsal",
+    "Simulator", "Step", "Steps", "Stop", "owned",
+]  # fmt: skip
 
 
 class Step(NamedTuple):
@@ -20,6 +27,19 @@ class Step(NamedTuple):
     truncated: bool  # the episode was cut off here: learners bootstrap, then a new episode begins
     row: int = -1  # the logged row whose action and outcome this is; -1 in a real environment
     emission: int = -1  # the row that lent the next observation or its exogenous part, where that is another one
+
+
+NEVER_CHANGE = (int, float, str, np.number, np.bool_)
+
+
+def owned(observation: Any) -> Any:
+    """An observation for its receiver to keep and to write on: a copy, unless it is a number.
+
+    A read-only view is not enough: `torch.as_tensor` shares its memory and writes past NumPy's flag.
+    """
+    if isinstance(observation, np.ndarray) and not observation.dtype.hasobject:
+        return observation.copy()
+    return observation if isinstance(observation, NEVER_CHANGE) else deepcopy(observation)
 
 
 class Steps(NamedTuple):
@@ -97,10 +117,6 @@ class Exhausted(Exception):  # noqa: N818 (nothing went wrong)
     def __init__(self, stop: Stop) -> None:
         super().__init__(str(stop))
         self.stop = stop
-
-
-class PolicyError(LogError):
-    """A policy that is no distribution over the log's actions."""
 
 
 @runtime_checkable

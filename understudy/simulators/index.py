@@ -113,7 +113,7 @@ def goes_on(log: Log) -> np.ndarray:
 
 def states_of(encoder: Encoder, observations: np.ndarray) -> np.ndarray:
     """An encoder's states of some observations, checked."""
-    states = np.asarray(encoder.encode(observations))
+    states = np.array(encoder.encode(observations.copy()))  # an encoder may write on both
     if states.shape != (len(observations),) or states.dtype.kind not in "iu":
         raise LogError(
             f"the encoder made {states.dtype} of shape {states.shape} of {len(observations):,} observations; "
