@@ -233,3 +233,19 @@ def test_options_out_of_range_are_refused(events, flag, capsys):
 def test_the_command_is_installed_and_imports_little():
     code = "import sys, understudy.cli; sys.exit('pyarrow' in sys.modules or 'matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("flag", ["--max-episode-steps", "--max-steps", "--every"])
+@pytest.mark.parametrize("number", ["0", str(2**63), "9" * 400])
+def test_a_number_of_steps_that_cannot_be_counted_to_is_refused_in_a_sentence(events, tmp_path, capsys, flag, number):
+    with pytest.raises(SystemExit) as caught:
+        main(["simulate", str(events), *COLUMNS, "--out", str(tmp_path / "out"), flag, number])
+    assert caught.value.code == 2
+    assert f"error: argument {flag}: {number} is " in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_largest_number_of_steps_is_taken(events, tmp_path):
+    flags = ["--max-episode-steps", "--max-steps", "--every"]
+    most = [word for flag in flags for word in (flag, str(2**63 - 1))]
+    assert main(["simulate", str(events), *COLUMNS, "--out", str(tmp_path / "out"), "--runs", "2", *most]) == 0

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -12,7 +13,7 @@ from understudy.logs.policies import PolicyError
 
 __all__ = [
     "CAUSES", "Encoder", "Exhausted", "Learner", "Log", "LogError", "LoopOwner", "PolicyError", "Rehearsal",
-    "Simulator", "Step", "Steps", "Stop", "owned",
+    "Simulator", "Step", "Steps", "Stop", "is_count", "owned",
 ]  # fmt: skip
 
 
@@ -40,6 +41,11 @@ def owned(observation: Any) -> Any:
     if isinstance(observation, np.ndarray) and not observation.dtype.hasobject:
         return observation.copy()
     return observation if isinstance(observation, NEVER_CHANGE) else deepcopy(observation)
+
+
+def is_count(number: Any) -> bool:
+    """Whether this is a whole number, of steps or of runs, from 1 to 2**63 - 1, which is as far as kernels count."""
+    return isinstance(number, Real) and not isinstance(number, bool) and 1 <= number < 2**63 and number == int(number)
 
 
 class Steps(NamedTuple):

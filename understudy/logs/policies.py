@@ -77,9 +77,11 @@ def numbers_of(policy: Any) -> np.ndarray:
     try:
         parts = [_without_grad(part) for part in policy] if isinstance(policy, list | tuple) else _without_grad(policy)
         array = np.asarray(parts)
-    except Exception:  # what an array can be made of raises whatever it likes
-        raise PolicyError("is not a vector of numbers; return one probability for each action") from None
-    if np.ma.getmaskarray(policy).any() if isinstance(policy, np.ma.MaskedArray) else False:
+    except Exception:  # what an array is made of raises whatever it likes
+        array = np.array(None)
+    if array.ndim == 0 and array.dtype.kind not in "biuf":
+        raise PolicyError("is not a vector of numbers; return one probability for each action")
+    if isinstance(policy, np.ma.MaskedArray) and np.ma.getmaskarray(policy).any():
         raise PolicyError("has masked entries; fill them, or return an array without a mask")
     if array.dtype.kind not in "biuf":
         raise PolicyError(f"holds {array.dtype}, not real numbers; return one probability for each action")

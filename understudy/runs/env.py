@@ -9,8 +9,8 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 
-from understudy.contracts import Exhausted, LogError, Simulator, owned
-from understudy.runs.account import check_limits, is_count
+from understudy.contracts import Exhausted, LogError, Simulator, is_count, owned
+from understudy.runs.account import check_limits
 from understudy.runs.probes import Probes
 from understudy.runs.run import Run
 from understudy.runs.stage import Stage

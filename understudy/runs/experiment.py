@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Learner, Log, LoopOwner, Simulator
+from understudy.contracts import Learner, Log, LoopOwner, Simulator, is_count
 from understudy.contracts.progress import progress_bar
 from understudy.contracts.streams import spawn
-from understudy.runs.account import is_count
 from understudy.runs.backends import BACKENDS, n_cores
 from understudy.runs.describing import learner_settings, plain
 from understudy.runs.folder import Folder

@@ -43,7 +43,7 @@ class RealTables:
             "max_episode_steps": limit,
         }
         self._rules = np.zeros(cells.N_RULES, np.int64)
-        self._rules[cells.LIMIT] = limit or 0
+        self._rules[cells.LIMIT] = min(limit or 0, 2**63 - 1)  # an environment's own may be any number
         self._coding = Coding(
             lambda codes: ((observations if codes is None else codes.batch(observations)).astype(np.int32),),
             observations[-1:],
