@@ -4,6 +4,7 @@ Each test runs a vandal, which writes over all it gets, beside an innocent one t
 """
 
 import ctypes
+from contextlib import suppress
 
 import gymnasium
 import numpy as np
@@ -23,10 +24,8 @@ def scribble(thing):
         scribble(thing.ravel().tolist())
     elif isinstance(thing, np.ndarray):
         scribble(thing.base)
-        try:
+        with suppress(TypeError, ValueError, RuntimeError):
             torch.as_tensor(thing).fill_(77)
-        except (TypeError, ValueError, RuntimeError):
-            pass
         if thing.flags.c_contiguous or thing.flags.f_contiguous:
             ctypes.memset(thing.ctypes.data, 77, thing.nbytes)
     elif isinstance(thing, memoryview) and not thing.readonly:
@@ -87,7 +86,7 @@ class Buffered(gymnasium.Env):
         return self.state, {}
 
     def step(self, action):
-        self.state[:] = (self.state + [action, self.np_random.integers(3)]) % 5
+        self.state[:] = (self.state + np.array([action, self.np_random.integers(3)])) % 5
         return self.state, float(self.state.sum()), bool(self.state.sum() > 7), False, {}
 
 

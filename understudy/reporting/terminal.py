@@ -48,7 +48,8 @@ def brief_table(runs: Mapping[str, Runs]) -> Table:
     rows, values = [], []
     for name, set_ in runs.items():
         length = efficiency(set_)
-        what, count = Counter(run.stopped.what for run in set_).most_common(1)[0]
+        words = {run.stopped.group: run.stopped.what for run in reversed(set_)}
+        what, count = Counter(words[run.stopped.group] for run in set_).most_common(1)[0]
         mine = errors.get(name, [None] * 3) if errors else [length.episode_return]
         share = NONE if length.share_served is None else percent(length.share_served)
         ran_out = f"{what} ({percent(count / len(set_))})"

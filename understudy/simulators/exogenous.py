@@ -74,9 +74,8 @@ class ExogenousReplay:
             n_actions=self.n_actions,
             first_observation=self.log.observation.__getitem__,
             next_observation=lambda row, emission: self._merged[self._pair(row, emission)],
-            state_name=self.index.name,
-            is_logged=self.index.is_logged,
-            part_name=self._exogenous.index.name,
+            index=self.index,
+            parts=self._exogenous.index,
         )
         # The two tapes' workspaces are in use as long as this rehearsal is.
         weakref.finalize(rehearsal, lambda *parts: None, endogenous, exogenous).atexit = False
@@ -148,7 +147,9 @@ def requeued(
     opening = endogenous.opening.copy()
     opening["state"] = state[opening["row"]]
     n_states = 1 + int(max(state.max(), paired.max()))
-    return replace(endogenous, state=state, names=names, n_states=n_states, opening=opening), paired.reshape(shape)
+    return replace(
+        endogenous, state=state, names=names, n_states=n_states, opening=opening, requeued=True
+    ), paired.reshape(shape)
 
 
 def exo_psrs(

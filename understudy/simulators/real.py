@@ -61,8 +61,6 @@ class RealTables:
             n_actions=self.n_actions,
             first_observation=int,
             next_observation=lambda row, observation: observation,
-            state_name=int,
-            is_logged=lambda state: True,
         )
 
     def __repr__(self) -> str:

@@ -7,7 +7,9 @@ import numpy as np
 
 from understudy.contracts import Exhausted, Step, Stop
 from understudy.contracts.compiling import routine, settled
+from understudy.logs.naming import action_label
 from understudy.logs.policies import as_vector, fault_of, refusal
+from understudy.simulators.index import Index
 from understudy.simulators.kernels import begin, cells, step
 from understudy.simulators.kernels.tape import Tape
 
@@ -28,14 +30,13 @@ class Rehearsal:
         n_actions: int,
         first_observation: Callable[[int], Any],
         next_observation: Callable[[int, int], Any],
-        state_name: Callable[[int], int],
-        is_logged: Callable[[int], bool],
-        part_name: Callable[[int], int] = int,
+        index: Index | None = None,
+        parts: Index | None = None,
     ) -> None:
         self.source = source
         self._n_actions = n_actions
         self._first_observation, self._next_observation = first_observation, next_observation
-        self._state_name, self._is_logged, self._part_name = state_name, is_logged, part_name
+        self._index, self._parts = index, parts  # what states, and exogenous parts, are called
         self._observation: Any = None  # the log's own: never handed out where it is an array
         self._is_array = False
         self._serve: Callable | None = None
@@ -79,22 +80,26 @@ class Rehearsal:
             "rows passed over": int(mind[cells.PASSED]),
             "openings drawn with replacement": int(mind[cells.REPLACED]),
         }
-        if not mind[cells.CAUSE]:
+        if not mind[cells.CAUSE] or self._index is None:  # a true environment never runs out
             return Stop("max steps", counts=counts)
         if cause == "queue empty" and not self.source.rules[cells.KEYED]:
             cause = "no row"
         if cause in ("no state", "no opening", "no row"):
             return Stop(cause, counts=counts)
         state = int(mind[cells.WHERE])
-        if cause == "exogenous queue empty":
-            return Stop(cause, state=self._part_name(state), counts=counts)
+        if cause == "exogenous queue empty" and self._parts is not None:
+            return Stop(cause, counts=counts, **self._parts.words(state))
         if isinstance(self.source, Tape) and not self.source.rules[cells.KEYED]:
             state = cells.EMPTY
-        if state >= 0 and not self._is_logged(state):
-            return Stop("never logged", state=self._state_name(state), counts=counts)
-        action = int(mind[cells.WHAT]) if cause in ("queue empty for action", "unsupported") else None
+        where = self._index.words(state) if state >= 0 else {}
+        if state >= 0 and not self._index.is_logged(state):
+            return Stop("never logged", counts=counts, **where)
+        if cause == "queue empty":
+            return Stop(cause, counts=counts, **where)
+        action = int(mind[cells.WHAT])
         mass = mind[cells.NANOMASS] / 1e9 if cause == "unsupported" else None
-        return Stop(cause, self._state_name(state) if state >= 0 else None, action, mass, counts)
+        label = action_label(self._index.log.spec, action)
+        return Stop(cause, action=action, label=label, mass=mass, counts=counts, **where)
 
     def _refuse(self, status: int, policy: np.ndarray) -> None:
         if status == STOPPED:
