@@ -412,3 +412,20 @@ def test_a_script_cannot_change_the_space_that_the_next_run_is_given():
 @pytest.mark.parametrize("number", [3, 0.5, "word", True, np.int64(4), np.float32(0.25)])
 def test_numbers_are_handed_out_as_they_are(number):
     assert owned(number) is number
+
+
+def test_a_model_of_stable_baselines_cannot_change_the_log():
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.callbacks import BaseCallback
+
+    class Vandal(BaseCallback):
+        def _on_step(self):
+            scribble([self.locals["new_obs"], self.locals["infos"], self.locals["rewards"]])
+            self.model.rollout_buffer.observations.fill(7)
+            return True
+
+    own = log()
+    make = us.learners.sb3(PPO, total_timesteps=64, n_steps=16, batch_size=8, n_epochs=1, callback=Vandal())
+    run = us.simulate(us.psrs(own), make(0), 0)
+    assert len(run) > 10
+    assert content(own) == content(log())

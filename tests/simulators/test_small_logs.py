@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from hypothesis.configuration import set_hypothesis_home_dir
 
 from understudy.encoders import Function
 from understudy.learners import FixedPolicy, QLearning
@@ -19,11 +20,19 @@ from understudy.simulators import actions_only, any_row, model, psrs, qbe, state
 MAKERS = {make.__name__: make for make in (psrs, qbe, states_only, actions_only, any_row, model)}
 MOST_STEPS = 25  # of the model, which never runs out
 
-# The same examples on every machine, and nothing left in the tree.
+# The same examples on every machine, and nothing left in the tree: see `elsewhere` too.
 OPTIONS = {
     "derandomize": True, "database": None, "deadline": None,
     "suppress_health_check": [HealthCheck.too_slow],
 }  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def elsewhere(tmp_path_factory):
+    """Hypothesis keeps what it reads of our sources in a folder that is not theirs."""
+    set_hypothesis_home_dir(tmp_path_factory.mktemp("hypothesis"))
+    yield
+    set_hypothesis_home_dir(None)
 
 
 @dataclass

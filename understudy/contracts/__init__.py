@@ -183,7 +183,7 @@ class Encoder(Protocol):
 
 
 class Rehearsal(Protocol):
-    """One pass of a simulator over its log."""
+    """One pass of a simulator over its log. Arrays it returns are the caller's own, to keep and to write on."""
 
     def begin(self) -> Any:
         """Start an episode and return its first observation. Raises `Exhausted` when there is none."""
