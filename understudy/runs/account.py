@@ -106,7 +106,7 @@ def check_limits(simulator: Any, max_steps: int | None, every: int) -> None:
         raise TypeError(f"a {type(simulator).__name__} is no simulator; make one of it, for example us.psrs(log)")
     if max_steps is not None and not is_count(max_steps):
         raise LogError(
-            f"max_steps={max_steps!r} is not a number of steps; give a whole number from 1 to 2**63 - 1, or None"
+            f"max_steps={max_steps!r} is no number of steps; give a whole number from 1 to 2**63 - 1, or None"
         )
     if not is_count(every):
-        raise LogError(f"every={every!r} is not a number of steps; give a whole number from 1 to 2**63 - 1")
+        raise LogError(f"every={every!r} is no number of steps; give a whole number from 1 to 2**63 - 1")

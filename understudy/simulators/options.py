@@ -29,7 +29,7 @@ def time_limit(log: Log | None, asked: Any) -> int | None:
         return None
     if isinstance(asked, float) or not is_count(asked):
         raise LogError(
-            f"max_episode_steps={asked!r} is not a number of steps; give a whole number from 1 to 2**63 - 1, or None"
+            f"max_episode_steps={asked!r} is no number of steps; give a whole number from 1 to 2**63 - 1, or None"
         )
     return int(asked)
 
