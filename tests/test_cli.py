@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -264,3 +265,42 @@ def test_folders_of_the_same_name_are_told_apart_and_one_given_twice_is_one(even
     assert [line.split()[0] for line in printed.splitlines() if line.strip().startswith("20")] == ["2021", "2022"]
     assert "earn" in printed.split("log's own episodes")[1]
     assert "earn" in (tmp_path / "both.html").read_text().split('class="lead">')[1].split(".")[0]
+
+
+@pytest.mark.parametrize("flag", ["--max-episode-steps", "--max-steps", "--every"])
+@pytest.mark.parametrize("number", ["0", str(2**63), "9" * 400])
+def test_a_number_of_steps_that_cannot_be_counted_to_is_refused_in_a_sentence(events, tmp_path, capsys, flag, number):
+    with pytest.raises(SystemExit) as caught:
+        main(["simulate", str(events), *COLUMNS, "--out", str(tmp_path / "out"), flag, number])
+    assert caught.value.code == 2
+    assert f"error: argument {flag}: {number} is " in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_largest_number_of_steps_is_taken(events, tmp_path):
+    flags = ["--max-episode-steps", "--max-steps", "--every"]
+    most = [word for flag in flags for word in (flag, str(2**63 - 1))]
+    assert main(["simulate", str(events), *COLUMNS, "--out", str(tmp_path / "out"), "--runs", "2", *most]) == 0
+
+
+def test_what_ran_out_is_told_in_the_words_of_the_file(tmp_path, capsys):
+    rng, n = np.random.default_rng(0), 60
+    frame = pd.DataFrame(
+        {"page": rng.integers(0, 2, n), "arm": rng.choice(["<wait>", "buy"], n), "paid": 1.0, "p0": 0.5}
+    )
+    frame["p1"], frame["end"] = 0.5, True
+    frame.to_csv(tmp_path / "visits.csv", index=False)
+    flags = ["--observation", "page", "--action", "arm", "--reward", "paid", "--terminated", "end", "--runs", "5"]
+    flags += ["--propensity", "p0", "p1"]
+    out = tmp_path / "out"
+    arguments = [str(tmp_path / "visits.csv"), *flags, "--simulator", "qbe", "--out", str(out)]
+    assert main(["simulate", *arguments, "--actions", "<wait>", "buy"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"page=[01], action (<wait>|buy) \(", printed)
+    stop = us.load(out / "qbe")[0].stopped
+    assert re.fullmatch(r"page=[01] has no row left with action (<wait>|buy)", stop.reason)
+    assert str(stop) in str(us.load(out / "qbe")[0])
+    assert main(["report", str(out), "--report", str(tmp_path / "page.html")]) == 0
+    page = (tmp_path / "page.html").read_text()
+    assert re.search(r"page=[01], action (&lt;wait&gt;|buy) \(", page)
+    assert "<wait>" not in page

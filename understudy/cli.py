@@ -379,6 +379,8 @@ def positive(text: str) -> int:
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is less than 1")
+    if number >= 2**63:
+        raise argparse.ArgumentTypeError(f"{text} is more than 2**63 - 1")
     return number
 
 

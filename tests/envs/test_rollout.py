@@ -2,11 +2,12 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from understudy.contracts import PolicyError
+from understudy.contracts import LogError, PolicyError
 from understudy.contracts.streams import ACCEPTANCE, streams_of, uniform
 from understudy.envs import CounterGrid, Grid, HistoryGrid, NoisyGrid
 from understudy.envs.layout import cumulated
 from understudy.envs.rollout import DTYPES, NEVER, Rows, walk
+from understudy.logs import record
 
 UNIFORM = np.full((25, 5), 0.2)
 
@@ -131,3 +132,13 @@ def test_a_rollout_of_nothing_is_refused(limits):
 def test_what_is_no_policy_is_refused():
     with pytest.raises(PolicyError):
         Grid().rollout(np.ones((25, 5)), 1)
+
+
+@pytest.mark.parametrize("limit", ["episodes", "steps", "max_episode_steps"])
+@pytest.mark.parametrize("number", [0, 2**63, 10**400])
+def test_limits_that_cannot_be_counted_to_are_refused_in_a_sentence(limit, number):
+    options = {"episodes": 1} if limit == "max_episode_steps" else {}
+    with pytest.raises(LogError, match=f"{limit} is {number}; it is at least 1"):
+        Grid().rollout(UNIFORM, **options, **{limit: number})
+    with pytest.raises(LogError, match=f"{limit}={number} must be at least 1"):
+        record(Grid(), **options, **{limit: number})

@@ -58,3 +58,13 @@ def test_no_runs_are_refused():
 
 def test_an_efficiency_is_plain_json():
     assert json.loads(json.dumps(efficiency(some_runs()).to_json()))["n_runs"] == 3
+
+
+def test_runs_that_stopped_alike_are_counted_together_whatever_their_examples():
+    stops = [Stop("queue empty", state=3, example=f"x={place}") for place in range(4)]
+    stops += [Stop("queue empty", state=state, place="x=9") for state in (7, 8)]  # the same in logs of their own
+    stops += [Stop("unsupported", state=3, action=1, mass=mass) for mass in (0.25, 0.5, 0.75)]
+    found = efficiency(Runs(tuple(run(5, stop) for stop in stops)))
+    assert list(found.stops.values()) == [4, 3, 2]
+    assert next(iter(found.stops)) == "state 3 (such as x=0) has no row left"
+    assert "x=9 has no row left" in found.stops

@@ -1,4 +1,5 @@
 import errno
+import json
 import os
 
 import numpy as np
@@ -8,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from understudy.logs import Log, LogError, read, write
+from understudy.logs import Log, LogError, concatenate, read, write
+from understudy.logs.naming import observation_words
 
 BASIC = {"observation": [0, 1, 2, 5], "action": [0, 1, 0, 1], "reward": [0.0, 0.5, 1.0, 0.0]}
 ENDED = {**BASIC, "terminated": [False, False, True, True]}
@@ -267,3 +269,58 @@ def test_categories_of_polars_are_labels(kind):
     log = read(frame, observation="x", action="arm", reward="r", terminated="end", propensity=["pa", "pb"])
     assert log.spec.actions == ("a", "b")
     assert log.action.tolist() == [1, 0, 1]
+
+
+class TestNamesOfObservations:
+    COLUMNS = {"a": [0, 1, 0, 1], "r": [0.0, 1.0, 0.0, 1.0], "end": [False, True, False, True]}  # noqa: RUF012
+
+    def read(self, names, **columns):
+        frame = pd.DataFrame(self.COLUMNS | columns)
+        return read(frame, observation=names, action="a", reward="r", terminated="end")
+
+    def test_are_the_columns_they_were_read_from(self):
+        assert self.read("page", page=[1, 2, 1, 3]).spec.features == ("page",)
+        assert self.read(["x", "v"], x=[1, 2, 1, 3], v=[0.5, 1, 2, 3]).spec.features == ("x", "v")
+
+    def test_are_not_noted_where_they_say_nothing(self):
+        assert self.read(None, observation=[1, 2, 1, 3]).spec.features is None
+        assert self.read(None, observation_0=[1, 2, 1, 3], observation_1=[1, 2, 1, 3]).spec.features is None
+
+    def test_are_kept_by_writing_selecting_and_concatenating(self, tmp_path):
+        odd = self.read(["x\x1b\xa0", "v\n"], **{"x\x1b\xa0": [1, 2, 1, 3], "v\n": [0.5, 1, 2, 3]})
+        log = self.read(["x", "v"], x=[1, 2, 1, 3], v=[0.5, 1, 2, 3])
+        for one in (odd, log):
+            write(one, tmp_path / "log.parquet")
+            assert read(tmp_path / "log.parquet").spec == one.spec
+        assert log.select([1]).spec.features == ("x", "v")
+        assert concatenate([log, log]).spec.features == ("x", "v")
+
+    def test_are_dropped_where_two_logs_differ_in_them(self):
+        log = self.read(["x", "v"], x=[1, 2, 1, 3], v=[0.5, 1, 2, 3])
+        other = self.read(["y", "v"], y=[1, 2, 1, 3], v=[0.5, 1, 2, 3])
+        assert concatenate([log, other]).spec.features is None
+
+    def test_do_not_make_another_log(self):
+        assert self.read("page", page=[1, 2, 1, 3]).fingerprint == self.read("site", site=[1, 2, 1, 3]).fingerprint
+
+    def test_older_files_have_none(self, tmp_path):
+        table = self.rewritten(tmp_path, lambda known: known.pop("features"))
+        assert read(table).spec.features is None
+
+    @pytest.mark.parametrize("forged", [3, {"x": 1}, [1], [None], [["x"]], ["\ud800"]])
+    def test_forged_ones_are_refused(self, tmp_path, forged):
+        with pytest.raises(LogError, match="damaged"):
+            read(self.rewritten(tmp_path, lambda known: known.update(features=forged)))
+
+    @pytest.mark.parametrize("forged", [[], ["x"], ["x"] * 99])
+    def test_too_few_or_too_many_do_no_harm(self, tmp_path, forged):
+        log = read(self.rewritten(tmp_path, lambda known: known.update(features=forged)))
+        assert "=0.5" in observation_words(log.spec, log.observation[0])
+
+    def rewritten(self, tmp_path, change):
+        write(self.read(["x", "v"], x=[1, 2, 1, 3], v=[0.5, 1, 2, 3]), tmp_path / "log.parquet")
+        table = pq.read_table(tmp_path / "log.parquet")
+        known = json.loads(table.schema.metadata[b"understudy"])
+        change(known)
+        pq.write_table(table.replace_schema_metadata({b"understudy": json.dumps(known)}), tmp_path / "other.parquet")
+        return tmp_path / "other.parquet"

@@ -81,6 +81,13 @@ def test_what_ran_out_is_counted_by_cause_and_state(run_of):
     assert table.rows[1] == ("psrs", "no opening", "1", NONE)
 
 
+def test_what_ran_out_is_told_in_the_logs_own_words(run_of):
+    stops = [Stop("queue empty for action", state=4, action=1, place="page=4", label="buy")] * 3
+    stops += [Stop("queue empty for action", state=5, action=0, example="x=0.5", label="wait")]
+    table = stops_table({"qbe": Runs(tuple(run_of(20, stop=stop) for stop in stops))})
+    assert table.rows[0][3] == "page=4, action buy (3); state 5 (such as x=0.5), action wait (1)"
+
+
 def test_all_sets_are_compared_up_to_the_smallest_common_horizon(runs_of, real_of):
     real, sets = real_of([100] * 4), {"short": runs_of([40] * 4), "long": runs_of([80] * 4, level=1.0)}
     table = fidelity_table(sets, real, "g")

@@ -417,10 +417,25 @@ def test_numbers_of_numpy_are_written_as_numbers(log, make, out):
 
 def test_stops_come_back_with_all_they_tell(log, out):
     run = simulate(psrs(log), QLearning(18, 5), 0)
-    stop = Stop("unsupported", state=3, action=1, mass=0.25, counts={"steps": 12})
+    words = {"place": "page=3", "example": "x=0.5", "label": "buy"}
+    stop = Stop("unsupported", state=3, action=1, mass=0.25, counts={"steps": 12}, **words)
     folder = Folder(out, {})
     folder.claim()
     folder.save(7, run.__class__(**{**vars(run), "stopped": stop}))
     assert folder.load(7).stopped == stop
     assert folder.numbers() == [7]
     assert 7 in folder.numbers()
+
+
+def test_stops_of_older_folders_have_no_words_and_forged_words_are_refused(log, make, out):
+    experiment(psrs(log), make, runs=1, out=out)
+    path = out / "runs" / "000000.json"
+    told = json.loads(path.read_text())
+    for word in ("place", "example", "label"):
+        told["stopped"].pop(word)
+    path.write_text(json.dumps(told))
+    assert load(out)[0].stopped.place is None
+    told["stopped"]["place"] = ["page", 3]
+    path.write_text(json.dumps(told))
+    with pytest.raises(FolderError, match="cannot be read"):
+        load(out)

@@ -113,10 +113,22 @@ def test_where_nothing_runs_out_max_steps_must_be_given(log, grid, never_ending,
     assert len(simulate(simulator, make(0), max_steps=30)) == 30
 
 
-@pytest.mark.parametrize("max_steps", [0, -1, 2.5, True, float("inf"), float("nan")])
+@pytest.mark.parametrize("max_steps", [0, -1, 2.5, True, float("inf"), float("nan"), 2**63, 1e19, 10**400])
 def test_a_max_steps_that_is_no_number_of_steps_is_refused(log, make, max_steps):
     with pytest.raises(ValueError, match=r"max_steps=.*whole number"):
         simulate(psrs(log), make(0), max_steps=max_steps)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_the_largest_numbers_of_steps_are_taken(log, make, compiled):
+    most = 2**63 - 1
+    run = simulate(psrs(log), make(0), 0, most, probes={"q": lambda learner: 0.0}, every=most, compiled=compiled)
+    assert run.stopped.cause != "max steps"
+
+
+def test_rows_that_do_not_fit_into_memory_are_refused_in_a_sentence(log, make):
+    with pytest.raises(LogError, match="do not fit into memory; give a smaller max_steps="):
+        simulate(model(log), make(0), 0, 2**63 - 1)
 
 
 @pytest.mark.parametrize("max_steps", [7, np.int64(7), np.int32(7), 7.0])
@@ -127,7 +139,7 @@ def test_a_whole_max_steps_may_come_in_any_type(log, make, max_steps):
     assert len(advance.signatures) == n_forms  # nothing is compiled again
 
 
-@pytest.mark.parametrize("every", [0, -3, 1.5])
+@pytest.mark.parametrize("every", [0, -3, 1.5, 2**63, 10**400])
 def test_an_every_that_is_no_number_of_steps_is_refused(log, make, every):
     with pytest.raises(ValueError, match=r"every=.*whole number"):
         simulate(psrs(log), make(0), every=every)

@@ -124,5 +124,10 @@ def reference():
 
 
 @pytest.fixture(scope="session")
+def model_reference():
+    return module("reference").ModelReference
+
+
+@pytest.fixture(scope="session")
 def trajectories():
     return module("trajectories")

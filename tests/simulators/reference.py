@@ -2,7 +2,7 @@
 
 from itertools import accumulate, pairwise
 
-from understudy.contracts.streams import ACCEPTANCE, OPENINGS, ORDER, Stream
+from understudy.contracts.streams import ACCEPTANCE, ENVIRONMENT, OPENINGS, ORDER, Stream
 
 
 def shuffled(items, stream, stays=()):
@@ -38,6 +38,7 @@ class Reference:
             first = [episode[0] for episode in episodes]
         again = Stream(seed, OPENINGS)
         self.openings = iter(first) if openings == "queue" else iter(lambda: first[again.below(len(first))], None)
+        self.where = self.what = None  # the state and the action that a run stopped at
         self.queues = {}
         for row in rows:
             self.queues.setdefault(self.key(self.state[row], int(log.action[row])), []).append(row)
@@ -45,48 +46,95 @@ class Reference:
     def key(self, z, a):
         return {"qbe": (z, a), "psrs": z, "states_only": z}.get(self.name)
 
-    def run(self, policy_at):
+    def run(self, policy_at, max_steps=10**6):
         """Rows, openings and the cause of the end, of a learner whose policy depends on step and observation."""
-        rows, opened = [], []
-        for opening in self.openings:
-            opened.append(opening)
-            x, z, age, over = self.log.observation[opening], self.state[opening], 0, False
-            while not over:
-                row, cause = self.draw(x, z, list(policy_at(len(rows), x)))
-                if cause:
-                    return rows, opened, cause
-                rows.append(row)
-                x, z, age = self.log.next_observation[row], self.next_state[row], age + 1
-                over = bool(self.log.terminated[row]) or age == self.limit
-        return rows, opened, "no opening"
+        rows, opened, over = [], [], True
+        while len(rows) < max_steps:
+            if over:
+                opening = next(self.openings, None)
+                if opening is None:
+                    return rows, opened, "no opening"
+                opened.append(opening)
+                x, z, age = self.log.observation[opening], self.state[opening], 0
+            row, cause = self.draw(x, z, list(policy_at(len(rows), x)))
+            if cause:
+                return rows, opened, cause
+            rows.append(row)
+            x, z = self.led_to(row)
+            age += 1
+            over = bool(self.log.terminated[row]) or age == self.limit
+        return rows, opened, "max steps"
+
+    def led_to(self, row):
+        """The next observation and its state."""
+        return self.log.next_observation[row], self.next_state[row]
 
     def draw(self, x, z, policy):
         keyed = self.name in ("qbe", "psrs", "states_only")
         if keyed and z < 0:
             return None, "no state"
+        self.where = z if keyed else None
         if keyed and z not in self.state:
             return None, "never logged"
         if self.name == "qbe":
             return self.chosen(z, policy)
-        queue, passed = self.queues.get(self.key(z, 0), []), False
+        queue, passed = self.queues.get(self.key(z, 0), []), None
         while queue:
             row = queue.pop(0)
             if self.name in ("states_only", "any_row"):
                 return row, None
             p, a = list(self.propensity_of(row, x)), int(self.log.action[row])
-            unsupported = any(pi > 0 and q == 0 for pi, q in zip(policy, p, strict=True))
+            unsupported = [b for b, (pi, q) in enumerate(zip(policy, p, strict=True)) if pi > 0 and q == 0]
             u = self.uniform()
             if not unsupported:
                 bound = max(pi / q for pi, q in zip(policy, p, strict=True) if q > 0)
                 if u < policy[a] / (bound * p[a]):
                     return row, None
-            passed |= unsupported
+            passed = unsupported or passed
+        if passed:
+            self.what = max(passed, key=lambda b: policy[b])
         return None, "unsupported" if passed else "queue empty" if keyed else "no row"
 
     def chosen(self, z, policy):
         have = [bool(self.queues.get((z, a))) for a in range(len(policy))]
-        if self.stop == "predictable" and any(pi > 0 and not rows for pi, rows in zip(policy, have, strict=True)):
+        missing = [a for a, (pi, rows) in enumerate(zip(policy, have, strict=True)) if pi > 0 and not rows]
+        if self.stop == "predictable" and missing:
+            self.what = missing[0]
             return None, "queue empty for action"
-        u = self.uniform() * sum(policy)
-        a = next(a for a, edge in enumerate(accumulate(policy)) if u < edge)
+        self.what = a = self.action(policy)
         return (self.queues[z, a].pop(0), None) if have[a] else (None, "queue empty for action")
+
+    def action(self, policy):
+        u = self.uniform() * sum(policy)
+        return next(a for a, edge in enumerate(accumulate(policy)) if u < edge)
+
+
+class ModelReference(Reference):
+    """The maximum-likelihood model, which never runs out: rows, openings and emissions with replacement."""
+
+    def __init__(self, log, state, next_state, seed, *, emission="uniform", limit=None):
+        super().__init__("qbe", log, state, next_state, seed, order="log", openings="replacement", limit=limit)
+        self.below = Stream(seed, ENVIRONMENT).below
+        self.seen = {}  # the observations of each state, and their places: row i's is i, its next one N + i
+        distinct = set()
+        for later, (column, states) in enumerate(
+            [(log.observation, self.state), (log.next_observation, self.next_state)]
+        ):
+            for row, (x, z) in enumerate(zip(column.tolist(), states, strict=True)):
+                if emission != "row" and z >= 0 and (emission == "empirical" or x not in distinct):
+                    self.seen.setdefault(z, []).append((column[row], row + later * len(log)))
+                distinct.add(x)
+        self.emissions = []
+
+    def chosen(self, z, policy):
+        self.what = a = self.action(policy)
+        rows = self.queues.get((z, a), [])
+        return (rows[self.below(len(rows))], None) if rows else (None, "queue empty for action")
+
+    def led_to(self, row):
+        x, z = super().led_to(row)
+        lent = -1
+        if z in self.seen:
+            x, lent = self.seen[z][self.below(len(self.seen[z]))]
+        self.emissions.append(lent)
+        return x, z

@@ -186,3 +186,13 @@ def test_a_log_that_does_not_say_where_it_arrived_is_refused():
     with pytest.raises(LogError, match="next_observation="):
         exo_psrs(derived, **oracles)
     exo_psrs(log, **oracles)
+
+
+def test_what_ran_out_is_named_with_an_example(log, play):
+    stops = [play(exo_psrs(log, **ORACLES), lambda t, x: EVENLY, seed).stop for seed in range(6)]
+    stops += [play(exo_psrs(log, Function(lambda x: x % 4), **ORACLES), lambda t, x: EVENLY, 0).stop]
+    for stop in stops:
+        if stop.state is not None:
+            assert " (such as observation=" in stop.reason
+            assert stop.reason.startswith("exogenous part " if stop.cause.startswith("exogenous") else "state ")
+    assert any(stop.state is not None for stop in stops)

@@ -7,13 +7,16 @@ import threading
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import chisquare
 
 from understudy.contracts import Exhausted, LogError
 from understudy.encoders import Function
 from understudy.envs import NoisyGrid
-from understudy.logs import Log
+from understudy.learners import Uniform
+from understudy.logs import Log, read
+from understudy.runs import simulate
 from understudy.simulators import actions_only, any_row, psrs, qbe, states_only
 
 STAY = np.array([1.0, 0.0])
@@ -57,7 +60,7 @@ def test_a_state_that_was_never_acted_from_is_an_ordinary_stop(walk_log, play):
     log = walk_log([0, 1], [0, 2, 9], terminated=[False, False, True], episode=[0, 1, 1])
     stop = play(psrs(log, order="log"), lambda t, x: EVENLY, 0).stop
     assert (stop.cause, stop.state, stop.counts["steps"]) == ("never logged", 1, 1)
-    assert str(stop) == "state 1 was never logged as a state to act from after 1 steps"
+    assert str(stop) == "observation=1 was never logged as a state to act from after 1 steps"
 
 
 @pytest.mark.parametrize("make", [psrs, qbe, states_only])
@@ -377,3 +380,62 @@ def test_observations_of_any_shape_are_served_as_they_were_logged(encoder, play)
     assert trace.rows == [0, 1, 2]
     for step in trace.steps:
         assert np.array_equal(step.next_observation, log.next_observation[step.row])
+
+
+# What a stop is called
+
+
+def named(features, **columns):
+    """A log of three observations and two labeled actions, read from columns with names of their own."""
+    n = len(columns["action"])
+    frame = {"reward": np.zeros(n), "terminated": np.ones(n, bool)} | columns
+    return read(pd.DataFrame(frame), observation=features, next_observation=features, actions=["wait", "buy"])
+
+
+PAGES = {"page": [3, 3, 7], "action": ["wait", "buy", "wait"]}
+POINTS = {"x": [0.123456, 0.2, 5.0], "v": [-0.4, 0.7, 1.0], "action": ["wait", "buy", "wait"]}
+HALVES = Function(lambda points: (points[:, 0] > 1).astype(int))
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(
+    ("log", "encoder", "places"),
+    [
+        (named("page", **PAGES), None, ["page=3", "page=7"]),
+        (named(["x", "v"], **POINTS), None, ["x=0.1235, v=-0.4", "x=0.2, v=0.7", "x=5, v=1"]),
+        (named(["x", "v"], **POINTS), HALVES, ["state 0 (such as x=0.1235, v=-0.4)", "x=5, v=1"]),
+    ],
+)
+def test_a_stop_names_the_observation_by_columns_and_values_and_the_action_by_its_label(log, encoder, places, compiled):
+    simulator = qbe(log, encoder)
+    reasons = {simulate(simulator, Uniform(2), seed, compiled=compiled).stopped.reason for seed in range(30)}
+    expected = {f"{place} has no row left with action {label}" for place in places for label in ("wait", "buy")}
+    assert reasons <= expected
+    assert all(any(reason.startswith(place) for reason in reasons) for place in places)
+
+
+def test_an_unsupported_action_is_named_by_its_label(play):
+    n = 4
+    log = named("page", page=[3] * n, action=["wait"] * n, propensity_0=np.ones(n), propensity_1=np.zeros(n))
+    stop = play(psrs(log), lambda t, x: EVENLY, 0).stop
+    assert stop.reason.startswith("page=3 has no row left whose logger could take action buy (policy mass 0.5 ")
+    assert stop.what == "page=3, action buy"
+    everywhere = play(actions_only(log), lambda t, x: EVENLY, 0).stop
+    assert everywhere.what == "rows, action buy"
+    assert everywhere.reason.startswith("the log has no row left whose logger could take action buy")
+
+
+def test_a_state_that_was_only_reached_is_named_by_what_was_seen_there(walk_log, play):
+    log = walk_log([0, 1], [0, 2, 9], terminated=[False, False, True], episode=[0, 1, 1])
+    tenfold = Function(lambda x: 10 * x)
+    stop = play(psrs(log, tenfold, order="log"), lambda t, x: EVENLY, 0).stop
+    assert (stop.cause, stop.state, stop.place) == ("never logged", 10, "observation=1")
+
+
+def test_what_a_stop_is_called_is_found_once_for_each_state(grid_log, monkeypatch):
+    asked = []
+    whole = type(psrs(grid_log).index)._words
+    monkeypatch.setattr("understudy.simulators.index.Index._words", lambda self, z: asked.append(z) or whole(self, z))
+    simulator = psrs(grid_log)
+    stops = [simulate(simulator, Uniform(5), seed).stopped for seed in range(20)]
+    assert len(asked) == len(set(asked)) == len({stop.state for stop in stops} - {None})

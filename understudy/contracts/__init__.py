@@ -1,12 +1,19 @@
 """What simulators, learners, encoders and environments promise each other."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from understudy.logs import Log, LogError
+from understudy.logs.policies import PolicyError
+
+__all__ = [
+    "CAUSES", "Encoder", "Exhausted", "Learner", "Log", "LogError", "LoopOwner", "PolicyError", "Rehearsal",
+    "Simulator", "Step", "Steps", "Stop", "is_count", "owned",
+]  # fmt: skip
 
 
 class Step(NamedTuple):
@@ -20,6 +27,26 @@ class Step(NamedTuple):
     truncated: bool  # the episode was cut off here: learners bootstrap, then a new episode begins
     row: int = -1  # the logged row whose action and outcome this is; -1 in a real environment
     emission: int = -1  # the row that lent the next observation or its exogenous part, where that is another one
+
+
+NEVER_CHANGE = (int, float, str, np.number, np.bool_)
+
+
+def owned(observation: Any) -> Any:
+    """An observation for its receiver to keep and to write on: a copy, unless it is a number.
+
+    A read-only view is not enough: `torch.as_tensor` shares its memory and writes past NumPy's flag.
+    """
+    if isinstance(observation, np.ndarray) and not observation.dtype.hasobject:
+        return observation.copy()
+    return observation if isinstance(observation, NEVER_CHANGE) else deepcopy(observation)
+
+
+def is_count(number: Any) -> bool:
+    """Whether this is a whole number, of steps or of runs, from 1 to 2**63 - 1, which is as far as kernels count."""
+    if isinstance(number, bool) or not isinstance(number, int | float | np.integer | np.floating):
+        return False
+    return bool(1 <= number < 2**63) and float(number).is_integer()
 
 
 class Steps(NamedTuple):
@@ -42,8 +69,12 @@ class Steps(NamedTuple):
 class Stop:
     """Why a run ended, as a record that prints as a sentence.
 
-    >>> print(Stop("queue empty", state=3, counts={"steps": 120}))
-    state 3 has no row left after 120 steps
+    A state is shown as the observation it stands for; where it stands for several, by its number and one of them.
+
+    >>> print(Stop("queue empty", state=3, place="page=3", counts={"steps": 120}))
+    page=3 has no row left after 120 steps
+    >>> print(Stop("queue empty for action", state=7, example="x=0.12, v=-0.4", action=1, label="buy"))
+    state 7 (such as x=0.12, v=-0.4) has no row left with action buy after 0 steps
     """
 
     cause: str  # one of CAUSES
@@ -51,19 +82,37 @@ class Stop:
     action: int | None = None
     mass: float | None = None  # policy mass on actions that the log does not support
     counts: Mapping[str, int] = field(default_factory=dict)
+    place: str | None = None  # the observation that the state stands for, in words; None where they are several
+    example: str | None = None  # one of these, in words
+    label: str | None = None  # the action's, where the log has labels
+
+    @property
+    def group(self) -> tuple[str, str | int | None, int | None]:
+        """What runs that stopped alike have in common: the cause, the place and the action."""
+        return self.cause, self.state if self.place is None else self.place, self.action
 
     @property
     def what(self) -> str:
         """What ran out, in a word or two."""
-        place = "rows" if self.state is None else f"state {self.state}"
-        return CAUSES[self.cause][0].format(place=place, state=self.state, action=self.action)
+        return CAUSES[self.cause][0].format(place=self._where("rows"), action=self._action)
 
     @property
     def reason(self) -> str:
         """The cause as a clause, without the counts."""
         mass = None if self.mass is None else f"{self.mass:.3g}"
-        place = "the log" if self.state is None else f"state {self.state}"
-        return CAUSES[self.cause][1].format(place=place, state=self.state, action=self.action, mass=mass)
+        return CAUSES[self.cause][1].format(place=self._where("the log"), action=self._action, mass=mass)
+
+    @property
+    def _action(self) -> str | int | None:
+        return self.action if self.label is None else self.label
+
+    def _where(self, everywhere: str) -> str:
+        if self.state is None:
+            return everywhere
+        if self.place is not None:
+            return self.place
+        noun = "exogenous part" if self.cause == "exogenous queue empty" else "state"
+        return f"{noun} {self.state}" + ("" if self.example is None else f" (such as {self.example})")
 
     def __str__(self) -> str:
         return f"{self.reason} after {self.counts.get('steps', 0):,} steps"
@@ -72,21 +121,18 @@ class Stop:
 CAUSES = {
     "max steps": ("nothing", "max_steps was reached"),
     "learner ended": ("nothing", "the learner asked for no further step"),
-    "queue empty": ("state {state}", "state {state} has no row left"),
-    "queue empty for action": (
-        "state {state}, action {action}",
-        "state {state} has no row left with action {action}",
-    ),
+    "queue empty": ("{place}", "{place} has no row left"),
+    "queue empty for action": ("{place}, action {action}", "{place} has no row left with action {action}"),
     "unsupported": (
         "{place}, action {action}",
         "{place} has no row left whose logger could take action {action} "
         "(policy mass {mass} on actions the log does not support there)",
     ),
-    "never logged": ("state {state}", "state {state} was never logged as a state to act from"),
+    "never logged": ("{place}", "{place} was never logged as a state to act from"),
     "no state": ("states", "the encoder has no state for the current observation"),
     "no row": ("rows", "every logged row has been used"),
     "no opening": ("openings", "every logged opening observation has been used"),
-    "exogenous queue empty": ("exogenous part {state}", "exogenous part {state} has no row left"),
+    "exogenous queue empty": ("{place}", "{place} has no row left"),
 }
 """Every way a run can end: what ran out, and how that is said."""
 
@@ -97,10 +143,6 @@ class Exhausted(Exception):  # noqa: N818 (nothing went wrong)
     def __init__(self, stop: Stop) -> None:
         super().__init__(str(stop))
         self.stop = stop
-
-
-class PolicyError(LogError):
-    """A policy that is no distribution over the log's actions."""
 
 
 @runtime_checkable
@@ -141,7 +183,7 @@ class Encoder(Protocol):
 
 
 class Rehearsal(Protocol):
-    """One pass of a simulator over its log."""
+    """One pass of a simulator over its log. Arrays it returns are the caller's own, to keep and to write on."""
 
     def begin(self) -> Any:
         """Start an episode and return its first observation. Raises `Exhausted` when there is none."""

@@ -1,9 +1,11 @@
 """How kernels are compiled."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from numba import njit, typeof
+from numba.core.caching import FunctionCache
 
 MERGED = {"_nrt": False, "forceinline": True}
 
@@ -15,12 +17,44 @@ def kernel(function: Callable) -> Any:
     tuple, two atomic instructions cost more than a whole step of a run. The price is that kernels allocate nothing,
     and return no array but an argument.
     """
-    return njit(cache=True, **MERGED)(function)
+    return cached(njit(**MERGED)(function))
 
 
 def routine(function: Callable) -> Any:
     """Compile a function that is called, not merged: a loop, or what is rarely needed."""
-    return njit(cache=True, nogil=True, _nrt=False)(function)
+    return cached(njit(nogil=True, _nrt=False)(function))
+
+
+def allocating(function: Callable) -> Any:
+    """Compile a function that makes arrays of its own, or is called by one that does: it needs Numba's runtime."""
+    return cached(njit(function))
+
+
+def cached(dispatcher: Any) -> Any:
+    """Let Numba keep on disk what it compiles, where there is a place for it.
+
+    Where neither the package nor the home folder can be written, functions are compiled again in each process. A
+    folder that all users share is not used instead: what is kept is pickled code, and anyone could plant some there.
+    """
+    if hasattr(dispatcher, "enable_caching"):  # not where compilation is switched off
+        with suppress(RuntimeError):  # "no locator available"
+            dispatcher._cache = Cache(dispatcher.py_func)
+    return dispatcher
+
+
+class Cache(FunctionCache):
+    """Numba's cache of one function. Where it cannot be read or written any more, the function is compiled again."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What was kept for arguments of these types; None where that is nothing, or damaged."""
+        with suppress(Exception):  # a damaged pickle can raise anything
+            return super().load_overload(sig, target_context)
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled, unless the disk is full, or the folder lost or closed."""
+        with suppress(Exception):
+            super().save_overload(sig, data)
 
 
 def settled(function: Any, *arguments: Any) -> Callable:

@@ -1,8 +1,8 @@
 """Distinct rows of an array, numbered in order of first appearance and found again by hashing."""
 
 import numpy as np
-from numba import njit
 
+from understudy.contracts.compiling import allocating
 from understudy.contracts.streams import GAMMA, mix
 
 EMPTY = -1
@@ -54,7 +54,7 @@ def slots_for(n: int) -> np.ndarray:
     return np.full(max(8, 1 << (2 * n).bit_length()), EMPTY, dtype=np.int64)
 
 
-@njit(cache=True)
+@allocating
 def enter_all(rows, slots):
     """Enter each distinct row into the table under the place where it first appears; returns those places."""
     first = np.empty(len(rows), dtype=np.int64)
@@ -68,7 +68,7 @@ def enter_all(rows, slots):
     return first[:n]
 
 
-@njit(cache=True)
+@allocating
 def find_all(rows, members, slots):
     """The place among the members of each row, EMPTY where it is none."""
     places = np.empty(len(rows), dtype=np.int64)
@@ -77,7 +77,7 @@ def find_all(rows, members, slots):
     return places
 
 
-@njit(cache=True)
+@allocating
 def slot_of(rows, row, members, slots):
     """The slot that holds a row, or the empty one where it would go."""
     mask = np.uint64(len(slots) - 1)
@@ -90,7 +90,7 @@ def slot_of(rows, row, members, slots):
     return slot
 
 
-@njit(cache=True)
+@allocating
 def same(one, other):
     """Whether two rows are equal in every word."""
     place = 0

@@ -41,7 +41,7 @@ class Function:
 
     def encode(self, observations: np.ndarray) -> np.ndarray:
         observations = batch(observations)
-        return _checked(np.asarray(self.f(observations)), len(observations), self._name)
+        return _checked(np.asarray(self.f(observations.copy())), len(observations), self._name)
 
     def save(self, path: Any) -> None:
         """Not possible: raises `LogError`."""

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from understudy.contracts import LogError, is_count
+from understudy.contracts.compiling import allocating
 from understudy.contracts.streams import ACCEPTANCE, spawn, streams_of, uniform
 from understudy.contracts.tables import Tables, emit, enter, pick, turn
 from understudy.envs.layout import cumulated
@@ -59,10 +60,10 @@ def rollout(
 
 
 def check_limits(**limits: int | None) -> None:
-    """Raise `ValueError` where a limit is given and not at least 1."""
+    """Raise `LogError` where a limit is given and is not a whole number from 1 that kernels can count to."""
     for name, limit in limits.items():
-        if limit is not None and limit < 1:
-            raise ValueError(f"{name} is {limit}; it is at least 1")
+        if limit is not None and not is_count(limit):
+            raise LogError(f"{name} is {limit}; it is at least 1, and at most 2**63 - 1")
 
 
 def shorter(one: int | None, other: int | None) -> int | None:
@@ -86,7 +87,7 @@ def _pieces(
         steps, size = steps - walked, min(2 * size, LARGEST_PIECE)
 
 
-@njit(cache=True)
+@allocating
 def walk(tables, policy, streams, cursor, episodes, cap, rows):
     """Fill rows until they are full or the episodes are over, and tell how many were filled; policy is cumulated.
 

@@ -6,6 +6,7 @@ from scipy.sparse.linalg import spsolve
 
 from understudy.contracts import PolicyError
 from understudy.contracts.tables import Tables
+from understudy.logs.policies import numbers_of
 
 
 def values(tables: Tables, policy: np.ndarray, gamma: float) -> np.ndarray:
@@ -49,7 +50,10 @@ def surely_ends(tables: Tables, policy: np.ndarray) -> bool:
 
 def checked_policy(tables: Tables, policy: np.ndarray) -> np.ndarray:
     """The policy as float64 that sums to 1 in every row. Raises `PolicyError` where it is none."""
-    policy = np.asarray(policy, dtype=np.float64)
+    try:
+        policy = numbers_of(policy)
+    except PolicyError as error:
+        raise PolicyError(f"the policy {error}") from None
     shape = (int(tables.observation.max()) + 1, tables.reward.shape[1])
     if policy.shape != shape:
         raise PolicyError(

@@ -55,7 +55,8 @@ def efficiency(runs: Runs) -> Efficiency:
     with np.errstate(invalid="ignore", divide="ignore"):
         per_step = taken / lengths
     known = per_step[np.isfinite(per_step)]
-    stops = Counter(run.stopped.reason for run in runs)
+    reasons = {run.stopped.group: run.stopped.reason for run in reversed(runs)}  # of those alike, the first one's
+    stops = Counter(reasons[run.stopped.group] for run in runs)
     return Efficiency(
         n_runs=len(runs),
         steps=float(np.median(lengths)),

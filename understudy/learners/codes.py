@@ -28,7 +28,7 @@ class Codes:
 
     def __call__(self, observation: Any) -> int:
         if self.encoder is not None:
-            code = int(self.encoder.encode(np.asarray(observation)[None])[0])
+            code = int(self.encoder.encode(np.array(observation)[None])[0])
         else:
             try:
                 code = operator.index(observation)
@@ -41,7 +41,7 @@ class Codes:
     def batch(self, observations: np.ndarray, needed: np.ndarray | bool = True) -> np.ndarray:
         """The codes of many observations, as kernels take them; 0 where none is needed (after a terminal)."""
         if self.encoder is not None:
-            codes = np.asarray(self.encoder.encode(observations))
+            codes = np.asarray(self.encoder.encode(observations.copy()))
         elif observations.ndim == 1 and np.issubdtype(observations.dtype, np.integer):
             codes = observations
         else:

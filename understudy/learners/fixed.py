@@ -8,6 +8,7 @@ import numpy as np
 from understudy.contracts import Encoder, PolicyError, Step
 from understudy.contracts.compiling import kernel
 from understudy.learners.codes import Codes
+from understudy.logs.policies import TOLERANCE, numbers_of
 
 
 class Table(NamedTuple):
@@ -89,7 +90,7 @@ class FixedPolicy:
     def policy(self, observation: Any) -> np.ndarray:
         if self.function:
             return self.function(observation)
-        return self.table.policy[self.codes(observation) if self.codes else 0]
+        return self.table.policy[self.codes(observation) if self.codes else 0].copy()
 
     def learn(self, step: Step) -> None:
         pass
@@ -120,7 +121,7 @@ class Uniform:
         return self.table
 
     def policy(self, observation: Any) -> np.ndarray:
-        return self.table.policy[0]
+        return self.table.policy[0].copy()
 
     def learn(self, step: Step) -> None:
         pass
@@ -193,10 +194,13 @@ class MonteCarlo:
 
 def table_of(policy: Any) -> np.ndarray:
     """A policy table, checked: each row a distribution."""
-    table = np.atleast_2d(np.asarray(policy, dtype=np.float64))
-    wrong = ~(np.isfinite(table).all(1) & (table >= 0).all(1) & (np.abs(table.sum(1) - 1.0) <= 1e-5))
-    if table.ndim != 2 or not len(table):
+    try:
+        table = np.atleast_2d(numbers_of(policy))
+    except PolicyError as error:
+        raise PolicyError(f"the policy {error}") from None
+    if table.ndim != 2 or not table.size:
         raise PolicyError(f"the policy has shape {table.shape}; give (n_observations, n_actions), or (n_actions,)")
+    wrong = ~(np.isfinite(table).all(1) & (table >= 0).all(1) & (np.abs(table.sum(1) - 1.0) <= TOLERANCE))
     if wrong.any():
-        raise PolicyError(f"row {int(wrong.argmax())} of the policy, {table[wrong.argmax()]}, is no distribution")
-    return np.array(table, order="C")  # the caller's may change
+        raise PolicyError(f"row {int(wrong.argmax())} of the policy, {table[wrong.argmax()]}, is not a distribution")
+    return table

@@ -30,6 +30,7 @@ KEPT = {
     "n_observations": int | None,
     "max_episode_steps": int | None,
     "notes": list,
+    "features": list | None,
 }
 CHUNK = 10_000  # rows of CSV written together
 
@@ -130,8 +131,21 @@ def _log(
         log,
         notes=notes + log.notes,
         max_episode_steps=known.get("max_episode_steps", log.max_episode_steps),
-        spec=replace(log.spec, n_observations=_larger(log.spec.n_observations, known.get("n_observations"))),
+        spec=replace(
+            log.spec,
+            n_observations=_larger(log.spec.n_observations, known.get("n_observations")),
+            features=_features(names["observation"], known.get("features")),
+        ),
     )
+
+
+def _features(names: Sequence[str], known: list[Any] | None) -> tuple[str, ...] | None:
+    """The columns that observations come from, where they are not named `observation` or `observation_0, ...`."""
+    if known is not None and list(names) == ["observation"]:
+        if not all(isinstance(name, str) and name == name.encode(errors="replace").decode() for name in known):
+            raise LogError("the metadata stored beside the columns is damaged; write the file again", "file")
+        return tuple(known)
+    return None if all(re.fullmatch(r"observation(_\d+)*", name) for name in names) else tuple(names)
 
 
 def _larger(one: int | None, other: int | None) -> int | None:
@@ -287,6 +301,7 @@ def _write_parquet(log: Log, file: BinaryIO) -> None:
         "n_observations": log.spec.n_observations,
         "max_episode_steps": log.max_episode_steps,
         "notes": log.notes,
+        "features": log.spec.features,
     }
     table = pa.table(arrays).replace_schema_metadata({METADATA: json.dumps(known).encode()})
     pq.write_table(table, file)

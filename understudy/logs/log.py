@@ -22,6 +22,7 @@ class Spec:
     observation_shape: tuple[int, ...]
     observation_dtype: np.dtype
     n_observations: int | None  # 1 + the largest, where observations are single integers from 0 up
+    features: tuple[str, ...] | None = None  # the columns that observations were read from, where they had other names
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -199,7 +200,12 @@ def concatenate(logs: Sequence[Log]) -> Log:
     joined["episode"] = _apart([log.episode for log in logs])
     columns.common_length(joined)
     sizes = [log.spec.n_observations for log in logs]
-    spec = replace(logs[0].spec, n_observations=None if None in sizes else max(size for size in sizes if size))
+    features = {log.spec.features for log in logs}
+    spec = replace(
+        logs[0].spec,
+        n_observations=None if None in sizes else max(size for size in sizes if size),
+        features=features.pop() if len(features) == 1 else None,
+    )
     limits = {log.max_episode_steps for log in logs if log.truncated.any()}
     longest = max(np.diff(log.starts).max() for log in logs)
     limit = limits.pop() if len(limits) == 1 else None

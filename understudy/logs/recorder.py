@@ -1,6 +1,7 @@
 """Logs recorded from an environment, with the propensity of every action."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 
 from understudy.logs.columns import COLUMNS, LogError
 from understudy.logs.log import Log
+from understudy.logs.policies import PolicyError, numbers_of
 
 Policy = Callable[[Any], Any]
 
@@ -48,8 +50,8 @@ def _check_amounts(episodes: int | None, steps: int | None, max_episode_steps: i
     if (episodes is None) == (steps is None):
         raise LogError("give either episodes= or steps=, how much to record")
     for name, amount in (("episodes", episodes), ("steps", steps), ("max_episode_steps", max_episode_steps)):
-        if amount is not None and amount < 1:
-            raise LogError(f"{name}={amount} must be at least 1")
+        if amount is not None and not 1 <= amount < 2**63:
+            raise LogError(f"{name}={amount} must be at least 1, and at most 2**63 - 1")
 
 
 def _check_spaces(env: Any) -> int:
@@ -81,9 +83,9 @@ def _loop(
     observation, _ = env.reset(seed=int(rng.integers(2**31)))
     episode = step = 0
     while True:
-        propensity = _distribution(policy(observation), n_actions, f"at step {len(rows)}")
-        action = _draw(propensity, rng)
         here = np.array(observation)  # a copy: the environment may write the next one into the same array
+        propensity = _distribution(policy(deepcopy(observation)), n_actions, f"at step {len(rows)}")
+        action = _draw(propensity, rng)
         following, reward, terminated, truncated, _ = env.step(action)
         truncated = not terminated and (truncated or step + 1 == max_episode_steps)
         there = np.array(following)
@@ -124,7 +126,10 @@ def _rollout(
 
 
 def _distribution(policy: Any, n_actions: int, where: str) -> np.ndarray:
-    probabilities = np.asarray(policy, np.float64)
+    try:
+        probabilities = numbers_of(policy)
+    except PolicyError as error:
+        raise LogError(f"the policy {where} {error}") from None
     if probabilities.shape != (n_actions,):
         raise LogError(
             f"the policy has shape {probabilities.shape} {where}; return a probability for each of {n_actions} actions"

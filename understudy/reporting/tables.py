@@ -177,7 +177,8 @@ def stops_table(runs: Mapping[str, Runs]) -> Table:
         causes = Counter(run.stopped.cause for run in set_)
         for cause, count in causes.most_common():
             stops = [run.stopped for run in set_ if run.stopped.cause == cause]
-            places = Counter((stop.state, stop.action) for stop in stops if stop.state is not None)
+            words = {stop.group: stop.what for stop in reversed(stops) if stop.state is not None}
+            places = Counter(words[stop.group] for stop in stops if stop.state is not None)
             rows.append((str(name), cause, f"{count:,}", _where(places)))
             values.append((str(name), cause, count, dict(places)))
     return Table("What ran out", columns, tuple(rows), tuple(values))
@@ -288,12 +289,9 @@ def _main_reason(found: Efficiency) -> str:
     return f"{reason} ({count:,} of {found.n_runs:,}){more}"
 
 
-def _where(places: Counter[tuple[int, int | None]]) -> str:
-    """The states that ran out most, with the action where one was wanted, and how often."""
-    named = [
-        f"state {state}{'' if action is None else f', action {action}'} ({count:,})"
-        for (state, action), count in places.most_common(MOST_NAMED)
-    ]
+def _where(places: Counter[str]) -> str:
+    """What ran out most, and how often."""
+    named = [f"{what} ({count:,})" for what, count in places.most_common(MOST_NAMED)]
     if len(places) > MOST_NAMED:
         named.append(f"{len(places) - MOST_NAMED} others")
     return "; ".join(named) or NONE

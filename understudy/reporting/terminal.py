@@ -50,7 +50,8 @@ def brief_table(runs: Mapping[str, Runs]) -> Table:
     rows, values = [], []
     for name, set_ in runs.items():
         length = efficiency(set_)
-        what, count = Counter(run.stopped.what for run in set_).most_common(1)[0]
+        words = {run.stopped.group: run.stopped.what for run in reversed(set_)}
+        what, count = Counter(words[run.stopped.group] for run in set_).most_common(1)[0]
         mine: list[Any] = errors.get(name, [None] * 3) if errors else [earned.get(name)]
         cells = [number(value, digits) for value in mine] if errors else [earned_cell(earned.get(name))]
         share = NONE if length.share_served is None else percent(length.share_served)

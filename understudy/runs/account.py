@@ -1,11 +1,10 @@
 """What a run has come to, kept step by step."""
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from understudy.contracts import LogError, Step, Stop
+from understudy.contracts import LogError, Step, Stop, is_count
 from understudy.runs.probes import Readings
 from understudy.runs.run import Run
 
@@ -106,12 +105,8 @@ def check_limits(simulator: Any, max_steps: int | None, every: int) -> None:
     if not hasattr(simulator, "start"):
         raise TypeError(f"a {type(simulator).__name__} is no simulator; make one of it, for example us.psrs(log)")
     if max_steps is not None and not is_count(max_steps):
-        raise ValueError(f"max_steps={max_steps!r} is no number of steps; give a whole number from 1, or None")
+        raise LogError(
+            f"max_steps={max_steps!r} is no number of steps; give a whole number from 1 to 2**63 - 1, or None"
+        )
     if not is_count(every):
-        raise ValueError(f"every={every!r} is no number of steps; give a whole number from 1")
-
-
-def is_count(number: Any) -> bool:
-    """Whether this is a whole number from 1."""
-    whole = isinstance(number, Real) and not isinstance(number, bool) and float(number).is_integer()
-    return whole and number >= 1
+        raise LogError(f"every={every!r} is no number of steps; give a whole number from 1 to 2**63 - 1")

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import PolicyError, Steps
+from understudy.contracts import Steps
 from understudy.learners.frozen import Frozen
+from understudy.logs.policies import as_policies
 from understudy.runs.account import Unwanted, stands_for
 from understudy.runs.compiled import advance
 from understudy.runs.ledger import BEGUN, EPISODES, STEPS, empty_ledger, longer, run_of
@@ -20,7 +21,6 @@ from understudy.runs.run import Run
 from understudy.simulators.coding import PLACES
 from understudy.simulators.kernels import cells
 from understudy.simulators.kernels.tape import HEAD, deal_ahead, next_openings, next_rows
-from understudy.simulators.rehearsal import fault_of
 
 Updates = Generator[None, None, Run]
 """A run that pauses whenever its learner is due for an update."""
@@ -131,12 +131,7 @@ class Sight:
 
     def _know(self, codes: np.ndarray) -> None:
         observations = self._observations(codes)
-        policies = np.asarray(self.learner.policies(observations), np.float64)
-        fine = (policies >= 0).all(1) & (np.abs(policies.sum(1) - 1.0) <= 1e-5)
-        if not fine.all():
-            wrong = int(fine.argmin())
-            fault = fault_of(policies[wrong], policies.shape[1])
-            raise PolicyError(f"the policy {policies[wrong]} at observation {observations[wrong]} {fault}")
+        policies = as_policies(self.learner.policies(observations), self.frozen.policy.shape[1], observations)
         end = self._n_known + len(codes)
         if end > len(self.frozen.policy):
             room = np.empty((2 * end, policies.shape[1]))
@@ -147,14 +142,15 @@ class Sight:
         self._n_known = end
 
     def stretch(self) -> Steps:
-        """The steps since the learner was last told, as arrays."""
+        """The steps since the learner was last told, as arrays of its own: the next stretch overwrites ours."""
         frozen, n = self.frozen, self.n_steps
         frozen.noted[0] = 0
         rows = frozen.next_code[:n]
-        return Steps(
-            self._observations(frozen.code[:n]), frozen.action[:n], frozen.reward[:n], self.log.next_observation[rows],
-            frozen.terminated[:n], frozen.truncated[:n],
-        )  # fmt: skip
+        action, reward, terminated, truncated = (
+            column[:n].copy() for column in (frozen.action, frozen.reward, frozen.terminated, frozen.truncated)
+        )
+        before, following = self._observations(frozen.code[:n]), self.log.next_observation[rows]
+        return Steps(before, action, reward, following, terminated, truncated)
 
     def forget(self, steps: int) -> None:
         """The policy has changed."""

@@ -1,6 +1,7 @@
 """A simulator as a Gymnasium environment, for learners that own their loop."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import gymnasium
@@ -8,8 +9,8 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 
-from understudy.contracts import Exhausted, LogError, Simulator
-from understudy.runs.account import check_limits, is_count
+from understudy.contracts import Exhausted, LogError, Simulator, is_count, owned
+from understudy.runs.account import check_limits
 from understudy.runs.probes import Probes
 from understudy.runs.run import Run
 from understudy.runs.stage import Stage
@@ -38,7 +39,10 @@ class GymEnv(gymnasium.Env[Any, Any]):
         self.stage = Stage(
             simulator, seed, limit, dict(probes or {}), int(every), learner=learner, one_run=one_run, go_on=go_on
         )
-        self.observation_space = observations_of(simulator) if observation_space is None else observation_space
+        # A copy: learners seed spaces and wrappers change them, and the next run is to find this one as it is.
+        self.observation_space = deepcopy(
+            observations_of(simulator) if observation_space is None else observation_space
+        )
         if observation_space is not None and getattr(simulator, "log", None) is not None:
             self._check_space()
         self.action_space = spaces.Discrete(self.stage.n_actions)
@@ -108,7 +112,7 @@ class GymEnv(gymnasium.Env[Any, Any]):
             return int(observation)
         if isinstance(self.observation_space, spaces.Box):
             return np.array(observation, dtype=self.observation_space.dtype).reshape(self.observation_space.shape)
-        return observation
+        return owned(observation)
 
     def _check_space(self) -> None:
         """Raise where a space that was given is not one for the log's observations."""

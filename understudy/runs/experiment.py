@@ -7,10 +7,9 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
-from understudy.contracts import Learner, Log, LoopOwner, Simulator
+from understudy.contracts import Learner, Log, LoopOwner, Simulator, is_count
 from understudy.contracts.progress import progress_bar
 from understudy.contracts.streams import spawn
-from understudy.runs.account import is_count
 from understudy.runs.backends import BACKENDS, n_cores
 from understudy.runs.describing import learner_settings, plain
 from understudy.runs.folder import Folder

@@ -77,7 +77,8 @@ class Folder:
             "length": len(run),
             "stopped": {
                 "cause": run.stopped.cause, "state": run.stopped.state, "action": run.stopped.action,
-                "mass": run.stopped.mass, "counts": dict(run.stopped.counts),
+                "mass": run.stopped.mass, "counts": dict(run.stopped.counts), "place": run.stopped.place,
+                "example": run.stopped.example, "label": run.stopped.label,
             },
             "shapes": {name: [run.curves[name].shape, np.shape(run.final[name])] for name in run.curves},
         }  # fmt: skip
@@ -94,6 +95,8 @@ class Folder:
             table = pq.read_table(path)
             lists = {name: table[name].chunk(0).values.to_numpy() for name in table.column_names}
             shapes = summary["shapes"].items()
+            if any(not isinstance(summary["stopped"].get(word), str | None) for word in ("place", "example", "label")):
+                raise ValueError("what stopped it is not told in words")
             return Run(
                 seed=summary["seed"],
                 rows=lists["rows"],

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from understudy.contracts import LogError
 from understudy.runs.account import no_rows, visits_of
 from understudy.runs.probes import Readings
 from understudy.runs.run import Run
@@ -31,9 +32,14 @@ def empty_ledger(simulator: Any, readings: Readings, max_steps: int | None) -> L
     served = min(max_steps or np.inf, len(simulator.log) if simulator.exhaustible else np.inf)
     n_rows = int(served) if simulator.serves_rows else 0
     n_episodes = simulator.log.n_episodes + 1 if simulator.exhaustible else 1024
+    try:
+        rows = np.empty(n_rows, np.int32)
+        emissions = np.empty(n_rows if simulator.serves_emissions else 0, np.int32)
+    except (MemoryError, ValueError):
+        raise LogError(f"the rows of {n_rows:,} steps do not fit into memory; give a smaller max_steps=") from None
     return Ledger(
-        rows=np.empty(n_rows, np.int32),
-        emissions=np.empty(n_rows if simulator.serves_emissions else 0, np.int32),
+        rows=rows,
+        emissions=emissions,
         openings=np.empty(n_episodes, np.int32),
         ends=np.empty(n_episodes, np.int64),
         returns=np.empty(n_episodes),

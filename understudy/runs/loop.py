@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Exhausted, Learner, LogError, LoopOwner, PolicyError, Simulator, Step, Stop
+from understudy.contracts import Exhausted, Learner, LogError, LoopOwner, PolicyError, Simulator, Step, Stop, owned
 from understudy.runs.account import Account, Unwanted, check_limits, stands_for
 from understudy.runs.ahead import ahead_loop, can_look_ahead
 from understudy.runs.compiled import advance
@@ -130,10 +130,10 @@ def dialogue(
         step, stopped = answer(rehearsal.step, policy)
         if stopped is not None:
             break
+        observation = owned(step.next_observation)  # before the learner can write on it
         yield from learn(step)
         account.add(step, state)
         account.probe(learner)
-        observation = step.next_observation
         over = step.terminated or step.truncated or getattr(learner, "gives_up", False)
     return account.run(learner, stopped or ended(rehearsal, account))
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from understudy.contracts import owned
 from understudy.contracts.streams import spawn
 from understudy.logs import Log
 from understudy.runs.validation import time_limit_of, validation_episodes
@@ -48,9 +49,9 @@ def start_value(opening: Any) -> Callable[[Any], float]:
 
     def probe(learner: Any) -> float:
         if hasattr(learner, "values"):
-            values = learner.values(observations)
+            values = learner.values(observations.copy())
         elif hasattr(learner, "value"):
-            values = [learner.value(observation) for observation in observations]
+            values = [learner.value(owned(observation)) for observation in observations]
         else:
             raise TypeError(f"{type(learner).__name__} has no value(observation), which start_value reads; give it one")
         return float(np.dot(weights, values))
@@ -171,11 +172,15 @@ class Readings:
 
     def read(self, learner: Any, steps: int, returns: np.ndarray, visits: np.ndarray) -> dict[str, Any]:
         """The value of each probe now."""
-        progress = Progress(learner, steps, returns, self._n_before, visits, self.seed)
+        shared: dict[Any, Any] = {}
         now = {}
         for name, probe in self.probes.items():
             try:
-                now[name] = number(probe.measure(progress) if isinstance(probe, History) else probe(learner))
+                if isinstance(probe, History):  # with arrays of its own: the run goes on with ours
+                    own = returns.copy(), self._n_before, visits.copy()
+                    now[name] = number(probe.measure(Progress(learner, steps, *own, self.seed, shared)))
+                else:
+                    now[name] = number(probe(learner))
                 shape = self._shapes.setdefault(name, now[name].shape)
                 if now[name].shape != shape:
                     raise ValueError(f"a reading of shape {now[name].shape} after one of shape {shape}")

@@ -7,6 +7,8 @@ wait for the same are answered together.
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from understudy.contracts import Step, Steps
 from understudy.runs.account import stands_for
 from understudy.runs.ahead import can_look_ahead, stays_frozen, stretches
@@ -55,7 +57,10 @@ def together(
         if asking:
             if act is None or actors != asking:
                 act, actors = kind.acting([learners[place] for place in asking]), asking
-            answers = dict(zip(asking, act([waiting.pop(place) for place in asking]), strict=True))
+            policies = act([waiting.pop(place) for place in asking])
+            if isinstance(policies, np.ndarray):
+                policies = policies.copy()  # one learner may write on them before the others have acted
+            answers = dict(zip(asking, policies, strict=True))
         else:
             if waiting:
                 kind.update_all([learners[place] for place in waiting])

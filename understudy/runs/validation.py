@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from understudy.contracts import owned
 from understudy.contracts.streams import spawn
+from understudy.logs.policies import as_policies, as_policy
 
 VALIDATION = 2000
 """Sets the numbers drawn here apart from everyone else's."""
@@ -15,12 +17,13 @@ def validation_episodes(
     env: Any, learner: Any, n: int, gamma: float, limit: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The discounted returns and the lengths of n episodes, none longer than the limit."""
+    n_actions = int(env.action_space.n)
     world = env.many(n, spawn(seed, VALIDATION)) if hasattr(env, "many") else Copies(env, n, spawn(seed, VALIDATION))
     rng = np.random.default_rng(spawn(seed, VALIDATION, 1))
     returns, lengths, playing = np.zeros(n), np.zeros(n, np.int64), np.ones(n, bool)
     observations, discount = world.reset(), 1.0
     for _ in range(limit):
-        actions = drawn(policies_of(learner, observations[playing]), rng)
+        actions = drawn(policies_of(learner, observations[playing], n_actions), rng)
         observations, rewards, over = world.step(playing, actions)
         returns[playing] += discount * rewards
         lengths[playing] += 1
@@ -52,11 +55,11 @@ class Copies:
         return self.observations, rewards, over
 
 
-def policies_of(learner: Any, observations: np.ndarray) -> np.ndarray:
+def policies_of(learner: Any, observations: np.ndarray, n_actions: int) -> np.ndarray:
     """A learner's policies at some observations, at once where it can."""
     if hasattr(learner, "policies"):
-        return np.asarray(learner.policies(observations))
-    return np.stack([learner.policy(observation) for observation in observations])
+        return as_policies(learner.policies(observations.copy()), n_actions, observations)
+    return np.stack([as_policy(learner.policy(owned(seen)), n_actions, seen) for seen in observations])
 
 
 def drawn(policies: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -39,9 +39,12 @@ class ExogenousReplay:
                 f"{shape[0]:,} endogenous and {shape[1]:,} exogenous parts are too many pairs to merge ahead"
             )
         z, c = (part.ravel() for part in np.indices(shape))
-        pairs = endogenous.names_of(z), exogenous.names_of(c)
-        self._merged = checked("merge", merge(*pairs), log.observation, len(z))
-        self._reward = checked("reward", reward(*pairs), log.reward, len(z)).astype(np.float64).reshape(shape)
+
+        def pairs() -> tuple[np.ndarray, np.ndarray]:
+            return endogenous.names_of(z).copy(), exogenous.names_of(c).copy()
+
+        self._merged = checked("merge", merge(*pairs()), log.observation, len(z))
+        self._reward = checked("reward", reward(*pairs()), log.reward, len(z)).astype(np.float64).reshape(shape)
         logged = endogenous.state.astype(np.int64) * shape[1] + exogenous.state
         wrong = ~np.isclose(self._merged[logged], log.observation).reshape(len(log), -1).all(axis=1)
         if wrong.any():
@@ -71,9 +74,8 @@ class ExogenousReplay:
             n_actions=self.n_actions,
             first_observation=self.log.observation.__getitem__,
             next_observation=lambda row, emission: self._merged[self._pair(row, emission)],
-            state_name=self.index.name,
-            is_logged=self.index.is_logged,
-            part_name=self._exogenous.index.name,
+            index=self.index,
+            parts=self._exogenous.index,
         )
         # The two tapes' workspaces are in use as long as this rehearsal is.
         weakref.finalize(rehearsal, lambda *parts: None, endogenous, exogenous).atexit = False
@@ -124,8 +126,8 @@ class Part:
 
 
 def checked(oracle: str, answer: Any, like: np.ndarray, n: int) -> np.ndarray:
-    """An oracle's answer as an array, of the form that the log has."""
-    answer = np.asarray(answer)
+    """An oracle's answer as an array of our own, of the form that the log has."""
+    answer = np.array(answer)
     kinds = "iub" if like.dtype.kind in "iu" else "iufb"
     if answer.shape != (n, *like.shape[1:]) or answer.dtype.kind not in kinds or not np.isfinite(answer).all():
         raise LogError(
@@ -145,7 +147,9 @@ def requeued(
     opening = endogenous.opening.copy()
     opening["state"] = state[opening["row"]]
     n_states = 1 + int(max(state.max(), paired.max()))
-    return replace(endogenous, state=state, names=names, n_states=n_states, opening=opening), paired.reshape(shape)
+    return replace(
+        endogenous, state=state, names=names, n_states=n_states, opening=opening, requeued=True
+    ), paired.reshape(shape)
 
 
 def exo_psrs(

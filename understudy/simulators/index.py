@@ -10,6 +10,7 @@ import numpy as np
 from understudy.contracts import Encoder, Log, LogError
 from understudy.contracts.compiling import routine
 from understudy.contracts.vocabulary import Vocabulary
+from understudy.logs.naming import observation_words
 from understudy.simulators.coding import PLACES
 from understudy.simulators.kernels.tape import OPENING, RECORD
 
@@ -28,6 +29,7 @@ class Index:
     records: np.ndarray  # (N,) RECORD
     opening: np.ndarray  # (E,) OPENING
     inverse: np.ndarray  # (V, A) float64: one over each distinct propensity vector
+    requeued: bool = False  # whether `state` is of another encoder than the records' next_state
 
     @cached_property
     def fingerprint(self) -> str:
@@ -48,6 +50,35 @@ class Index:
     def is_logged(self, state: int) -> bool:
         """Whether any row was taken from a state."""
         return bool((self.state == state).any())
+
+    def words(self, state: int) -> dict[str, Any]:
+        """A state in words, as `Stop` takes them: its number, and the observation it stands for or an example.
+
+        Runs stop in few states, so what was found is kept.
+        """
+        if state not in self._found:
+            self._found[state] = self._words(state)
+        return self._found[state]
+
+    @cached_property
+    def _found(self) -> dict[int, dict[str, Any]]:
+        return {}
+
+    def _words(self, state: int) -> dict[str, Any]:
+        seen = [(self.log.observation, np.flatnonzero(self.state == state))]
+        if not self.requeued:
+            seen.append((self.log.next_observation, np.flatnonzero(self.records["next_state"] == state)))
+        seen = [(column, rows) for column, rows in seen if len(rows)]
+        if not seen:
+            return {"state": self.name(state)}
+        example = seen[0][0][seen[0][1][0]]
+        exact = all(
+            (column[rows[begin : begin + CHUNK]] == example).all()
+            for column, rows in seen
+            for begin in range(0, len(rows), CHUNK)
+        )
+        words = observation_words(self.log.spec, example)
+        return {"state": self.name(state), "place" if exact else "example": words}
 
     def coded(self, codes: Any) -> tuple[np.ndarray, np.ndarray]:
         """Records and openings with a learner's codes for observations."""
@@ -113,7 +144,7 @@ def goes_on(log: Log) -> np.ndarray:
 
 def states_of(encoder: Encoder, observations: np.ndarray) -> np.ndarray:
     """An encoder's states of some observations, checked."""
-    states = np.asarray(encoder.encode(observations))
+    states = np.array(encoder.encode(observations.copy()))  # an encoder may write on both
     if states.shape != (len(observations),) or states.dtype.kind not in "iu":
         raise LogError(
             f"the encoder made {states.dtype} of shape {states.shape} of {len(observations):,} observations; "

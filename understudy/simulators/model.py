@@ -54,8 +54,7 @@ class ModelSimulator:
             n_actions=self.n_actions,
             first_observation=self.log.observation.__getitem__,
             next_observation=self._next_observation,
-            state_name=self.index.name,
-            is_logged=self.index.is_logged,
+            index=self.index,
         )
 
     def _coded(self, codes: Any) -> tuple[np.ndarray, ...]:

@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from understudy.contracts import Log, LogError
+from understudy.contracts import Log, LogError, is_count
 
 LOGS_OWN = "log"
 """As `max_episode_steps`: the limit on which all truncated episodes of the log agree, where they do."""
@@ -26,11 +24,13 @@ def chosen(option: str, value: str, choices: Mapping[str, int]) -> int:
 def time_limit(log: Log | None, asked: Any) -> int | None:
     """The simulator's own time limit for an episode."""
     if isinstance(asked, str) and asked == LOGS_OWN:
-        return log.max_episode_steps if log is not None else None
+        asked = log.max_episode_steps if log is not None else None
     if asked is None:
         return None
-    if isinstance(asked, bool) or not isinstance(asked, int | np.integer) or asked < 1:
-        raise ValueError(f"max_episode_steps={asked!r} is no number of steps; give a whole number from 1, or None")
+    if isinstance(asked, float) or not is_count(asked):
+        raise LogError(
+            f"max_episode_steps={asked!r} is no number of steps; give a whole number from 1 to 2**63 - 1, or None"
+        )
     return int(asked)
 
 

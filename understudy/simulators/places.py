@@ -34,17 +34,17 @@ class Place:
     def begin(self) -> Any:
         """Start an episode here. That there is no opening left does not end the others' episodes."""
         try:
-            self._observation = self._shared.begin()
+            opening = self._shared.begin()
         except Exhausted:
             self._mind[cells.CAUSE] = cells.GOING
             raise
-        self._here[:] = self._mind[HERE]
-        return self._observation
+        self._here[:], self._observation = self._mind[HERE], self._shared._observation
+        return opening
 
     def step(self, policy: np.ndarray) -> Step:
         self._mind[HERE], self._shared._observation = self._here, self._observation
         step = self._shared.step(policy)
-        self._here[:], self._observation = self._mind[HERE], step.next_observation
+        self._here[:], self._observation = self._mind[HERE], self._shared._observation
         return step
 
     def stop(self) -> Stop:

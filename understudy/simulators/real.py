@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Encoder, LogError, PolicyError, Step, Stop
+from understudy.contracts import Encoder, LogError, Step, Stop, owned
 from understudy.contracts.streams import ACCEPTANCE, ENVIRONMENT, Stream, spawn, streams_of
+from understudy.logs.policies import as_policy
 from understudy.simulators.coding import Coding
 from understudy.simulators.index import dense, states_of
 from understudy.simulators.kernels import cells
 from understudy.simulators.kernels.draws import choose
 from understudy.simulators.kernels.real import Walk
 from understudy.simulators.options import time_limit
-from understudy.simulators.rehearsal import Rehearsal, fault_of
+from understudy.simulators.rehearsal import Rehearsal
 
 HARMLESS = ("OrderEnforcing", "PassiveEnvChecker")
 """Gymnasium's wrappers that change nothing a learner sees."""
@@ -42,7 +43,7 @@ class RealTables:
             "max_episode_steps": limit,
         }
         self._rules = np.zeros(cells.N_RULES, np.int64)
-        self._rules[cells.LIMIT] = limit or 0
+        self._rules[cells.LIMIT] = min(limit or 0, 2**63 - 1)  # an environment's own may be any number
         self._coding = Coding(
             lambda codes: ((observations if codes is None else codes.batch(observations)).astype(np.int32),),
             observations[-1:],
@@ -60,8 +61,6 @@ class RealTables:
             n_actions=self.n_actions,
             first_observation=int,
             next_observation=lambda row, observation: observation,
-            state_name=int,
-            is_logged=lambda state: True,
         )
 
     def __repr__(self) -> str:
@@ -92,7 +91,11 @@ class RealEnv:
 
 
 class EnvRehearsal:
-    """Episodes of a Gymnasium environment."""
+    """Episodes of a Gymnasium environment.
+
+    Observations are copied as they come, since the environment may go on writing on them, and once more for whoever is
+    handed them.
+    """
 
     def __init__(self, env: Any, encoder: Encoder | None, limit: int | None, seed: int) -> None:
         self._env, self._encoder, self._limit = env, encoder, limit
@@ -107,31 +110,28 @@ class EnvRehearsal:
     def state(self) -> int:
         """The encoder's state of the current observation; -1 for none."""
         if self._encoder is not None:
-            return int(self._encoder.encode(np.asarray(self._observation)[None])[0])
+            return int(self._encoder.encode(np.array(self._observation)[None])[0])
         return int(self._observation) if np.ndim(self._observation) == 0 else cells.EMPTY
 
     def begin(self) -> Any:
-        self._observation, _ = self._env.reset(seed=self._reset_seed)
+        opening, _ = self._env.reset(seed=self._reset_seed)
+        self._observation = owned(opening)
         self._reset_seed = None  # once; later resets go on from there
         self._episodes, self._age, self._over = self._episodes + 1, 0, False
-        return self._observation
+        return owned(self._observation)
 
     def step(self, policy: np.ndarray) -> Step:
         if self._over:
             raise RuntimeError("the episode is over, or none has begun; call begin before step")
-        policy = np.ascontiguousarray(policy, dtype=np.float64)
-        fault = fault_of(policy, int(self._env.action_space.n))
-        if fault:
-            raise PolicyError(f"the policy {policy} at observation {self._observation} {fault}")
+        policy = as_policy(policy, int(self._env.action_space.n), self._observation)
         action = int(choose(policy, self._actions.uniform()))
         following, reward, terminated, truncated, _ = self._env.step(action)
         self._steps, self._age = self._steps + 1, self._age + 1
         terminated = bool(terminated)
         truncated = not terminated and (bool(truncated) or self._age == self._limit)
         self._over = terminated or truncated
-        step = Step(self._observation, action, float(reward), following, terminated, truncated)
-        self._observation = following
-        return step
+        before, self._observation = self._observation, owned(following)
+        return Step(before, action, float(reward), owned(self._observation), terminated, truncated)
 
     def stop(self) -> Stop:
         """A true environment never runs out."""

@@ -5,8 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Exhausted, PolicyError, Step, Stop
+from understudy.contracts import Exhausted, Step, Stop
 from understudy.contracts.compiling import routine, settled
+from understudy.logs.naming import action_label
+from understudy.logs.policies import as_vector, fault_of, refusal
+from understudy.simulators.index import Index
 from understudy.simulators.kernels import begin, cells, step
 from understudy.simulators.kernels.tape import Tape
 
@@ -16,7 +19,8 @@ SERVED, STOPPED, EPISODE_OVER, NO_POLICY = range(4)
 class Rehearsal:
     """Asks kernels which row comes next, and looks up what the learner is to see of it.
 
-    `source` is what kernels work on; the compiled loop takes it from here and leaves this object aside.
+    `source` is what kernels work on; the compiled loop takes it from here and leaves this object aside. Learners are
+    handed copies of arrays: what they write on them changes nothing that is served later, to them or to others.
     """
 
     def __init__(
@@ -26,15 +30,15 @@ class Rehearsal:
         n_actions: int,
         first_observation: Callable[[int], Any],
         next_observation: Callable[[int, int], Any],
-        state_name: Callable[[int], int],
-        is_logged: Callable[[int], bool],
-        part_name: Callable[[int], int] = int,
+        index: Index | None = None,
+        parts: Index | None = None,
     ) -> None:
         self.source = source
         self._n_actions = n_actions
         self._first_observation, self._next_observation = first_observation, next_observation
-        self._state_name, self._is_logged, self._part_name = state_name, is_logged, part_name
-        self._observation: Any = None
+        self._index, self._parts = index, parts  # what states, and exogenous parts, are called
+        self._observation: Any = None  # the log's own: never handed out where it is an array
+        self._is_array = False
         self._serve: Callable | None = None
 
     @property
@@ -48,25 +52,22 @@ class Rehearsal:
             raise Exhausted(self.stop())
         self.opening = row
         self._observation = self._first_observation(row)
-        return self._observation
+        self._is_array = isinstance(self._observation, np.ndarray)
+        return self._observation.copy() if self._is_array else self._observation
 
     def step(self, policy: np.ndarray) -> Step:
-        try:
-            policy = np.ascontiguousarray(policy, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise PolicyError(
-                f"the policy {policy!r} at observation {self._observation} is no vector of numbers"
-            ) from None
-        if policy.shape != (self._n_actions,):
-            self._refuse_policy(policy)
+        policy = as_vector(policy, self._n_actions, self._observation)
         if self._serve is None:
             self._serve = settled(serve, self.source, policy)
         status, row, emission, action, reward, terminated, truncated = self._serve(self.source, policy)
         if status:
             self._refuse(status, policy)
         before, self._observation = self._observation, self._next_observation(row, emission)
+        following = self._observation
+        if self._is_array:
+            before, following = before.copy(), following.copy()
         lent = emission if row >= 0 else cells.EMPTY  # a true environment's own observation is lent by no row
-        return Step(before, action, reward, self._observation, terminated, truncated, row, lent)
+        return Step(before, action, reward, following, terminated, truncated, row, lent)
 
     def stop(self) -> Stop:
         """Why the rehearsal can go no further; `max steps` where it could."""
@@ -79,48 +80,33 @@ class Rehearsal:
             "rows passed over": int(mind[cells.PASSED]),
             "openings drawn with replacement": int(mind[cells.REPLACED]),
         }
-        if not mind[cells.CAUSE]:
+        if not mind[cells.CAUSE] or self._index is None:  # a true environment never runs out
             return Stop("max steps", counts=counts)
         if cause == "queue empty" and not self.source.rules[cells.KEYED]:
             cause = "no row"
         if cause in ("no state", "no opening", "no row"):
             return Stop(cause, counts=counts)
         state = int(mind[cells.WHERE])
-        if cause == "exogenous queue empty":
-            return Stop(cause, state=self._part_name(state), counts=counts)
+        if cause == "exogenous queue empty" and self._parts is not None:
+            return Stop(cause, counts=counts, **self._parts.words(state))
         if isinstance(self.source, Tape) and not self.source.rules[cells.KEYED]:
             state = cells.EMPTY
-        if state >= 0 and not self._is_logged(state):
-            return Stop("never logged", state=self._state_name(state), counts=counts)
-        action = int(mind[cells.WHAT]) if cause in ("queue empty for action", "unsupported") else None
+        where = self._index.words(state) if state >= 0 else {}
+        if state >= 0 and not self._index.is_logged(state):
+            return Stop("never logged", counts=counts, **where)
+        if cause == "queue empty":
+            return Stop(cause, counts=counts, **where)
+        action = int(mind[cells.WHAT])
         mass = mind[cells.NANOMASS] / 1e9 if cause == "unsupported" else None
-        return Stop(cause, self._state_name(state) if state >= 0 else None, action, mass, counts)
+        label = action_label(self._index.log.spec, action)
+        return Stop(cause, action=action, label=label, mass=mass, counts=counts, **where)
 
     def _refuse(self, status: int, policy: np.ndarray) -> None:
         if status == STOPPED:
             raise Exhausted(self.stop())
         if status == EPISODE_OVER:
             raise RuntimeError("the episode is over, or none has begun; call begin before step")
-        self._refuse_policy(policy)
-
-    def _refuse_policy(self, policy: np.ndarray) -> None:
-        fault = fault_of(policy, self._n_actions)
-        raise PolicyError(f"the policy {policy} at observation {self._observation} {fault}")
-
-
-def fault_of(policy: np.ndarray, n_actions: int) -> str | None:
-    """What keeps a vector from being a policy over some actions, in words.
-
-    >>> fault_of(np.array([0.5, 0.6]), 2)
-    'sums to 1.1, not 1; divide it by its sum'
-    """
-    if policy.shape != (n_actions,):
-        return f"has shape {policy.shape}, and there are {n_actions} actions; return one probability for each"
-    if not np.isfinite(policy).all():
-        return "has a NaN or an infinity; look at what the learner computes it from"
-    if (policy < 0).any():
-        return "has a negative entry; probabilities are from 0 to 1"
-    return f"sums to {policy.sum():.6g}, not 1; divide it by its sum" if abs(policy.sum() - 1.0) > 1e-5 else None
+        raise refusal(policy, self._observation, fault_of(policy, self._n_actions))
 
 
 @routine

@@ -87,8 +87,7 @@ class Replay:
             n_actions=self.n_actions,
             first_observation=self.log.observation.__getitem__,
             next_observation=self._next_observation,
-            state_name=self.index.name,
-            is_logged=self.index.is_logged,
+            index=self.index,
         )
         weakref.finalize(rehearsal, self._spare.append, workspace).atexit = False
         return rehearsal

@@ -1,0 +1,50 @@
+"""Observations and actions in words."""
+
+import numpy as np
+import pytest
+
+from understudy.logs import Spec
+from understudy.logs.naming import action_label, observation_words
+
+
+def spec(shape=(), features=None, actions=None):
+    return Spec(3, actions, shape, np.dtype(float), None, features=features)
+
+
+@pytest.mark.parametrize(
+    ("shape", "features", "observation", "words"),
+    [
+        ((), None, 3, "observation=3"),
+        ((), ("page",), np.int64(3), "page=3"),
+        ((), ("page",), 0.123456, "page=0.1235"),
+        ((), ("page",), -0.0, "page=0"),
+        ((), ("page",), np.nan, "page=nan"),
+        ((), ("id",), 2**63 - 1, "id=9223372036854775807"),
+        ((2,), None, [0.5, 1e-9], "observation_0=0.5, observation_1=1e-09"),
+        ((2,), ("x", "v"), [-4.0, 123456.0], "x=-4, v=1.235e+05"),
+        ((2,), ("position",), [1, 2], "position_0=1, position_1=2"),
+        ((1,), ("page",), [3], "page=3"),
+        ((2, 2), None, [[1, 2], [3, 4]], "observation_0_0=1, observation_0_1=2, observation_1_0=3, observation_1_1=4"),
+        ((2, 2), ("a", "b"), [[1, 2], [3, 4]], "observation_0_0=1, observation_0_1=2, observation_1_0=3, "
+         "observation_1_1=4"),
+        ((2,), ("x" * 99, "v"), [1, 2], f"{'x' * 40}...=1, v=2"),
+        ((2,), None, [True, False], "observation_0=True, observation_1=False"),
+    ],
+)  # fmt: skip
+def test_an_observation_is_its_columns_and_values(shape, features, observation, words):
+    assert observation_words(spec(shape, features), np.asarray(observation)) == words
+
+
+def test_a_long_one_is_shown_in_short():
+    words = observation_words(spec((84, 84)), np.zeros((84, 84), np.uint8))
+    assert words.startswith("observation_0_0=0, observation_0_1=0, ")
+    assert words.endswith(", ... (7,056 numbers)")
+    assert len(words) < 200
+
+
+def test_an_action_is_its_label():
+    labeled = spec(actions=("wait", "buy", "z" * 99))
+    assert action_label(labeled, 1) == "buy"
+    assert action_label(labeled, 2) == "z" * 40 + "..."
+    assert action_label(labeled, 7) is None
+    assert action_label(spec(), 1) is None

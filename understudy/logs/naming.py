@@ -1,0 +1,57 @@
+"""Observations and actions in words: the log's own columns, values and labels."""
+
+from itertools import islice
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from understudy.logs.log import Spec
+
+MOST_SHOWN = 6
+"""Entries of an observation that are shown."""
+
+LONGEST = 40
+"""Characters of a column's name or a label that are shown."""
+
+
+def observation_words(spec: Spec, observation: Any) -> str:
+    """An observation as its columns and values, with few digits, and in short where it has many entries.
+
+    >>> spec = Spec(2, None, (2,), np.dtype(float), None, features=("x", "speed"))
+    >>> observation_words(spec, np.array([0.123456, -4.0]))
+    'x=0.1235, speed=-4'
+    """
+    values = np.asarray(observation)
+    shown = [
+        f"{_short(name)}={_value(value)}"
+        for name, value in zip(_names(spec, values.shape), values.flat[:MOST_SHOWN].tolist(), strict=True)
+    ]
+    return ", ".join(shown) + (f", ... ({values.size:,} numbers)" if values.size > MOST_SHOWN else "")
+
+
+def action_label(spec: Spec, action: int) -> str | None:
+    """An action's label, where the log has labels.
+
+    >>> action_label(Spec(2, ("wait", "buy"), (), np.dtype(int), 3), 1)
+    'buy'
+    """
+    known = spec.actions is not None and 0 <= action < len(spec.actions)
+    return _short(spec.actions[action]) if known and spec.actions is not None else None
+
+
+def _names(spec: Spec, shape: tuple[int, ...]) -> list[str]:
+    """The names of an observation's first entries: the columns', or numbered ones where a column holds several."""
+    given = spec.features or ("observation",)
+    if len(given) == prod(shape):
+        return list(given[:MOST_SHOWN])
+    name = given[0] if len(given) == 1 else "observation"
+    return ["_".join([name, *map(str, place)]) for place in islice(np.ndindex(*shape), MOST_SHOWN)]
+
+
+def _value(value: Any) -> str:
+    return f"{value + 0.0:.4g}" if isinstance(value, float) else str(value)  # -0.0 is 0
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."

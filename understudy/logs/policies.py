@@ -1,0 +1,121 @@
+"""Policies as learners and functions return them: brought to arrays, and refused where they are not distributions."""
+
+from typing import Any
+
+import numpy as np
+
+from understudy.logs.columns import LogError
+
+FLOAT = np.dtype(np.float64)
+TOLERANCE = 1e-5
+"""How far a policy's sum may be from 1."""
+
+LONGEST = 200
+"""Characters of a policy or an observation that a message shows."""
+
+
+class PolicyError(LogError):
+    """A policy that is not a distribution over the log's actions."""
+
+
+def as_vector(policy: Any, n_actions: int, observation: Any) -> np.ndarray:
+    """A policy at an observation as a float64 vector, (n_actions,), that compiled code can read.
+
+    Arrays, lists and tensors are taken; of a tensor that requires grad, its values. What they sum to is not looked at
+    here: see `fault_of`.
+    """
+    if type(policy) is np.ndarray and policy.dtype is FLOAT and policy.flags.carray and policy.shape == (n_actions,):
+        return policy
+    try:
+        vector = numbers_of(policy)
+    except PolicyError as error:
+        raise refusal(policy, observation, str(error)) from None
+    if vector.shape != (n_actions,):
+        raise refusal(policy, observation, fault_of(vector, n_actions))
+    return vector
+
+
+def as_policy(policy: Any, n_actions: int, observation: Any) -> np.ndarray:
+    """A policy at an observation as a vector, checked.
+
+    >>> as_policy([0, 1], 2, observation=7)
+    array([0., 1.])
+    """
+    vector = as_vector(policy, n_actions, observation)
+    fault = fault_of(vector, n_actions)
+    if fault:
+        raise refusal(policy, observation, fault)
+    return vector
+
+
+def as_policies(policies: Any, n_actions: int, observations: Any) -> np.ndarray:
+    """The policies at each of some observations as a float64 array, (n, n_actions), checked."""
+    shape = (len(observations), n_actions)
+    try:
+        table = numbers_of(policies)
+    except PolicyError as error:
+        raise PolicyError(f"what the learner's policies returned {error}") from None
+    if table.shape != shape:
+        raise PolicyError(
+            f"the learner's policies has shape {table.shape}, and there are {shape[0]} observations and {n_actions} "
+            "actions; return one row for each observation"
+        )
+    fine = (table >= 0).all(axis=1) & (np.abs(table.sum(axis=1) - 1.0) <= TOLERANCE)
+    if not fine.all():
+        row = int(fine.argmin())
+        raise refusal(table[row], observations[row], fault_of(table[row], n_actions))
+    return table
+
+
+def numbers_of(policy: Any) -> np.ndarray:
+    """A policy, or several, as a new float64 array of whatever shape. Raises `PolicyError` with the end of a sentence.
+
+    >>> numbers_of(["0.5", "0.5"])
+    Traceback (most recent call last):
+    understudy.logs.policies.PolicyError: holds <U3, not real numbers; return one probability for each action
+    """
+    try:
+        parts = [_without_grad(part) for part in policy] if isinstance(policy, list | tuple) else _without_grad(policy)
+        array = np.asarray(parts)
+    except Exception:  # what an array is made of raises whatever it likes
+        array = np.array(None)
+    if array.ndim == 0 and array.dtype.kind not in "biuf":
+        raise PolicyError("is not a vector of numbers; return one probability for each action")
+    if isinstance(policy, np.ma.MaskedArray) and np.ma.getmaskarray(policy).any():
+        raise PolicyError("has masked entries; fill them, or return an array without a mask")
+    if array.dtype.kind not in "biuf":
+        raise PolicyError(f"holds {array.dtype}, not real numbers; return one probability for each action")
+    return np.array(array, dtype=FLOAT, order="C", subok=False)
+
+
+def _without_grad(part: Any) -> Any:
+    """A tensor's values, wherever it lies and whether or not it requires grad; anything else as it is."""
+    if not hasattr(part, "detach"):
+        return part
+    values = part.detach().cpu()
+    return (values.double() if values.is_floating_point() else values).numpy()
+
+
+def fault_of(policy: np.ndarray, n_actions: int) -> str | None:
+    """What keeps a vector from being a policy over some actions, in words.
+
+    >>> fault_of(np.array([0.5, 0.6]), 2)
+    'sums to 1.1, not 1; divide it by its sum'
+    """
+    if policy.shape != (n_actions,):
+        return f"has shape {policy.shape}, and there are {n_actions} actions; return one probability for each"
+    if not np.isfinite(policy).all():
+        return "has a NaN or an infinity; look at what the learner computes it from"
+    if (policy < 0).any():
+        return "has a negative entry; probabilities are from 0 to 1"
+    return f"sums to {policy.sum():.6g}, not 1; divide it by its sum" if abs(policy.sum() - 1.0) > TOLERANCE else None
+
+
+def refusal(policy: Any, observation: Any, fault: str | None) -> PolicyError:
+    """The error that names a policy, where it was returned, and what is wrong with it."""
+    return PolicyError(f"the policy {_shown(policy)} at observation {_shown(observation)} {fault}")
+
+
+def _shown(thing: Any) -> str:
+    text = " ".join(str(thing).split())
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
