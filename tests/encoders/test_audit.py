@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from understudy.encoders import Boxes, Function, Identity, KMeans, load
+from understudy.encoders.audit import audit
 from understudy.envs import CounterGrid
 from understudy.logs import Log
 
@@ -75,3 +76,20 @@ def test_an_audit_is_plain_types(merged):
     content = json.loads(json.dumps(merged.to_json(), allow_nan=False))
     assert (content["ok"], content["n_states"], len(content["states"])) == (False, 7, 7)
     assert content["states"][1]["suspicious"]
+
+
+def test_an_encoder_of_ones_own_is_fitted_before_it_is_audited(grid, grid_log):
+    class Own:
+        """Halves of the square at the median of a log; it does not say whether it is fitted."""
+
+        def fit(self, log):
+            self.median = np.median(log.observation[:, 0])
+            return self
+
+        def encode(self, observations):
+            return (observations[:, 0] > self.median).astype(int)
+
+    found = audit(Own(), grid_log)
+    assert found.same_log
+    assert sorted(found.state.tolist()) == [0, 1]
+    assert not found.ok

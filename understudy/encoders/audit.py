@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.contracts import Encoder, Log, LogError
+from understudy.contracts.fitting import ensure_fitted, needs_fit
 from understudy.encoders.pictures import picture_of_states
 from understudy.encoders.sufficiency import FEWEST_ROWS, holm, sufficiency
 
@@ -136,8 +137,8 @@ def audit(encoder: Encoder, log: Log, *, level: float = LEVEL, seed: int = 0) ->
     Prints as a table; `ok` tells whether nothing was found, `plot(path)` draws it. An encoder that is not fitted yet is
     fitted on the log first.
     """
-    if not getattr(encoder, "fitted", True):
-        encoder.fit(log)
+    fitted_here = needs_fit(encoder)
+    ensure_fitted(encoder, log)
     states, following = np.asarray(encoder.encode(log.observation)), np.asarray(encoder.encode(log.next_observation))
     known, counts = np.unique(states[states >= 0], return_counts=True)
     largest = known[np.argsort(-counts, kind="stable")[:MOST_STATES]]
@@ -155,7 +156,7 @@ def audit(encoder: Encoder, log: Log, *, level: float = LEVEL, seed: int = 0) ->
         n_rows=len(log),
         n_without_state=int((states < 0).sum()),
         n_following=int(lost.sum()),
-        same_log=getattr(encoder, "fitted_on", None) == log.fingerprint,
+        same_log=fitted_here or getattr(encoder, "fitted_on", None) == log.fingerprint,
         points=points,
         point_state=point_state,
     )
