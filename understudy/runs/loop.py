@@ -51,7 +51,7 @@ def simulate(
 
 
 def check_fit(simulator: Any, learner: Any, max_steps: int | None, every: int) -> None:
-    """Raise where a run could not even begin. Fits a learner's encoder that is not fitted yet on the simulator's log."""
+    """Raise where a run could not even begin. A learner's encoder that is not fitted yet is fitted on the log."""
     check_limits(simulator, max_steps, every)
     owns_loop = hasattr(learner, "rehearse")
     if isinstance(learner, type) or not (owns_loop or (hasattr(learner, "policy") and hasattr(learner, "learn"))):

@@ -22,7 +22,7 @@ PLACES = Places()
 class Coding:
     """Arrays with observations coded as a learner's tables index them, made once for each fit of a learner's encoder.
 
-    An encoder that does not count its fits (`fits`) may have been fitted again since: its codes are made anew each time.
+    An encoder that does not count its fits (`fits`) may have been fitted since: its codes are made anew each time.
     A learner without an encoder indexes integer observations by themselves, so all such learners share one set; that
     the largest observation is in its table is checked each time.
     """
