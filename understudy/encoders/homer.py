@@ -16,13 +16,14 @@ from understudy.contracts.progress import Report, progress_bar
 from understudy.encoders import files
 from understudy.encoders.audit import audit
 from understudy.encoders.features import Features
-from understudy.encoders.options import positive, whole
+from understudy.encoders.options import losses_of, positive, same_options, whole
 from understudy.encoders.training import (
     TRAINING,
     WEIGHTS,
     Best,
     arrays_of,
-    fill,
+    check_split,
+    filled,
     generator_of,
     in_chunks,
     initialized,
@@ -95,8 +96,9 @@ class Homer:
         warm, cold = temperature if isinstance(temperature, Sequence) else (temperature, temperature)
         self._options: dict[str, Any] = {
             "seed": whole("seed", seed, least=None), "learning_rate": positive("learning_rate", learning_rate),
-            "clip": positive("clip", clip), "held_out": float(held_out), "split": split, "hard": bool(hard),
-            "temperature": [positive("temperature", number) for number in (warm, cold)], "select": select,
+            "clip": positive("clip", clip), "held_out": check_split(held_out, split), "split": split,
+            "hard": bool(hard), "temperature": [positive("temperature", number) for number in (warm, cold)],
+            "select": select,
         } | {name: whole(name, count) for name, count in counts.items()}  # fmt: skip
         if select not in SELECTIONS:
             raise LogError(f"select is {select!r}; it is one of {', '.join(SELECTIONS)}")
@@ -195,14 +197,18 @@ class Homer:
         if contents.form is None:
             raise LogError("the form of its observations is missing")
         settings, prefix = contents.settings, "features "
-        homer = cls(**settings["options"])
+        files.only("its settings", settings, ("options", "n_actions", "losses", "loss", "searched"))
+        homer, n_actions = cls(**settings["options"]), whole("n_actions", settings["n_actions"])
+        same_options(homer._options, settings["options"])
         inputs = {name.removeprefix(prefix): a for name, a in contents.arrays.items() if name.startswith(prefix)}
         weights = {name: array for name, array in contents.arrays.items() if not name.startswith(prefix)}
         homer._features = Features(contents.form, inputs)
-        homer._net = Network(homer._features, int(settings["n_actions"]), homer.n_states, homer._options["width"])
-        fill(homer._net, weights)
-        homer.loss, homer.losses, homer.fitted_on = settings["loss"], settings["losses"], contents.fitted_on
+        features, width = homer._features, homer._options["width"]
+        homer._net = filled(lambda: Network(features, n_actions, homer.n_states, width), weights)
+        (homer.loss, homer.losses), homer.fitted_on = losses_of(settings), contents.fitted_on
         homer.searched = [Attempt(**attempt) for attempt in settings["searched"]]
+        if any(type(value) not in (int, float) for attempt in homer.searched for value in attempt):
+            raise LogError("its attempts are not numbers")
         return homer
 
     def describe(self, state: int) -> str:
