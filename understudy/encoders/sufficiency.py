@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import Log
+from understudy.contracts.progress import Report
 from understudy.encoders.form import Form, form_of
 
 Blocks = Sequence[np.ndarray]
@@ -46,18 +47,24 @@ def sufficiency(
     permutations: int = PERMUTATIONS,
     most_rows: int = MOST_ROWS,
     only: Iterable[int] | None = None,
+    report: Report = lambda done: None,
 ) -> Sufficiency:
-    """Test each state of a log, given the state of each row's observation (-1: none); `only` some, where given."""
+    """Test each state of a log, given the state of each row's observation (-1: none); `only` some, where given.
+
+    `report` is told how many are tested.
+    """
     order = np.argsort(states, kind="stable")
     names, starts = np.unique(states[order], return_index=True)
     groups = dict(zip(names.tolist(), np.split(order, starts[1:]), strict=True))
     chosen = [state for state in groups if state >= 0]
     wanted = set(chosen) if only is None else set(only)
     rng = np.random.default_rng(seed)
-    results = np.full((len(chosen), 2), np.nan)
+    results, done = np.full((len(chosen), 2), np.nan), 0
     for place, state in enumerate(chosen):
         if state in wanted:
             results[place] = _tested(log, groups[state], rng, permutations, most_rows)
+            done += 1
+            report(done)
     rows = np.array([len(groups[state]) for state in chosen], dtype=np.int64)
     return Sufficiency(np.array(chosen, dtype=np.int64), rows, *results.T)
 

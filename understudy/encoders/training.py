@@ -33,7 +33,8 @@ def learnable(log: Log, name: str, fewest: int) -> Features:
     features = Features.of(log.observation, log.next_observation)
     if len(log) < fewest:
         raise LogError(
-            f"{name} is to find states among {len(log):,} rows, and needs at least {fewest:,}; log more, or use Boxes"
+            f"{name} is to find states among {len(log):,} rows, and needs at least {fewest:,}; log more, or give the "
+            "states that you know with Function or Boxes, and test them with encoder.audit(log)"
         )
     if (log.observation == log.observation[0]).all():
         raise LogError(f"every observation of the log is the same: there is one state, and nothing for {name} to learn")
