@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tracemalloc
 import zipfile
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -525,7 +526,7 @@ def forge(header, members, rng):
         if rng.integers(8) == 0:
             at.pop(key)
         else:
-            at[key] = ODD[rng.integers(len(ODD))]
+            at[key] = deepcopy(ODD[rng.integers(len(ODD))])
         return
 
 

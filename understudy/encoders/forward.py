@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from understudy.contracts import Log, LogError
-from understudy.contracts.devices import device_of
+from understudy.contracts.devices import device_of, one_thread
 from understudy.contracts.progress import progress_bar
 from understudy.encoders import files
 from understudy.encoders.audit import audit
@@ -22,7 +22,6 @@ from understudy.encoders.training import (
     in_chunks,
     learnable,
     split_rows,
-    threads_for,
 )
 
 FEWEST_ROWS = 200  # of a log
@@ -99,13 +98,11 @@ class Forward:
         features = scaled(learnable(log, "Forward", FEWEST_ROWS))
         examples = Examples(log, features, device_of(self.device))
         rows, held = split_rows(log, self._options["held_out"], "episodes", self._options["seed"])
-        with (
-            progress_bar("training Forward", self._options["steps"], self.progress) as report,
-            threads_for(self._options["batch_size"]),
-        ):
+        # In one thread: with several, the states would depend on how many there are.
+        with progress_bar("training Forward", self._options["steps"], self.progress) as report, one_thread():
             net, best = trained_forecast(examples, rows, held, self._options, report)
-        search = Search(examples, net, held, self._options)
-        centers, self._state_of = search.states()
+            search = Search(examples, net, held, self._options)
+            centers, self._state_of = search.states()
         self._net, self._features = net.cpu(), features
         self._bank, self._centers = Bank(*(part.cpu() for part in search.bank)), centers.cpu()
         self.loss, self.losses, self.fitted_on = best.loss, best.losses, log.fingerprint
