@@ -537,7 +537,7 @@ def changed(array, rng):
         array.flat[rng.integers(array.size)] = rng.choice([0, -1, 1, 127])
     elif kind == 1 and array.size and array.dtype.kind == "f":
         array.flat[rng.integers(array.size)] = rng.choice([np.nan, np.inf, -np.inf, 1e30, -1e30, 1e-40])
-    elif kind == 2:
+    elif kind == 2 and array.dtype.kind in "bfiu":
         with np.errstate(all="ignore"):
             array = array.astype(rng.choice(["f8", "f4", "f2", "i8", "u1", "b1", "U3", ">f4", "O", "c8"]))
     elif kind == 3:
