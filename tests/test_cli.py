@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 
+import gymnasium
 import numpy as np
 import pandas as pd
 import pytest
@@ -61,6 +62,7 @@ def floats(tmp_path):
 
 def test_a_learned_encoder_is_audited_kept_and_not_fitted_again(floats, tmp_path, capsys, monkeypatch):
     arguments = ["simulate", str(floats), "--encoder", "kmeans", "--states", "20", "--out", str(tmp_path / "out")]
+    arguments.append("--anyway")
     assert main([*arguments, "--runs", "2"]) == 0
     assert "KMeans(20, seed=0)" in capsys.readouterr().out
     kept = us.encoders.load(tmp_path / "out" / "encoder.npz")
@@ -68,7 +70,7 @@ def test_a_learned_encoder_is_audited_kept_and_not_fitted_again(floats, tmp_path
     assert main([*arguments, "--runs", "3"]) == 0
     assert us.load(tmp_path / "out" / "psrs").about["n_states"] == kept.n_states == 20
     elsewhere = ["--encoder", str(tmp_path / "out" / "encoder.npz"), "--out", str(tmp_path / "other")]
-    assert main(["simulate", str(floats), "--runs", "1", *elsewhere]) == 0
+    assert main(["simulate", str(floats), "--runs", "1", "--anyway", *elsewhere]) == 0
 
 
 def test_an_encoder_that_is_neither_a_name_nor_a_file_is_refused(floats, tmp_path, capsys):
@@ -79,7 +81,7 @@ def test_an_encoder_that_is_neither_a_name_nor_a_file_is_refused(floats, tmp_pat
 
 def test_ppo_needs_no_table(floats, tmp_path, capsys):
     arguments = ["simulate", str(floats), "--encoder", "boxes", "--learner", "ppo", "--epoch-steps", "200"]
-    assert main([*arguments, "--runs", "2", "--workers", "1", "--out", str(tmp_path / "out")]) == 0
+    assert main([*arguments, "--runs", "2", "--workers", "1", "--anyway", "--out", str(tmp_path / "out")]) == 0
     runs = us.load(tmp_path / "out" / "psrs")
     assert runs.about["learner"]["class"] == "PPO"
     assert min(runs.lengths) > 200
@@ -91,7 +93,7 @@ def test_simulate_on_floats_cuts_them_into_boxes(tmp_path, capsys):
     arguments = ["simulate", str(tmp_path / "floats.parquet"), "--runs", "2", "--out", str(tmp_path / "out")]
     assert main(arguments) == 2
     assert "--encoder boxes" in capsys.readouterr().err
-    assert main([*arguments, "--encoder", "boxes", "--bins", "5"]) == 0
+    assert main([*arguments, "--encoder", "boxes", "--bins", "5", "--anyway"]) == 0
 
 
 def test_without_propensities_simulate_uses_qbe(events, tmp_path, capsys):
@@ -304,3 +306,84 @@ def test_what_ran_out_is_told_in_the_words_of_the_file(tmp_path, capsys):
     page = (tmp_path / "page.html").read_text()
     assert re.search(r"page=[01], action (&lt;wait&gt;|buy) \(", page)
     assert "<wait>" not in page
+
+
+@pytest.fixture(scope="module")
+def cartpole(tmp_path_factory):
+    """A log of CartPole, whose observations lead on each in its own way."""
+    path = tmp_path_factory.mktemp("cartpole") / "cartpole.parquet"
+    us.write(us.record(gymnasium.make("CartPole-v1"), episodes=300, seed=0), path)
+    return path
+
+
+def test_simulate_stops_where_most_rows_are_in_suspicious_states_and_writes_nothing(cartpole, tmp_path, capsys):
+    for encoder in (("boxes",), ("kmeans", "--states", "20")):
+        message = refused(capsys, "simulate", cartpole, "--encoder", *encoder, "--out", tmp_path / "out")
+        assert re.search(r"states tested are suspicious, with \d+\.\d% of the rows", message)
+        assert "--anyway" in message
+        assert "try another encoder, whose states are tested like these" in message
+        assert not (tmp_path / "out").exists()
+
+
+def test_with_anyway_the_page_begins_with_the_warning_and_so_does_one_drawn_later(cartpole, tmp_path, capsys):
+    out = tmp_path / "out"
+    arguments = ["simulate", str(cartpole), "--encoder", "boxes", "--out", str(out), "--runs", "2"]
+    assert main([*arguments, "--anyway"]) == 0
+    first = (out / "report.html").read_text()
+    assert first.index("Do not trust these curves") < first.index('class="lead"')
+    (out / "report.html").unlink()
+    assert main(["report", str(out)]) == 0
+    assert "Do not trust these curves" in (out / "report.html").read_text()
+    assert main(["report", str(out / "psrs"), "--report", str(tmp_path / "one.html")]) == 0
+    assert "Do not trust these curves" in (tmp_path / "one.html").read_text()
+    capsys.readouterr()
+    assert "--anyway" in refused(capsys, *arguments)  # asked for each time
+
+
+def test_baselines_that_know_no_states_need_none_that_will_do(cartpole, tmp_path):
+    arguments = ["simulate", str(cartpole), "--encoder", "boxes", "--runs", "2", "--out", str(tmp_path / "out")]
+    assert main([*arguments, "--simulator", "any_row", "actions_only"]) == 0
+
+
+def test_without_an_encoder_the_page_says_what_states_are(events, tmp_path):
+    assert main(["simulate", str(events), *COLUMNS, "--runs", "2", "--out", str(tmp_path / "out")]) == 0
+    assert "States are the 24 distinct observations" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_what_was_found_of_states_is_not_made_again_and_a_damaged_file_is_said(cartpole, tmp_path, capsys, monkeypatch):
+    out = tmp_path / "out"
+    arguments = ["simulate", str(cartpole), "--encoder", "boxes", "--out", str(out), "--anyway"]
+    assert main([*arguments, "--runs", "1"]) == 0
+    kept = (out / "states.json").read_bytes()
+    for content in (b"", b"{}", b"[" * 10**5, kept[: len(kept) // 2], kept.replace(b"false", b"5"), b"\xff"):
+        (out / "states.json").write_bytes(content)
+        capsys.readouterr()
+        assert "states.json cannot be read, or is not an audit of states; remove it" in refused(capsys, "report", out)
+    assert main([*arguments, "--runs", "1"]) == 0
+    assert (out / "states.json").read_bytes() == kept
+    monkeypatch.delattr(us.encoders.Boxes, "audit")
+    assert main([*arguments, "--runs", "2"]) == 0
+
+
+def test_folders_of_one_kind_of_states_have_one_box_and_others_one_each(cartpole, tmp_path):
+    for name, options in {"a": (), "b": ("--epsilon", "0.5"), "c": ("--bins", "3")}.items():
+        arguments = ["simulate", str(cartpole), "--encoder", "boxes", "--anyway", "--runs", "1", *options]
+        assert main([*arguments, "--out", str(tmp_path / name)]) == 0
+    page = tmp_path / "page.html"
+    for names, boxes in ((("a", "b"), 1), (("a", "b", "c"), 2)):
+        assert main(["report", *(str(tmp_path / name) for name in names), "--report", str(page)]) == 0
+        assert page.read_text().count('class="states ') == boxes
+
+
+def test_no_advice_is_given_that_the_audit_would_find_suspicious(cartpole, tmp_path, capsys):
+    message = refused(capsys, "simulate", cartpole, "--out", tmp_path / "out")
+    assert "simulate tests the states first, and stops where they will not do" in message
+    assert main(["check", str(cartpole)]) == 0
+    assert "merge them with one, and let encoder.audit(log) test its states" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("path", ["", "x" * 5000, "nul\0", ".", "\ud800"])
+def test_an_encoder_at_a_path_that_cannot_be_is_said(floats, tmp_path, capsys, path):
+    message = refused(capsys, "simulate", floats, "--encoder", path, "--out", tmp_path / "out")
+    assert "file that" in message
+    assert not (tmp_path / "out").exists()

@@ -6,12 +6,14 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import understudy as us
-from understudy.rehearsals import Rehearsal
+from understudy.rehearsals import Rehearsal, keep_states, kept_states, states_of_folders
 from understudy.reporting.naming import names_of
+from understudy.runs.folder import FolderError
 
 COLUMN_FLAGS = {
     "observation": "column or columns of what the learner sees",
@@ -30,6 +32,7 @@ SEVERAL = ("observation", "next-observation", "propensity", "order-by", "actions
 SIMULATORS = ("psrs", "qbe", "states_only", "actions_only", "any_row", "model")
 LEARNERS = ("q-learning", "expected-sarsa", "ppo", "uniform")
 ITEMS = ("protocol", "discrete", "continuous", "encoder", "rollouts", "exogenous")
+WITHOUT_STATES = ("actions_only", "any_row")
 ENCODERS = ("identity", "boxes", "kmeans", "homer", "forward")
 
 
@@ -147,6 +150,9 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
     )
     simulator.add_argument("--bins", type=positive, default=5, help="boxes: bins of each dimension (%(default)s)")
     simulator.add_argument("--states", type=positive, default=50, help="kmeans, homer: states at most (%(default)s)")
+    simulator.add_argument(
+        "--anyway", action="store_true", help="rehearse though most rows are in states that the audit finds suspicious"
+    )
     simulator.add_argument("--order", choices=("episodes", "rows", "log"), help="how the log is read (episodes)")
     simulator.add_argument("--openings", choices=("queue", "replacement"), help="first observations (queue)")
     simulator.add_argument("--max-episode-steps", type=positive, help="the simulator's own time limit (the log's)")
@@ -198,10 +204,15 @@ def run_simulate(options: argparse.Namespace) -> int:
     encoder = encoder_for(log, options, folder / "encoder.npz" if ours else None)
     make, probes = learner_for(log, encoder, options)
     simulators = {name: simulator_for(name, log, encoder, options) for name in names}
+    states = states_for(log, encoder, folder if ours else None)
+    if encoder is not None:
+        print(states)
+    if not options.anyway and set(names) - set(WITHOUT_STATES):
+        refuse_suspicious(states)
     rehearsal.claim()
+    keep_states(folder, states)
     if encoder is not None:
         encoder.save(folder / "encoder.npz")
-        print(encoder.audit(log))
     runs = {}
     for name, simulator in simulators.items():
         there = rehearsal.n_finished(name)
@@ -213,7 +224,8 @@ def run_simulate(options: argparse.Namespace) -> int:
             workers=options.workers, out=folder / name, title=name,
         )  # fmt: skip
     show_table(runs)
-    print(f"\nThe page is {us.report(runs, folder / 'report.html', audit=audit, title=rehearsal.title, log=log)}")
+    page = us.report(runs, folder / "report.html", audit=audit, states=states, title=rehearsal.title, log=log)
+    print(f"\nThe page is {page}")
     return 0
 
 
@@ -235,7 +247,7 @@ def run_report(options: argparse.Namespace) -> int:
     told = Rehearsal.of(folders[0]) if len(folders) == 1 else None
     title, audit = (told.title, told.audit) if told is not None else (None, None)
     page = options.report or folders[0] / "report.html"
-    print(f"\nThe page is {us.report(runs, page, title=title, audit=audit)}")
+    print(f"\nThe page is {us.report(runs, page, title=title, audit=audit, states=states_of_folders(folders))}")
     return 0
 
 
@@ -316,8 +328,8 @@ def learner_for(log: us.Log, encoder: Any, options: argparse.Namespace) -> tuple
         if encoder.n_states > len(log) // 2:
             raise us.LogError(
                 f"{options.learner} needs a table, and {encoder.n_states:,} of the observations are distinct: too many "
-                "for a row each; learn states with --encoder forward, cut observations into boxes with --encoder boxes "
-                "--bins 5, or use --learner ppo"
+                "for a row each; merge them into states with --encoder forward, or with --encoder boxes or kmeans, "
+                "which know nothing of what follows: simulate tests the states first, and stops where they will not do"
             )
     n_observations = n_observations if encoder is None else encoder.n_states
     kind = {"q-learning": us.learners.QLearning, "expected-sarsa": us.learners.ExpectedSarsa}[options.learner]
@@ -335,7 +347,7 @@ def encoder_for(log: us.Log, options: argparse.Namespace, kept: Path | None) -> 
     if kept is not None and kept.exists():
         return us.encoders.load(kept)
     if options.encoder not in ENCODERS:
-        if not Path(options.encoder).exists():
+        if not os.path.exists(options.encoder):  # which takes any text, NUL and over-long names included
             raise us.LogError(
                 f"there is no encoder {options.encoder!r} and no such file; give one of {', '.join(ENCODERS)}, or a "
                 "file that encoder.save wrote"
@@ -348,6 +360,25 @@ def encoder_for(log: us.Log, options: argparse.Namespace, kept: Path | None) -> 
         "forward": lambda: us.encoders.Forward(options.seed),
     }
     return make[options.encoder]().fit(log)
+
+
+def states_for(log: us.Log, encoder: Any, kept: Path | None) -> us.encoders.StateAudit:
+    """Whether the states will do: tested now, or as it was kept; without an encoder they are the observations."""
+    with suppress(FolderError):  # what cannot be read is made anew
+        found = kept_states(kept) if kept is not None else None
+        if found is not None:
+            return found
+    return (us.encoders.Identity().fit(log) if encoder is None else encoder).audit(log)
+
+
+def refuse_suspicious(states: us.encoders.StateAudit) -> None:
+    """Stop where most rows are in suspicious states: the curve would look as sure of itself as a right one."""
+    if states.mostly_suspicious:
+        raise us.LogError(
+            f"{states.encoder}: {states.sentence}; try another encoder, whose states are tested like these (where "
+            "every observation leads on in a way of its own, no merging of them will do), or give --anyway to rehearse "
+            "all the same, with this at the top of the page"
+        )
 
 
 def simulator_for(name: str, log: us.Log, encoder: Any, options: argparse.Namespace) -> Any:

@@ -55,4 +55,5 @@ def demo(
     longest = max(int(result.lengths.max()) for result in results.values())
     results["real"] = us.experiment(us.real(env, latent), make, max_steps=longest, title="real", **options)
     title = f"Q-learning rehearsed on {log.n_episodes:,} logged episodes of a noisy grid"
-    return Demo(log, audit, results, us.report(results, page, audit=audit, title=title, log=log))
+    states = latent.audit(log)
+    return Demo(log, audit, results, us.report(results, page, audit=audit, states=states, title=title, log=log))

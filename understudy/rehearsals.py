@@ -1,10 +1,12 @@
 """What the command line keeps of a results folder beside its runs: what was asked, and the audit of the log."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from understudy.encoders import StateAudit
 from understudy.logs import Audit, Finding
 from understudy.runs.describing import differences, plain
 from understudy.runs.folder import FolderError, write_text
@@ -55,3 +57,32 @@ class Rehearsal:
     def n_finished(self, simulator: str) -> int:
         """Runs of a simulator that are there already."""
         return len(list((self.folder / simulator / "runs").glob("*.json")))
+
+
+def keep_states(folder: Path, audit: StateAudit) -> None:
+    """Write what was found of the states beside rehearsal.json, for pages that are drawn later."""
+    write_text(folder / "states.json", json.dumps(audit.to_json()))
+
+
+def kept_states(folder: Path) -> StateAudit | None:
+    """What was found of the states of a folder's runs; None where that was not kept."""
+    path = folder / "states.json"
+    try:
+        return StateAudit.from_json(parse_json(path.read_bytes()))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        raise FolderError(
+            f"{path} cannot be read, or is not an audit of states; remove it, and call understudy simulate again to "
+            "have it made anew"
+        ) from error
+
+
+def states_of_folders(folders: Sequence[Path]) -> dict[str, StateAudit]:
+    """What was found of the states of folders (or of the rehearsals that they are in), once where it is the same."""
+    found: dict[str, tuple[list[str], StateAudit]] = {}
+    for folder in folders:
+        audit = kept_states(folder) or kept_states(folder.parent)
+        if audit is not None:
+            found.setdefault(json.dumps(audit.to_json()), ([], audit))[0].append(str(folder))
+    return {", ".join(names): audit for names, audit in found.values()}

@@ -1,9 +1,13 @@
+import re
 import sys
 from importlib.abc import MetaPathFinder
+from pathlib import Path
 
 import pytest
 
-from understudy.contracts.extras import opened
+from understudy.contracts.extras import NEEDED, how_to_install, opened
+
+ROOT = Path(__file__).parents[2]
 
 
 class Refusing(MetaPathFinder):
@@ -16,12 +20,27 @@ class Refusing(MetaPathFinder):
 
 def test_a_module_that_is_there_and_cannot_be_imported_is_missing_too(monkeypatch):
     monkeypatch.setattr(sys, "meta_path", [Refusing(), *sys.meta_path])
-    with pytest.raises(ModuleNotFoundError, match=r'^Step needs broken: pip install "understudy\[broken\]"$') as caught:
+    with pytest.raises(ModuleNotFoundError, match=r'^Step needs broken: pip install "\.\[broken\]"') as caught:
         opened("understudy.contracts", "Step", "extras", "broken")
     assert "a library it needs" in str(caught.value.__cause__)
 
 
 def test_a_module_that_is_hidden_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ModuleNotFoundError, match=r'^PPO needs torch: pip install "understudy\[torch\]"$'):
+    with pytest.raises(ModuleNotFoundError, match=r'^PPO needs torch: pip install "\.\[torch\]" --constraint'):
         opened("understudy.learners", "PPO", "ppo", "torch")
+
+
+@pytest.mark.parametrize("extra", [*NEEDED, "all"])
+def test_what_is_said_can_be_typed_in_the_folder_of_the_source(extra):
+    line = how_to_install(extra)
+    assert line.startswith(f'pip install ".[{extra}]" --constraint constraints.txt in the folder')
+    assert (ROOT / "constraints.txt").exists()
+    assert f"\n{extra} = [" in (ROOT / "pyproject.toml").read_text()
+
+
+def test_nothing_says_to_install_by_name_what_is_on_no_index():
+    files = [*ROOT.glob("understudy/**/*.py"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md")]
+    assert len(files) > 50
+    said = re.compile(r"pip install[^`\n]*understudy")
+    assert [file for file in files if said.search(file.read_text(encoding="utf-8"))] == []

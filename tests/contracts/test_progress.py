@@ -2,7 +2,17 @@ from contextlib import suppress
 from threading import Event
 from time import sleep
 
+import pytest
+
+from understudy.contracts import progress
 from understudy.contracts.progress import progress_bar, pulse
+
+
+@pytest.fixture
+def hasty(monkeypatch):
+    """Lines come at once, and then a thousand times a second."""
+    monkeypatch.setattr(progress, "FIRST", 0.001)
+    monkeypatch.setattr(progress, "MINUTE", 0.001)
 
 
 def test_by_default_a_bar_is_shown_on_a_terminal(monkeypatch, capsys):
@@ -18,25 +28,89 @@ def test_a_title_is_shown_as_it_is(capfd):
     assert "arm [red] of [/3]" in capfd.readouterr().err
 
 
-def beats(monkeypatch, **options):
+def test_a_bar_begins_with_what_was_there_already(capfd):
+    with progress_bar("rehearsing", 7, show=True, done=4):
+        pass
+    assert "4/7" in capfd.readouterr().err
+
+
+def lines_of(capsys, **options):
+    """What is said where there is no terminal, once something is."""
+    said = ""
+    with progress_bar("training", 1000, **options) as report:
+        report(250)
+        for _ in range(2000):
+            sleep(0.005)
+            said += capsys.readouterr().err
+            if said or options.get("show") is False:
+                break
+    return said.splitlines()
+
+
+def test_without_a_terminal_a_plain_line_tells_how_far_it_is_and_what_is_left(hasty, capsys):
+    first = lines_of(capsys)[0]
+    assert first.startswith("training: 250 of 1,000 after 0 s, about ")
+    assert first.endswith(" s left")
+
+
+def test_what_was_there_already_does_not_count_as_speed(hasty, capsys):
+    assert lines_of(capsys, done=250)[0] == "training: 250 of 1,000 after 0 s"
+
+
+def test_nothing_is_said_where_nothing_is_asked_for_nor_of_what_is_short(hasty, capsys, monkeypatch):
+    assert lines_of(capsys, show=False) == []
+    monkeypatch.setattr(progress, "FIRST", 10.0)
+    with progress_bar("training", 1) as report:
+        report(1)
+    assert capsys.readouterr().err == ""
+
+
+def test_without_a_standard_error_nothing_is_said(hasty, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr", None)
+    with progress_bar("training", 1):
+        sleep(0.02)
+    assert capsys.readouterr().out == ""
+
+
+def test_of_what_is_nested_the_outermost_is_told(hasty, capsys):
+    with progress_bar("outer", 2), progress_bar("inner", 3):
+        sleep(0.05)
+    said = capsys.readouterr().err
+    assert "outer" in said
+    assert "inner" not in said
+
+
+def beats(**options):
     """Whether a pulse beats."""
-    monkeypatch.setattr("understudy.contracts.progress.MINUTE", 0.001)
     beat = Event()
     with pulse(beat.set, **options):
         return beat.wait(5 if options.get("show") is not False else 0.1)
 
 
-def test_a_pulse_beats_where_no_bar_is_drawn(monkeypatch):
+def test_a_pulse_beats_where_no_bar_is_drawn(hasty, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: False, raising=False)
-    assert beats(monkeypatch)
-    assert not beats(monkeypatch, show=False)
+    assert beats()
+    assert not beats(show=False)
 
 
-def test_a_pulse_is_over_with_what_it_is_of(monkeypatch):
-    monkeypatch.setattr("understudy.contracts.progress.MINUTE", 0.001)
+def test_a_pulse_is_over_with_what_it_is_of(hasty):
     times = []
     with suppress(KeyError), pulse(lambda: times.append(0), show=True):
         raise KeyError
     before = len(times)
     sleep(0.05)
     assert len(times) == before
+    assert beats()
+
+
+def test_an_experiment_and_the_fit_of_an_encoder_say_how_far_they_are(hasty, capsys):
+    import numpy as np
+
+    import understudy as us
+
+    env = us.envs.ContinuousGrid(size=3)
+    log = us.Log.from_columns(**env.rollout_cells(np.full((9, 5), 0.2), steps=3000, seed=1))
+    encoder = us.encoders.Homer(latent=9, max_epochs=3, annealing=10).fit(log)
+    assert "training Homer: " in capsys.readouterr().err
+    us.experiment(us.psrs(log, encoder), lambda seed: us.learners.Uniform(5), runs=20, compiled=False, workers=1)
+    assert " of 20 after" in capsys.readouterr().err

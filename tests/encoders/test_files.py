@@ -1,8 +1,11 @@
 import io
 import json
+import os
 import subprocess
 import sys
+import tracemalloc
 import zipfile
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -99,7 +102,7 @@ def test_a_part_of_a_file_is_refused_wherever_it_was_cut(saved):
     whole = saved.read_bytes()
     for length in range(0, len(whole), 7):
         saved.write_bytes(whole[:length])
-        with pytest.raises(LogError, match=r"is no saved encoder|damaged"):
+        with pytest.raises(LogError, match=r"is not a saved encoder|damaged"):
             load(saved)
 
 
@@ -120,7 +123,7 @@ def test_a_changed_array_is_named(saved):
         members = dict(archive)
     members["centers"] = members["centers"] + 1
     np.savez(saved, **members)
-    with pytest.raises(LogError, match="has been changed: its centers is not what was saved"):
+    with pytest.raises(LogError, match="has been changed: its 'centers' is not what was saved"):
         load(saved)
 
 
@@ -136,18 +139,18 @@ def test_a_changed_header_is_noticed(saved):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda header, members: header.update(format=FORMAT + 1), "pip install --upgrade understudy"),
+        (lambda header, members: header.update(format=FORMAT + 1), "get the newer source, then pip install ."),
         (lambda header, members: header.update(encoder="os.system"), "holds an encoder 'os.system', which is none of"),
         (lambda header, members: header.update(encoder=["KMeans"]), r"holds an encoder \['KMeans'\], which is none of"),
-        (lambda header, members: header.pop("settings"), "header cannot be read"),
-        (lambda header, members: header.update(form=["complex", [2]]), "no complex observations"),
-        (lambda header, members: header.update(form=["float", [3]]), "no KMeans that fits together"),
+        (lambda header, members: header.pop("settings"), "its settings is missing or wrong"),
+        (lambda header, members: header.update(form=["complex", [2]]), "no 'complex' observations"),
+        (lambda header, members: header.update(form=["float", [3]]), "not a KMeans that fits together"),
         (lambda header, members: header.update(form=None), "form of its observations is missing"),
-        (lambda header, members: header["settings"].update(n_states=8), r"centers are \(7, 2\), not \(8, 2\)"),
-        (lambda header, members: header["settings"].update(extra=8), "no KMeans that fits together"),
-        (lambda header, members: members.update(centers=members["centers"].T), "no KMeans that fits together"),
-        (lambda header, members: members.pop("centers"), "no KMeans that fits together"),
-        (lambda header, members: members.update(scale=np.array([1, np.inf])), "no KMeans that fits together"),
+        (lambda header, members: header["settings"].update(n_states=8), r"of shape \(7, 2\), not \(8, 2\)"),
+        (lambda header, members: header["settings"].update(extra=8), "not a KMeans that fits together"),
+        (lambda header, members: members.update(centers=members["centers"].T), "not a KMeans that fits together"),
+        (lambda header, members: members.pop("centers"), "not a KMeans that fits together"),
+        (lambda header, members: members.update(scale=np.array([1, np.inf])), "not a KMeans that fits together"),
     ],
 )
 def test_what_does_not_fit_together_is_refused_though_its_digests_do(saved, change, words):
@@ -163,7 +166,7 @@ def test_a_newer_file_is_known_by_its_version_whatever_else_it_does_otherwise(sa
         members = dict(archive)
     members["header"] = np.frombuffer(members["header"].tobytes().replace(b'"format": 1', b'"format": 2'), np.uint8)
     np.savez(saved, **members)
-    with pytest.raises(LogError, match=r"is of format 2, .* reads formats up to 1; pip install --upgrade understudy"):
+    with pytest.raises(LogError, match=r"is of format 2, .* reads formats up to 1; get the newer source, then pip"):
         load(saved)
 
 
@@ -173,7 +176,7 @@ def test_homers_weights_have_to_fit(homer, path):
     name = next(name for name in members if "weight" in name)
     for wrong in (members[name][:-1], members[name] * np.float32(np.nan), members[name].astype(np.float64)):
         rewrite(path, dict(header), {**members, name: wrong})
-        with pytest.raises(LogError, match="no Homer that fits together"):
+        with pytest.raises(LogError, match="not a Homer that fits together"):
             load(path)
 
 
@@ -192,7 +195,7 @@ def test_no_pickle_is_read(path):
 
 def test_what_is_no_encoder_is_refused(path, tmp_path):
     path.write_text("x,y\n1,2\n")
-    with pytest.raises(LogError, match="is no saved encoder"):
+    with pytest.raises(LogError, match="is not a saved encoder"):
         load(path)
     np.savez(path, weights=np.zeros(3))
     with pytest.raises(LogError, match="it has no header"):
@@ -229,7 +232,7 @@ def test_a_folder_that_is_not_there_is_said(tmp_path):
 def test_without_torch_the_line_that_installs_it_is_said(homer, path, monkeypatch):
     homer.save(path)
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ModuleNotFoundError, match=r'Homer needs torch: pip install "understudy\[torch\]"'):
+    with pytest.raises(ModuleNotFoundError, match=r'Homer needs torch: pip install "\.\[torch\]" --constraint'):
         load(path)
 
 
@@ -251,3 +254,319 @@ def _npy(array):
     file = io.BytesIO()
     np.save(file, array)
     return file.getvalue()
+
+
+@pytest.mark.parametrize("version", [True, 1.5, 1.0, "1", None, 0, -1, [1]])
+def test_a_format_that_is_not_a_whole_number_is_refused(saved, version):
+    header, members = members_of(saved)
+    rewrite(saved, header | {"format": version}, members)
+    with pytest.raises(LogError, match="its header cannot be read"):
+        load(saved)
+
+
+def test_a_header_of_very_many_levels_is_refused(saved):
+    _, members = members_of(saved)
+    octets = np.frombuffer(b"[" * 100_000 + b"]" * 100_000, dtype=np.uint8)
+    np.savez(saved, **members | {"header": octets, "digest": np.array(array_digest(octets))})
+    with pytest.raises(LogError, match="its header cannot be read"):
+        load(saved)
+
+
+def test_a_small_file_that_unpacks_to_much_is_refused_before_it_does(saved):
+    header, members = members_of(saved)
+    members["centers"] = np.zeros((50_000_000, 2), dtype=np.float32)
+    header["settings"]["n_states"] = 50_000_000
+    header["digests"] = {name: array_digest(array) for name, array in members.items() if name != "digest"}
+    octets = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    np.savez_compressed(saved, **members | {"header": octets, "digest": np.array(array_digest(octets))})
+    del members
+    assert saved.stat().st_size < 1_000_000
+    assert_refused_in_little_memory(saved, "its arrays are compressed")
+
+
+def test_members_that_claim_more_than_the_file_has_are_refused(saved):
+    """A thousand names for one array, and sizes that are not there."""
+    whole = saved.read_bytes()
+    with zipfile.ZipFile(saved) as archive:
+        claimed = max(archive.infolist(), key=lambda info: info.file_size)
+    for forged in (2**31, 2**32 - 2):
+        size = claimed.file_size.to_bytes(4, "little")
+        saved.write_bytes(whole.replace(size * 2, forged.to_bytes(4, "little") * 2))
+        assert_refused_in_little_memory(saved, "damaged")
+
+
+def assert_refused_in_little_memory(path, words):
+    tracemalloc.start()
+    with pytest.raises(LogError, match=words):
+        load(path)
+    assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", ["", "a" * 5000, "nul\0", "\ud800", ".", "no/such"])
+def test_paths_that_cannot_be_are_said(tmp_path, name, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(LogError, match=r"^cannot read "):
+        load(name)
+    with pytest.raises(LogError, match=r"^cannot write "):
+        Identity().save(name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_not_a_path_or_not_a_file_is_said_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(LogError, match="pipe: it is not a file"):
+        load(tmp_path / "pipe")
+    for wrong in (None, 5, b"bytes"):
+        with pytest.raises(LogError, match="cannot read"):
+            load(wrong)
+        with pytest.raises(LogError, match="cannot write"):
+            Identity().save(wrong)
+
+
+def test_loading_leaves_torchs_generator_as_it_was(homer, path):
+    import torch
+
+    homer.save(path)
+    before = torch.get_rng_state()
+    load(path)
+    assert torch.equal(before, torch.get_rng_state())
+
+
+# What someone could write who knows the format: digests that fit, and content that does not.
+
+
+def nan_in(name, value=np.nan):
+    def change(header, members):
+        members[name] = members[name].copy()
+        members[name].flat[0] = value
+
+    return change
+
+
+def cast(name, dtype):
+    return lambda header, members: members.update({name: members[name].astype(dtype)})
+
+
+def setting(**values):
+    return lambda header, members: header["settings"].update(values)
+
+
+def option(**values):
+    return lambda header, members: header["settings"]["options"].update(values)
+
+
+FORGED = {
+    "identity of integers": [
+        setting(n_states=-1), setting(n_states=0), setting(n_states=True), setting(n_states="8"),
+        setting(n_states=10**30), setting(n_states=None), setting(more=1), lambda h, m: h.update(form=["float", []]),
+        lambda h, m: h.update(form=["integer", [2]]), lambda h, m: m.update(observations=np.zeros((8, 2))),
+        lambda h, m: h.update(form=None),
+    ],
+    "identity of vectors": [
+        setting(n_states=1), nan_in("observations"), cast("observations", np.int64),
+        lambda h, m: m.update(observations=m["observations"][[0, *range(299)]]),  # one twice
+        lambda h, m: m.update(observations=m["observations"][:0]) or h["settings"].update(n_states=0),
+        lambda h, m: m.update(observations=m["observations"].T), lambda h, m: m.pop("observations"),
+        lambda h, m: h.update(form=["float", [2, 1]]), lambda h, m: h.update(form=["float", [0]]),
+        lambda h, m: h.update(form=["float", [-2]]), lambda h, m: h.update(form=["float", [True, 2]]),
+        lambda h, m: h.update(form=["float", "2"]), lambda h, m: h.update(form=["float"]),
+        lambda h, m: m.update(more=np.zeros(3)), lambda h, m: h.update(fitted_on=5),
+        lambda h, m: m.update(observations=m["observations"].astype("U8")),
+        lambda h, m: m.update(observations=m["observations"].astype(object)),
+    ],
+    "placed boxes": [
+        nan_in("edges 0"), nan_in("edges 1", 9.0), cast("edges 0", np.float32), cast("edges 0", "U8"),
+        setting(bins=[3]), setting(bins=2), setting(bins=[-3, 4]), setting(bins=[3.5, 4]), setting(bins="5"),
+        setting(bins=[10**30, 4]), setting(bins={}), setting(bins=[[3], [4]]), setting(spacing="log"),
+        setting(spacing=None), setting(spacing=[]), setting(more=1), lambda h, m: m.pop("edges 0"),
+        lambda h, m: m.update({"edges 2": np.zeros(1)}), lambda h, m: m.update({"edges 0": np.array(0.5)}),
+        lambda h, m: h.update(form=["float", [3]]), lambda h, m: h.update(form=["float", [10**12, 10**12]]),
+        lambda h, m: m.update({"edges 01": m.pop("edges 0")}),
+    ],
+    "k-means": [
+        nan_in("centers"), nan_in("centers", np.inf), nan_in("center"), nan_in("scale", 0.0), nan_in("scale", -1.0),
+        cast("centers", np.float64), cast("centers", np.int32), cast("scale", np.float32), cast("scale", "U9"),
+        setting(n_states=True), setting(n_states=-7), setting(n_states=10**15),
+        setting(seed=1.5), setting(seed="0"), setting(iterations=0), setting(most_rows=None), setting(more=1),
+        lambda h, m: m.update(codes=np.arange(3)), lambda h, m: m.pop("scale"),
+        lambda h, m: m.update(centers=m["centers"].ravel()), lambda h, m: h.update(form=["integer", []]),
+    ],
+    "homer": [
+        option(latent=10**9), option(width=10**9), option(width=True), option(latent="12"), option(device="cuda:9"),
+        option(progress=True), option(temperature=[1.0]), option(temperature="warm"), option(split={}),
+        option(held_out=2.0), option(held_out=float("nan")), option(select=[]), option(learning_rate="fast"),
+        setting(n_actions=10**9), setting(n_actions=0), setting(losses=["a"]),
+        setting(loss={}), setting(searched=[{}]), setting(searched=5), setting(searched=[{"latent": 1}]),
+        setting(more=1),
+        setting(options=None), nan_in("features scale", 0.0), nan_in("features center"), nan_in("hidden.weight"),
+        nan_in("output.bias", np.inf), cast("hidden.weight", np.float64), lambda h, m: m.pop("hidden.weight"),
+        lambda h, m: m.update({"features more": np.zeros(2)}), lambda h, m: m.update({"more": np.zeros(2)}),
+        lambda h, m: h.update(form=["float", [10**9, 10**9]]), lambda h, m: h.update(form=["integer", []]),
+        lambda h, m: m.update({"features codes": np.arange(5)}),
+    ],
+    "forward": [
+        option(width=10**9), option(radius="0.1"), option(radius=1.0), option(steps=0), option(device="cpu"),
+        setting(n_actions=10**9), setting(n_signals=10**9), setting(n_signals=-1), setting(n_signals=None),
+        setting(loss="a"), setting(losses=None), setting(more=1), nan_in("centers"), nan_in("weight", np.inf),
+        nan_in("outcomes"), nan_in("state_of", -1), nan_in("state_of", 10**15), cast("state_of", np.float64),
+        cast("state_of", np.int32), cast("centers", np.float64), lambda h, m: m.update(state_of=m["state_of"] + 1),
+        lambda h, m: m.update(centers=m["centers"][:-1]), lambda h, m: m.update(weight=m["weight"][:0]),
+        lambda h, m: m.update(weight=np.array(1.0, np.float32)), lambda h, m: m.update(more=np.zeros(2)),
+        lambda h, m: m.update(outcomes=m["outcomes"][:, :-1]), lambda h, m: m.pop("net head.bias"),
+        nan_in("net head.bias"), nan_in("features scale", -1.0),
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def small(grid_log):
+    """A small encoder of each kind that is learned with torch, and observations for it."""
+    import torch
+
+    from understudy.encoders import Forward
+    from understudy.encoders.finding import Bank
+    from understudy.encoders.forecast import DIMENSION, Examples, Forecast
+    from understudy.encoders.training import generator_of, initialized, learnable
+
+    homer = Homer(latent=6, width=4, max_epochs=1).fit(grid_log)
+    # A Forward as a search would leave it, without one: a dozen outcomes, and four centers of three states.
+    forward, generator = Forward(width=4), generator_of(0, 0)
+    features = learnable(grid_log, "Forward", 10)
+    n_signals = Examples(grid_log, features, torch.device("cpu")).n_signals
+    forward._net = initialized(lambda: Forecast(features, 5, n_signals, 4), generator)
+    forward._features, forward._bank = (
+        features,
+        Bank(*torch.randn(12, DIMENSION + 1, generator=generator).split(DIMENSION, 1)),
+    )
+    forward._bank = forward._bank._replace(weight=forward._bank.weight.squeeze(1).contiguous())
+    forward._centers = torch.rand(4, 5, 12, generator=generator)
+    forward._state_of, forward.loss, forward.losses = np.array([0, 2, 1, 1]), 1.5, [2.0, 1.5]
+    return {"homer": (homer, grid_log.observation[:50]), "forward": (forward, grid_log.observation[:50])}
+
+
+def made(name, log_of, small):
+    return small[name] if name in small else ENCODERS[name](log_of)
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_a_forged_file_is_refused_though_its_digests_fit(name, path, log_of, small):
+    made(name, log_of, small)[0].save(path)
+    for number, change in enumerate(FORGED[name]):
+        header, members = members_of(path)
+        change(header, members)
+        forged = path.with_name(f"forged {number}.npz")
+        rewrite(forged, header, members)
+        with pytest.raises(LogError, match=r"fits together|is damaged"):
+            pytest.fail(f"change {number} was read as {load(forged)!r}")
+
+
+# Fuzzing: by bytes, and by values under digests that fit.
+
+KINDS = [*ENCODERS, "homer", "forward"]
+SHORT, LONG = 80, 10_000
+ODD = [
+    None, True, False, -1, 0, 1, 2, 1.5, 1e308, float("inf"), float("nan"), 10**30, 2**31, 2**63, "", "x", "\ud800",
+    "\x1b[2J", [], {}, [[]], [None], [1], {"a": 1}, "float", "integer",
+]  # fmt: skip
+
+
+def check_bytes(path, encoder, observations, versions):
+    """Each damaged version is refused, or is the encoder that was saved."""
+    encoder.save(path)
+    for content in versions(path.read_bytes()):
+        path.write_bytes(content)
+        try:
+            loaded = load(path)
+        except LogError:
+            continue
+        assert_same(loaded, encoder, observations)
+
+
+def check_forged(path, encoder, observations, count, seed):
+    """Each forged version is refused, or is an encoder that works as one."""
+    encoder.save(path)
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        header, members = members_of(path)
+        for _ in range(rng.integers(1, 3)):
+            forge(header, members, rng)
+        forged = path.with_name("forged.npz")
+        rewrite(forged, header, members)
+        try:
+            loaded = load(forged)
+            states = loaded.encode(observations)
+        except LogError:
+            continue
+        assert states.dtype == np.int64
+        assert states.shape == (len(observations),)
+        assert states.min() >= -1
+        assert states.max() < (loaded.n_states or 2**31)
+        assert plain(loaded) == plain(load(forged))
+        repr(loaded)
+
+
+def forge(header, members, rng):
+    """Change a value of the header, or an array."""
+    if rng.integers(2) and len(members) > 1:
+        name = sorted(set(members) - {"digest"})[rng.integers(len(members) - 1)]
+        members[name] = changed(members[name], rng)
+        if rng.integers(8) == 0:
+            members["" if rng.integers(2) else "more"] = members.pop(name)
+        return
+    at = header
+    while True:
+        keys = [key for key in (at if isinstance(at, dict) else range(len(at))) if key not in ("digests", "format")]
+        if not keys:
+            return
+        key = keys[rng.integers(len(keys))]
+        if isinstance(at[key], dict | list) and at[key] and rng.integers(4):
+            at = at[key]
+            continue
+        if rng.integers(8) == 0:
+            at.pop(key)
+        else:
+            at[key] = deepcopy(ODD[rng.integers(len(ODD))])
+        return
+
+
+def changed(array, rng):
+    """An array with other values, or of another shape or dtype."""
+    array, kind = array.copy(), rng.integers(9)
+    if kind == 0 and array.size:
+        array.flat[rng.integers(array.size)] = rng.choice([0, -1, 1, 127])
+    elif kind == 1 and array.size and array.dtype.kind == "f":
+        array.flat[rng.integers(array.size)] = rng.choice([np.nan, np.inf, -np.inf, 1e30, -1e30, 1e-40])
+    elif kind == 2 and array.dtype.kind in "bfiu":
+        with np.errstate(all="ignore"):
+            array = array.astype(rng.choice(["f8", "f4", "f2", "i8", "u1", "b1", "U3", ">f4", "O", "c8"]))
+    elif kind == 3:
+        array = array.T
+    elif kind == 4:
+        array = array[rng.integers(len(array) + 1) :] if array.ndim else array[None]
+    elif kind == 5:
+        array = array.ravel()
+    elif kind == 6 and array.ndim:
+        array = np.concatenate([array, array[:1]])
+    elif kind == 7:
+        array = array[..., None]
+    elif kind == 8 and array.ndim:
+        array = array[::-1]
+    return array
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast")  # by the forger
+@pytest.mark.parametrize("name", KINDS)
+def test_no_damage_is_misread(name, path, log_of, small, damage):
+    encoder, observations = made(name, log_of, small)
+    check_bytes(path, encoder, observations, lambda content: damage(content, SHORT, seed=1))
+    check_forged(path, encoder, observations, SHORT, seed=2)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast")
+@pytest.mark.parametrize("name", KINDS)
+def test_no_damage_of_ten_thousand_is_misread(name, path, log_of, small, damage):
+    encoder, observations = made(name, log_of, small)
+    check_bytes(path, encoder, observations, lambda content: damage(content, LONG, seed=3))
+    check_forged(path, encoder, observations, LONG, seed=4)

@@ -1,4 +1,5 @@
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -6,7 +7,15 @@ import torch
 
 from understudy.contracts import Encoder, LogError
 from understudy.encoders import Homer
-from understudy.encoders.homer import Examples, Network, held_out_loss, loss_of_states, softly_chosen
+from understudy.encoders.homer import (
+    Examples,
+    Network,
+    batch_of,
+    held_out_loss,
+    loss_of_states,
+    n_epochs,
+    softly_chosen,
+)
 from understudy.encoders.training import generator_of
 from understudy.envs import ContinuousGrid, Grid
 from understudy.logs import Log
@@ -185,6 +194,45 @@ def test_the_classifier_is_one_hidden_layer_over_all_three(homer):
     whole = net.output(torch.nn.functional.leaky_relu(net.hidden(torch.cat([z, a, next_z], dim=1))))
     left, by_action, right = net.parts()
     assert torch.allclose(net.likely(left[3] + by_action[2] + right[7]), whole.squeeze(), atol=1e-6)
+
+
+def test_training_ends_after_so_many_steps(grid_log):
+    # Half of 12,000 rows are trained on, 32 batches to an epoch.
+    assert len(Homer(**SMALL, max_steps=70).fit(grid_log).losses) == 2
+    assert len(Homer(**SMALL, max_steps=1).fit(grid_log).losses) == 1
+
+
+@pytest.mark.parametrize("n_rows", [100, 100_000, 500_000, 20_000_000])
+def test_by_default_training_is_a_matter_of_minutes_however_long_the_log_is(n_rows):
+    examples, options = SimpleNamespace(train=(range(n_rows),)), Homer()._options
+    steps = n_epochs(examples, options) * (n_rows // batch_of(examples, options))
+    assert 0 < steps <= 10_000
+
+
+def test_the_papers_encoder_is_trained_as_long_as_it_was():
+    from understudy.paper.points import FULL
+
+    examples = SimpleNamespace(train=(range(FULL.rows // 2),))
+    assert n_epochs(examples, Homer(**FULL.homer)._options) == 200
+
+
+def test_it_is_trained_in_one_thread_so_that_states_do_not_depend_on_how_many_there_are(grid_log, monkeypatch):
+    from understudy.encoders import homer as module
+
+    seen, whole_epoch = [], module.train_epoch
+
+    def epoch(*arguments):
+        seen.append(torch.get_num_threads())
+        whole_epoch(*arguments)
+
+    monkeypatch.setattr(module, "train_epoch", epoch)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        Homer(**SMALL | {"max_epochs": 1}).fit(grid_log)
+        assert (seen, torch.get_num_threads()) == ([1], 2)
+    finally:
+        torch.set_num_threads(before)
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from understudy.contracts import LogError
 from understudy.encoders.features import Features
 from understudy.encoders.training import (
     Best,
-    fill,
+    filled,
     generator_of,
     in_chunks,
     initialized,
@@ -100,7 +100,7 @@ def test_the_first_layer_fits_the_features():
 
 def test_weights_that_are_not_a_modules_own_are_refused():
     with pytest.raises(LogError, match="weights are"):
-        fill(torch.nn.Linear(2, 1), {"weight": np.zeros((1, 2), np.float32)})
+        filled(lambda: torch.nn.Linear(2, 1), {"weight": np.zeros((1, 2), np.float32)})
 
 
 def test_nothing_to_learn_is_said(log_of):

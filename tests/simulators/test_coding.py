@@ -100,3 +100,59 @@ def test_a_learner_without_an_encoder_is_refused_floats_and_negative_numbers(wal
         for make in (psrs, model):
             with pytest.raises(LogError):
                 make(walk_log(path)).start(0, QLearning(40, 2).codes)
+
+
+class Own:
+    """An encoder of one's own: each fit numbers observations in another way."""
+
+    fitted = True
+
+    def __init__(self):
+        self.shift = 0
+
+    def fit(self, log):
+        self.shift += 1
+        return self
+
+    def encode(self, observations):
+        return (np.asarray(observations) + self.shift) % 40
+
+
+@pytest.mark.parametrize("name", SIMULATORS)
+def test_codes_follow_the_last_fit_of_an_encoder(name):
+    encoder = Own()
+    codes = QLearning(40, 5, encoder=encoder).codes
+    for _ in range(3):
+        assert codes_agree(SIMULATORS[name], codes)
+        encoder.fit(None)
+
+
+def test_codes_of_an_encoder_that_counts_its_fits_are_made_once_for_each():
+    class Counting(Own):
+        fits = asked = 0
+
+        def fit(self, log):
+            self.fits += 1
+            return super().fit(log)
+
+        def encode(self, observations):
+            self.asked += len(observations)
+            return super().encode(observations)
+
+    encoder, simulator = Counting(), SIMULATORS["qbe by rows"]
+    codes = QLearning(40, 5, encoder=encoder).codes
+    simulator.start(0, codes)
+    once = encoder.asked
+    simulator.start(1, codes)
+    assert encoder.asked == once
+    encoder.fit(None)
+    assert codes_agree(simulator, codes)
+
+
+def test_a_simulator_keeps_the_states_it_was_made_with():
+    encoder, log = Own(), SIMULATORS["psrs"].log
+    simulator = psrs(log, encoder)
+    before = simulator.index.state.copy()
+    encoder.fit(log)
+    assert np.array_equal(simulator.index.state, before)
+    assert simulator.index.fingerprint != psrs(log, encoder).index.fingerprint

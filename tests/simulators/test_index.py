@@ -13,6 +13,8 @@ from understudy.simulators.index import grouped, index
 class Raw:
     """An encoder that returns what it is told to, unchecked."""
 
+    fitted = True
+
     def __init__(self, encode):
         self.encode = encode
 

@@ -173,7 +173,19 @@ class LoopOwner(Protocol):
 
 @runtime_checkable
 class Encoder(Protocol):
-    """Maps observations to states, so that rows of a state can stand in for each other."""
+    """Maps observations to states, so that rows of a state can stand in for each other.
+
+    Two attributes are optional, and say what the methods cannot:
+
+    - `fitted`, whether `fit` has been called or is not needed. Whoever is handed an encoder and a log - a simulator, a
+      run for its learner's encoder, an audit - fits one that says `fitted = False` on that log first, and leaves one
+      that says True as it is. One without the attribute is fitted too, by the first that is handed it, and then given
+      `fitted = True`; so let an encoder that you fit yourself on another log say True.
+    - `fits`, how often it was fitted. The codes of a log's observations are kept from run to run while it stays the
+      same; without it they are made anew for each run, so that they always follow the last fit.
+
+    The states of a simulator are those of when it was made: after another fit, make another simulator.
+    """
 
     def fit(self, log: Log) -> "Encoder":
         """Learn from a log whatever is to be learned; returns itself."""

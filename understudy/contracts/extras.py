@@ -10,8 +10,8 @@ def opened(room: str, name: str, home: str, extra: str) -> Any:
     >>> opened("understudy.contracts", "Step", "extras", "nonsense")
     Traceback (most recent call last):
     ...
-    ModuleNotFoundError: Step needs nonsense: pip install "understudy[nonsense]"
-    """
+    ModuleNotFoundError: Step needs nonsense: pip install ".[nonsense]" --constraint constraints.txt in the folder of Understudy's source
+    """  # noqa: E501
     require(name, extra)
     return getattr(import_module(f"{room}.{home}"), name)
 
@@ -22,8 +22,17 @@ def require(name: str, extra: str) -> None:
         try:
             import_module(module)
         except ImportError as error:
-            said = f'{name} needs {module}: pip install "understudy[{extra}]"'
-            raise ModuleNotFoundError(said, name=module) from error
+            raise ModuleNotFoundError(f"{name} needs {module}: {how_to_install(extra)}", name=module) from error
+
+
+def how_to_install(extra: str = "") -> str:
+    """What to type, and where: from the source, since there is no release on an index to install by name.
+
+    >>> how_to_install()
+    "pip install . --constraint constraints.txt in the folder of Understudy's source"
+    """
+    what = f'".[{extra}]"' if extra else "."
+    return f"pip install {what} --constraint constraints.txt in the folder of Understudy's source"
 
 
 NEEDED = {"torch": ["torch"], "sb3": ["torch", "stable_baselines3"]}

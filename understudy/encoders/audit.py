@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.contracts import Encoder, Log, LogError
+from understudy.contracts.fitting import ensure_fitted, needs_fit
+from understudy.contracts.progress import progress_bar
+from understudy.contracts.vocabulary import Vocabulary
 from understudy.encoders.pictures import picture_of_states
 from understudy.encoders.sufficiency import FEWEST_ROWS, holm, sufficiency
 
@@ -14,9 +17,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LEVEL = 0.01
+ENOUGH = 0.5  # share of the rows that has to be in states that could be tested, for "nothing found" to say something
 MOST_STATES = 400  # tested: those with most rows
 LISTED = 12  # states in the printed table
 MOST_POINTS = 20_000  # kept for the picture
+
+SUSPICIOUS, NOTHING, UNTOLD = "suspicious", "nothing found", "could not be told"
+"""The verdicts of an audit."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -26,15 +33,17 @@ class StateAudit:
     `p_value` is uniform where a state is sufficient. A state is `suspicious` where its p-value, adjusted for the
     number of states (Holm), is below `level`: with all states sufficient, there is one in a share `level` of audits.
     `explained` tells how much it matters: the share of the outcome that x predicts, in rows not fitted; replay from
-    that state is off by as much as outcomes follow x there.
+    that state is off by as much as outcomes follow x there. A state of a single distinct observation merges nothing,
+    so there is nothing to test.
     """
 
     encoder: str
     state: np.ndarray  # (K,) the states in use, in order
     rows: np.ndarray  # (K,) the log's, in each
-    p_value: np.ndarray  # (K,) NaN where there are too few rows to tell
+    p_value: np.ndarray  # (K,) NaN where there are too few rows to tell, or nothing to test
     explained: np.ndarray  # (K,) 0 to 1
     suspicious: np.ndarray  # (K,) bool
+    merges: np.ndarray  # (K,) bool: whether it has several distinct observations
     level: float
     n_rows: int
     n_without_state: int  # rows whose observation has none
@@ -42,75 +51,161 @@ class StateAudit:
     same_log: bool  # the encoder was fitted on this log
     points: np.ndarray = field(default_factory=lambda: np.empty((0, 2)))  # some observations, where they are 2-D
     point_state: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    n_unlisted: int = 0  # states of one observation that are not among the K: files leave them out
+    rows_unlisted: int = 0  # the log's, in those
 
     @property
     def n_states(self) -> int:
         """States that rows leave from."""
-        return len(self.state)
+        return len(self.state) + self.n_unlisted
+
+    @property
+    def tested(self) -> np.ndarray:
+        """Which states were tested, (K,) bool."""
+        return ~np.isnan(self.p_value)
+
+    @property
+    def tested_share(self) -> float:
+        """The share of the log's rows in states of which the audit can tell: tested, or of a single observation."""
+        return (int(self.rows[self.tested | ~self.merges].sum()) + self.rows_unlisted) / max(1, self.n_rows)
+
+    @property
+    def suspicious_share(self) -> float:
+        """The share of the log's rows in suspicious states."""
+        return int(self.rows[self.suspicious].sum()) / max(1, self.n_rows)
+
+    @property
+    def verdict(self) -> str:
+        """One of three.
+
+        "suspicious" where a state is; "could not be told" where none is, and less than half of the rows are in states
+        that could be tested; else "nothing found".
+        """
+        if self.suspicious.any():
+            return SUSPICIOUS
+        return NOTHING if self.tested_share >= ENOUGH else UNTOLD
+
+    @property
+    def mostly_suspicious(self) -> bool:
+        """Whether more than half of the log's rows are in suspicious states: what runs show is then mostly wrong."""
+        return self.suspicious_share > 0.5
 
     @property
     def ok(self) -> bool:
-        """Whether no state was found insufficient."""
-        return not self.suspicious.any()
+        """Whether the verdict is "nothing found": enough could be tested, and no state was found insufficient."""
+        return self.verdict == NOTHING
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in a sentence, with the shares of rows that it rests on, and what to do."""
+        n_tested, n_found = int(self.tested.sum()), int(self.suspicious.sum())
+        if not self.merges.any():
+            return "every state is a single distinct observation: nothing is merged, so there is nothing to test"
+        if self.verdict == SUSPICIOUS:
+            only = "only " if self.tested_share < ENOUGH else ""
+            return (
+                f"{n_found:,} of {n_tested:,} states tested {'is' if n_found == 1 else 'are'} suspicious, with "
+                f"{self.suspicious_share:.1%} of the rows: within one, observations still predict outcomes, so it "
+                f"merges what replay must tell apart; {only}{self.tested_share:.1%} of the rows could be tested"
+            )
+        if self.verdict == UNTOLD:
+            looked = (
+                f"of the {n_tested:,} tested none is suspicious, which says little" if n_tested else "none was tested"
+            )
+            return (
+                f"the test could hardly look: {self.tested_share:.1%} of the rows are in states that could be tested; "
+                f"{looked}; log more, or use fewer states, and audit them again"
+            )
+        return (
+            f"none of {n_tested:,} states tested is suspicious, and {self.tested_share:.1%} of the rows are in states "
+            "that could be tested: within one, observations predict no outcome"
+        )
 
     @property
     def notes(self) -> list[str]:
         """What else is to be known, a sentence each."""
         notes = []
-        untested = int(np.isnan(self.p_value).sum())
-        if untested:
+        untested = self.merges & ~self.tested
+        if untested.any():
             few = f"those with fewer than {FEWEST_ROWS} rows of any action, or beyond the {MOST_STATES} largest"
-            share = self.rows[np.isnan(self.p_value)].sum() / max(1, self.n_rows)
-            notes.append(f"{untested:,} states with {share:.1%} of the rows were not tested: {few}")
+            share = self.rows[untested].sum() / max(1, self.n_rows)
+            notes.append(f"{untested.sum():,} states with {share:.1%} of the rows were not tested: {few}")
         if self.n_without_state:
             notes.append(f"{self.n_without_state:,} rows have an observation without a state, and are never served")
         if self.n_following:
             notes.append(
                 f"{self.n_following:,} rows lead to a state that no row leaves from: a run that gets there ends"
             )
-        if self.same_log:
+        if self.same_log and self.merges.any():
             notes.append(
                 "the encoder was fitted on this log: fit it on one half of the episodes and audit it on the other "
                 "(log.select) to see what it merges where it has not looked"
             )
         return notes
 
+    @property
+    def worst_first(self) -> np.ndarray:
+        """The places of states, (K,): suspicious ones first, those that matter most before others; then the largest."""
+        return np.lexsort([-self.rows, -np.nan_to_num(self.explained) * self.suspicious, ~self.suspicious])
+
     def to_json(self) -> dict[str, Any]:
-        """As plain types."""
+        """As plain types, which `from_json` takes; without points and states of a single observation."""
+        listed = np.flatnonzero(self.merges)
+        columns = (self.state, self.rows, self.p_value, self.explained, self.suspicious)
         table = [
             {"state": state, "rows": rows, "p_value": None if p != p else p, "explained": None if e != e else e,
              "suspicious": suspicious}
-            for state, rows, p, e, suspicious in zip(
-                self.state.tolist(), self.rows.tolist(), self.p_value.tolist(), self.explained.tolist(),
-                self.suspicious.tolist(), strict=True)
+            for state, rows, p, e, suspicious in zip(*(column[listed].tolist() for column in columns), strict=True)
         ]  # fmt: skip
         return {
-            "ok": self.ok, "encoder": self.encoder, "n_states": self.n_states, "n_rows": self.n_rows,
-            "n_without_state": self.n_without_state, "n_following": self.n_following, "level": self.level,
-            "same_log": self.same_log, "notes": self.notes, "states": table,
+            "ok": self.ok, "verdict": self.verdict, "tested_share": self.tested_share,
+            "suspicious_share": self.suspicious_share, "encoder": self.encoder, "n_states": self.n_states,
+            "n_rows": self.n_rows, "n_without_state": self.n_without_state, "n_following": self.n_following,
+            "level": self.level, "same_log": self.same_log, "notes": self.notes, "states": table,
+            "rows_unlisted": self.rows_unlisted + int(self.rows[~self.merges].sum()),
         }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, content: Any) -> "StateAudit":
+        """The audit that `to_json` told. Raises `LogError` where that cannot be one."""
+        try:
+            table = content["states"]
+            counts = {name: content[name] for name in COUNTS}
+            numbers = [*counts.values(), *(row[name] for row in table for name in ("state", "rows"))]
+            if any(type(number) is not int or number < 0 for number in numbers):
+                raise ValueError("a count is not a whole number")
+            n_unlisted = counts.pop("n_states") - len(table)
+            state, rows = (np.array([row[name] for row in table], dtype=np.int64) for name in ("state", "rows"))
+            p_value, explained = (_shares([row[name] for row in table]) for name in ("p_value", "explained"))
+            suspicious = [row["suspicious"] for row in table]
+            flags = [*suspicious, content["same_log"]]
+            if {type(flag) for flag in flags} - {bool} or type(content["encoder"]) is not str:
+                raise ValueError("a flag or the encoder's name is something else")
+            found = cls(
+                content["encoder"], state, rows, p_value, explained, np.array(suspicious, dtype=bool),
+                np.ones(len(table), dtype=bool), float(_shares([content["level"]])[0]), same_log=content["same_log"],
+                n_unlisted=n_unlisted, **counts,
+            )  # fmt: skip
+            in_states = int(rows.sum()) + found.rows_unlisted
+            if n_unlisted < 0 or (rows < 1).any() or in_states + found.n_without_state != found.n_rows:
+                raise ValueError("its rows do not add up")
+            if np.isnan(found.level) or (found.suspicious & ~found.tested).any():
+                raise ValueError("a state is suspicious without a test")
+            return found
+        except (KeyError, OverflowError, TypeError, ValueError) as error:
+            raise LogError(f"this is not an audit of states ({error}); audit the encoder again") from error
 
     def __str__(self) -> str:
         title = f"{self.encoder}: {self.n_rows:,} rows in {self.n_states:,} states"
-        tested = int((~np.isnan(self.p_value)).sum())
-        found = int(self.suspicious.sum())
-        verdict = f"  none of {tested:,} states tested is suspicious: within one, observations predict no outcome"
-        if found:
-            share = self.rows[self.suspicious].sum() / max(1, self.n_rows)
-            verdict = (
-                f"  {found:,} of {tested:,} states tested {'is' if found == 1 else 'are'} suspicious, with {share:.1%} "
-                "of the rows: within one, observations still predict outcomes, so it merges what replay must tell apart"
-            )
-        # Suspicious states come first, those that matter most before others; then the largest.
-        order = np.lexsort([-self.rows, -np.nan_to_num(self.explained) * self.suspicious, ~self.suspicious])
-        lines = [title, verdict, f"  {'state':>7} {'rows':>11} {'p-value':>9} {'explained':>10}"]
-        for place in order[:LISTED]:
-            p, share = self.p_value[place], self.explained[place]
-            shown = f"{'-':>9} {'-':>10}" if np.isnan(p) else f"{_shown_p(p):>9} {share:>10.1%}"
-            mark = "  suspicious" if self.suspicious[place] else ""
-            lines.append(f"  {self.state[place]:>7} {self.rows[place]:>11,} {shown}{mark}")
-        if self.n_states > LISTED:
-            lines.append(f"  {'...':>7} and {self.n_states - LISTED:,} more")
+        lines = [title, f"  {self.sentence}"]
+        if self.merges.any():
+            lines.append(f"  {'state':>7} {'rows':>11} {'p-value':>9} {'explained':>10}")
+            for place in self.worst_first[:LISTED]:
+                mark = "  suspicious" if self.suspicious[place] else ""
+                p, explained = shown(self.p_value[place], self.explained[place])
+                lines.append(f"  {self.state[place]:>7} {self.rows[place]:>11,} {p:>9} {explained:>10}{mark}")
+            if self.n_states > LISTED:
+                lines.append(f"  {'...':>7} and {self.n_states - LISTED:,} more")
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 
     __repr__ = __str__
@@ -133,15 +228,18 @@ class StateAudit:
 def audit(encoder: Encoder, log: Log, *, level: float = LEVEL, seed: int = 0) -> StateAudit:
     """What the encoder makes of a log: states, rows in each, and whether observations predict outcomes within one.
 
-    Prints as a table; `ok` tells whether nothing was found, `plot(path)` draws it. An encoder that is not fitted yet is
-    fitted on the log first.
+    Prints as a table; `verdict` and `ok` tell what was found, `plot(path)` draws it. An encoder that is not fitted yet
+    is fitted on the log first.
     """
-    if not getattr(encoder, "fitted", True):
-        encoder.fit(log)
+    fitted_here = needs_fit(encoder)
+    ensure_fitted(encoder, log)
     states, following = np.asarray(encoder.encode(log.observation)), np.asarray(encoder.encode(log.next_observation))
     known, counts = np.unique(states[states >= 0], return_counts=True)
-    largest = known[np.argsort(-counts, kind="stable")[:MOST_STATES]]
-    found = sufficiency(log, states, seed, only=largest.tolist())
+    merges = np.isin(known, _merging(log.observation, states))
+    merging, sizes = known[merges], counts[merges]
+    largest = merging[np.argsort(-sizes, kind="stable")[:MOST_STATES]]
+    with progress_bar("testing states", len(largest)) as report:
+        found = sufficiency(log, states, seed, only=largest.tolist(), report=report)
     lost = ~np.isin(following, known) & ~log.terminated
     points, point_state = _points(log.observation, states, seed)
     return StateAudit(
@@ -151,14 +249,24 @@ def audit(encoder: Encoder, log: Log, *, level: float = LEVEL, seed: int = 0) ->
         p_value=found.p_value,
         explained=found.explained,
         suspicious=np.nan_to_num(holm(found.p_value), nan=1.0) < level,
+        merges=merges,
         level=level,
         n_rows=len(log),
         n_without_state=int((states < 0).sum()),
         n_following=int(lost.sum()),
-        same_log=getattr(encoder, "fitted_on", None) == log.fingerprint,
+        same_log=fitted_here or getattr(encoder, "fitted_on", None) == log.fingerprint,
         points=points,
         point_state=point_state,
     )
+
+
+def _merging(observations: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """The states that have several distinct observations; one that has a NaN is like no other."""
+    codes = Vocabulary(observations).codes(observations)
+    order = np.argsort(states, kind="stable")
+    same_state = states[order][1:] == states[order][:-1]
+    other = (codes[order][1:] != codes[order][:-1]) | (codes[order][1:] < 0)
+    return np.unique(states[order][1:][same_state & other])
 
 
 def _points(observations: np.ndarray, states: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -173,5 +281,21 @@ def _points(observations: np.ndarray, states: np.ndarray, seed: int) -> tuple[np
     return np.asarray(observations[kept], dtype=np.float64), states[kept]
 
 
-def _shown_p(p: float) -> str:
-    return "< 1e-6" if p < 1e-6 else f"{p:.2g}"
+def shown(p_value: float, explained: float) -> tuple[str, str]:
+    """The test of a state, as tables print it."""
+    if p_value != p_value:
+        return "-", "-"
+    return "< 1e-6" if p_value < 1e-6 else f"{p_value:.2g}", f"{explained:.1%}"
+
+
+COUNTS = ("n_states", "n_rows", "n_without_state", "n_following", "rows_unlisted")
+
+
+def _shares(numbers: list[Any]) -> np.ndarray:
+    """Numbers from 0 to 1, or none, out of a file."""
+    if any(number is not None and type(number) not in (int, float) for number in numbers):
+        raise ValueError("a share is not a number")
+    shares = np.array(numbers, dtype=np.float64)
+    if ((shares < 0) | (shares > 1)).any():
+        raise ValueError("a share is not between 0 and 1")
+    return shares

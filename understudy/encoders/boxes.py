@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from operator import le
 from typing import Any
 
 import numpy as np
@@ -39,10 +40,8 @@ class Boxes:
     ) -> None:
         if (edges is None) == (bins is None):
             raise LogError("Boxes takes either edges or bins")
-        if spacing not in SPACINGS:
-            raise LogError(f'spacing is {spacing!r}; it is one of "quantile" and "uniform"')
         self.bins = None if bins is None else _checked_bins(bins)
-        self.spacing = spacing
+        self.spacing = _checked_spacing(spacing)
         self.edges = None if edges is None else _checked_edges(edges)
         self._form: Form | None = None
 
@@ -104,13 +103,20 @@ class Boxes:
     @classmethod
     def from_contents(cls, contents: files.Contents) -> "Boxes":
         """The Boxes that these are the contents of."""
-        edges = [contents.arrays[f"edges {dimension}"] for dimension in range(len(contents.arrays))]
-        boxes = cls(edges=edges)
-        bins = contents.settings["bins"]
-        boxes.bins = None if bins is None else _checked_bins(bins)
-        boxes.spacing, boxes._form = contents.settings["spacing"], contents.form
-        if contents.form is not None:
-            boxes._check_dimensions(np.empty((0, *contents.form.shape)))
+        files.only("its settings", contents.settings, ("bins", "spacing"))
+        names = [f"edges {dimension}" for dimension in range(len(contents.arrays))]
+        files.only("its arrays", contents.arrays, names or ["edges 0"])
+        edges = [contents.arrays[name] for name in names]
+        if any(cuts.ndim != 1 or cuts.dtype != np.float64 for cuts in edges):
+            raise LogError("edges are lists of numbers")
+        if contents.form is not None and math.prod(contents.form.shape) != len(edges):
+            raise LogError(f"there are edges for {len(edges)} dimensions, and {contents.form}")
+        bins, spacing = contents.settings["bins"], contents.settings["spacing"]
+        boxes = cls(edges=edges) if bins is None else cls(bins=bins, spacing=spacing)
+        boxes.edges, boxes.spacing, boxes._form = _checked_edges(edges), _checked_spacing(spacing), contents.form
+        each = [boxes.bins] * len(edges) if isinstance(boxes.bins, int) else boxes.bins
+        if each is not None and (len(each) != len(edges) or any(map(le, each, map(len, edges)))):
+            raise LogError(f"bins is {bins}, and there are edges for other bins")
         return boxes
 
     def describe(self, state: int) -> str:
@@ -168,6 +174,12 @@ def _checked_bins(bins: int | Sequence[int]) -> int | list[int]:
     if whole.dtype.kind not in "iu" or whole.ndim > 1 or not whole.size or (whole < 1).any():
         raise LogError(f"bins is {bins}; it is a number from 1 up, or one for each dimension")
     return whole.tolist()
+
+
+def _checked_spacing(spacing: Any) -> str:
+    if spacing not in list(SPACINGS):
+        raise LogError(f'spacing is {spacing!r}; it is one of "quantile" and "uniform"')
+    return spacing
 
 
 def _checked_edges(edges: Sequence[Any]) -> tuple[np.ndarray, ...]:

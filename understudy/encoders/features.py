@@ -30,9 +30,12 @@ class Features:
     def __init__(self, form: Form, arrays: dict[str, np.ndarray]) -> None:
         self.form, self.arrays = form, arrays
         self.discrete = "codes" in arrays
+        if set(arrays) != ({"codes"} if self.discrete else {"center", "scale"}):
+            raise LogError(f"features are codes, or a center and a scale, not {sorted(arrays)}")
         if self.discrete:
             self.codes = arrays["codes"]
-            if form != Form("integer", ()) or self.codes.ndim != 1 or (np.diff(self.codes) <= 0).any():
+            vector = self.codes.ndim == 1 and self.codes.dtype == np.int64 and len(self.codes) > 0
+            if form != Form("integer", ()) or not vector or (self.codes[1:] <= self.codes[:-1]).any():
                 raise LogError("codes are single integers that increase")
             self.width = len(self.codes)
             return
@@ -41,6 +44,8 @@ class Features:
         for name, array in arrays.items():
             if array.shape != (self.width,) or not np.isfinite(array).all() or array.dtype != np.float64:
                 raise LogError(f"the {name} of {form} is not {self.width} numbers")
+        if (self.scale <= 0).any():
+            raise LogError("a scale is above 0")
 
     @classmethod
     def of(cls, observations: Any, following: Any = None, discrete: bool = True) -> "Features":

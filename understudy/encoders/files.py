@@ -6,8 +6,7 @@ observations it was fitted on, and a digest of each array; `digest` is the heade
 
 import hashlib
 import json
-import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -15,11 +14,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from understudy.contracts import LogError
-from understudy.contracts.extras import opened
+from understudy.contracts.extras import how_to_install, opened
+from understudy.encoders.archive import line_of, read_arrays
 from understudy.encoders.form import KINDS, Form
 from understudy.storage import parse_json, write_whole
 
 FORMAT = 1
+MOST_DIMENSIONS = 32  # of an observation's shape, as NumPy has them
 
 HOMES = {"Boxes": "boxes", "Forward": "forward", "Homer": "homer", "Identity": "identity", "KMeans": "kmeans"}
 """The module of every encoder that can be saved."""
@@ -60,7 +61,6 @@ def save(encoder: Savable, path: Any) -> None:
         "digests": {name: array_digest(array) for name, array in arrays.items()},
     }
     octets = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    path = Path(path)
     members: dict[str, Any] = {"header": octets, "digest": np.array(array_digest(octets)), **arrays}
 
     def write(beside: Path) -> None:
@@ -68,9 +68,10 @@ def save(encoder: Savable, path: Any) -> None:
             np.savez(file, **members)
 
     try:
-        write_whole(path, write)
-    except OSError as error:
-        raise LogError(f"cannot write {path}: {error.strerror or error}; make room, or give another path") from error
+        write_whole(Path(path), write)
+    except (OSError, TypeError, ValueError) as error:  # a name with NUL, or none, is a ValueError
+        why = (error.strerror if isinstance(error, OSError) else None) or line_of(error)
+        raise LogError(f"cannot write {path!s}: {why}; make room, or give another path") from error
 
 
 def load(path: Any) -> Any:
@@ -83,20 +84,25 @@ def load(path: Any) -> Any:
     >>> load(path).encode(np.array([0.2, 0.7]))
     array([0, 1])
     """
-    members = _members(Path(path))
+    try:
+        members = read_arrays(Path(path))
+    except TypeError as error:
+        raise LogError(f"cannot read {path!r}: it is not a path; give a file that save wrote") from error
     header = _header(path, members)
     name, arrays = header["encoder"], {}
     for array, digest in header["digests"].items():
         if array not in members or array_digest(members[array]) != digest:
-            raise LogError(f"{path} has been changed: its {array} is not what was saved; save the encoder again")
-        arrays[array] = members[array]
+            raise LogError(f"{path} has been changed: its {array!r} is not what was saved; save the encoder again")
+        arrays[array] = members.pop(array)
     try:
-        form = None if header["form"] is None else Form(header["form"][0], tuple(header["form"][1]))
-        if form is not None and form.kind not in KINDS.values():
-            raise LogError(f"there are no {form.kind} observations")
-        return _class(name).from_contents(Contents(header["settings"], form, arrays, header.get("fitted_on")))
-    except (AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
-        raise LogError(f"{path} is no {name} that fits together ({_line(error)}); save the encoder again") from error
+        contents = Contents(header["settings"], _form(header["form"]), arrays, header.get("fitted_on"))
+        return _class(name).from_contents(contents)
+    except ImportError:
+        raise  # what it needs is not installed
+    except Exception as error:  # a file can be forged in more ways than can be listed
+        raise LogError(
+            f"{path} is not a {name} that fits together ({line_of(error)}); save the encoder again"
+        ) from error
 
 
 def array_digest(array: np.ndarray) -> str:
@@ -106,51 +112,56 @@ def array_digest(array: np.ndarray) -> str:
     return digest.hexdigest()
 
 
-def _members(path: Path) -> dict[str, np.ndarray]:
-    try:
-        with path.open("rb") as file:
-            if not zipfile.is_zipfile(file):
-                raise LogError(f"{path} is no saved encoder, or only a part of one; give a file that save wrote")
-            file.seek(0)
-            with np.load(file, allow_pickle=False) as archive:
-                return {name: np.asarray(archive[name]) for name in archive.files}
-    except OSError as error:
-        raise LogError(f"cannot read {path}: {error.strerror or error}; give a file that save wrote") from error
-    except LogError:
-        raise
-    except Exception as error:  # archives can be damaged in more ways than can be listed
-        raise LogError(f"{path} is damaged ({_line(error)}); save the encoder again") from error
+def only(what: str, given: Mapping[str, Any], expected: Iterable[str]) -> None:
+    """Raise `LogError` where names are not the expected ones."""
+    if set(given) != set(expected):
+        raise LogError(f"{what} are {sorted(given)}, not {sorted(expected)}")
 
 
 def _header(path: Any, members: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """The header, checked as far as every encoder shares it."""
     octets = members.get("header")
     if octets is None or octets.dtype != np.uint8 or "digest" not in members:
-        raise LogError(f"{path} is no saved encoder: it has no header; give a file that save wrote")
+        raise LogError(f"{path} is not a saved encoder: it has no header; give a file that save wrote")
     try:
         header = parse_json(octets.tobytes())
-        version, name, _, _, digests = (header[key] for key in ("format", "encoder", "settings", "form", "digests"))
-        newer = version > FORMAT
+        version, name = header["format"], header["encoder"]
+        if type(version) is not int or version < 1:  # True and 1.5 are numbers, too
+            raise ValueError(f"there is no format {version!r}")
     except (KeyError, TypeError, ValueError) as error:
-        raise LogError(f"{path} is no saved encoder: its header cannot be read; give a file that save wrote") from error
-    if newer:  # whatever else a newer one may have changed
         raise LogError(
-            f"{path} is of format {version}, and this version of Understudy reads formats up to {FORMAT}; "
-            "pip install --upgrade understudy"
+            f"{path} is not a saved encoder: its header cannot be read; give a file that save wrote"
+        ) from error
+    if version > FORMAT:  # whatever else a newer one may have changed
+        raise LogError(
+            f"{path} is of format {version}, and this version of Understudy reads formats up to {FORMAT}; get the "
+            f"newer source, then {how_to_install()}"
         )
     if str(members["digest"]) != array_digest(octets):
         raise LogError(f"{path} has been changed: its header is not what was saved; save the encoder again")
-    if name not in list(HOMES) or not isinstance(digests, dict):
+    if name not in list(HOMES):
         raise LogError(f"{path} holds an encoder {name!r}, which is none of {', '.join(HOMES)}; save it again")
+    wanted = {"settings": dict, "form": list | None, "digests": dict, "fitted_on": str | None}
+    wrong = [key for key, kind in wanted.items() if not isinstance(header.get(key), kind)]
+    if wrong or {*header["digests"], "header", "digest"} != set(members):
+        what = f"its {wrong[0]} is missing or wrong" if wrong else "its header is of other arrays"
+        raise LogError(f"{path} is not a {name} that fits together ({what}); save the encoder again")
     return header
+
+
+def _form(given: Any) -> Form | None:
+    """The form of observations that a header tells."""
+    if given is None:
+        return None
+    kind, shape = given
+    if kind not in KINDS.values():
+        raise LogError(f"there are no {kind!r} observations")
+    if type(shape) is not list or len(shape) > MOST_DIMENSIONS or any(type(n) is not int or n < 1 for n in shape):
+        raise LogError(f"there are no observations of shape {shape!r}")
+    return Form(kind, tuple(shape))
 
 
 def _class(name: str) -> Any:
     if name in EXTRAS:
         return opened("understudy.encoders", name, HOMES[name], EXTRAS[name])
     return getattr(import_module(f"understudy.encoders.{HOMES[name]}"), name)
-
-
-def _line(error: Exception) -> str:
-    """The first line of what went wrong."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -6,16 +6,23 @@ import numpy as np
 import torch
 
 from understudy.contracts import Log, LogError
-from understudy.contracts.devices import device_of
+from understudy.contracts.devices import device_of, one_thread
 from understudy.contracts.progress import progress_bar
 from understudy.encoders import files
 from understudy.encoders.audit import audit
 from understudy.encoders.features import Features
 from understudy.encoders.finding import ROUND, Bank, described, nearest
 from understudy.encoders.forecast import DIMENSION, Examples, Forecast, is_image, trained_forecast
-from understudy.encoders.options import positive, whole
+from understudy.encoders.options import losses_of, positive, same_options, whole
 from understudy.encoders.search import Search
-from understudy.encoders.training import arrays_of, fill, in_chunks, learnable, split_rows, threads_for
+from understudy.encoders.training import (
+    arrays_of,
+    check_split,
+    filled,
+    in_chunks,
+    learnable,
+    split_rows,
+)
 
 FEWEST_ROWS = 200  # of a log
 
@@ -59,12 +66,12 @@ class Forward:
         device: str | None = None,
         progress: bool | None = None,
     ) -> None:
-        if not 0 < radius < 1:
+        if positive("radius", radius) >= 1:
             raise LogError(f"radius is {radius}; it is between 0 and 1")
         counts = {"width": width, "batch_size": batch_size, "steps": steps, "patience": patience}
         self._options: dict[str, Any] = {
             "seed": whole("seed", seed, least=None), "radius": float(radius),
-            "learning_rate": positive("learning_rate", learning_rate), "held_out": float(held_out),
+            "learning_rate": positive("learning_rate", learning_rate), "held_out": check_split(held_out),
         } | {name: whole(name, count) for name, count in counts.items()}  # fmt: skip
         self.device, self.progress = device, progress
         self.fitted_on: str | None = None
@@ -91,13 +98,11 @@ class Forward:
         features = scaled(learnable(log, "Forward", FEWEST_ROWS))
         examples = Examples(log, features, device_of(self.device))
         rows, held = split_rows(log, self._options["held_out"], "episodes", self._options["seed"])
-        with (
-            progress_bar("training Forward", self._options["steps"], self.progress) as report,
-            threads_for(self._options["batch_size"]),
-        ):
+        # In one thread: with several, the states would depend on how many there are.
+        with progress_bar("training Forward", self._options["steps"], self.progress) as report, one_thread():
             net, best = trained_forecast(examples, rows, held, self._options, report)
-        search = Search(examples, net, held, self._options)
-        centers, self._state_of = search.states()
+            search = Search(examples, net, held, self._options)
+            centers, self._state_of = search.states()
         self._net, self._features = net.cpu(), features
         self._bank, self._centers = Bank(*(part.cpu() for part in search.bank)), centers.cpu()
         self.loss, self.losses, self.fitted_on = best.loss, best.losses, log.fingerprint
@@ -150,26 +155,31 @@ class Forward:
         if contents.form is None:
             raise LogError("the form of its observations is missing")
         settings, arrays = contents.settings, contents.arrays
+        files.only("its settings", settings, ("options", "n_actions", "n_signals", "losses", "loss"))
         forward = cls(**settings["options"])
+        same_options(forward._options, settings["options"])
         parts: dict[str, dict[str, np.ndarray]] = {
             part: {name.removeprefix(part): array for name, array in arrays.items() if name.startswith(part)}
             for part in ("features ", "net ")
         }
-        forward._features = Features(contents.form, parts["features "])
-        n_actions, width = int(settings["n_actions"]), forward._options["width"]
-        net = Forecast(forward._features, n_actions, int(settings["n_signals"]), width)
-        fill(net, parts["net "])
-        outcomes, weight, centers = (
-            torch.from_numpy(arrays[name].copy()) for name in ("outcomes", "weight", "centers")
-        )
-        state_of, m, k = arrays["state_of"].copy(), len(weight), len(centers)
-        if outcomes.shape != (m, DIMENSION) or centers.shape != (k, n_actions, m) or state_of.shape != (k,) or not k:
+        found = {name: array for name, array in arrays.items() if not name.startswith(tuple(parts))}
+        files.only("its arrays", found, ("outcomes", "weight", "centers", "state_of"))
+        features = forward._features = Features(contents.form, parts["features "])
+        n_actions, n_signals = (whole(name, settings[name]) for name in ("n_actions", "n_signals"))
+        net = filled(lambda: Forecast(features, n_actions, n_signals, forward._options["width"]), parts["net "])
+        state_of = found.pop("state_of")
+        m, k = found["weight"].size, len(state_of) if state_of.ndim == 1 else 0
+        wanted = {"outcomes": (m, DIMENSION), "weight": (m,), "centers": (k, n_actions, m)}
+        if {name: array.shape for name, array in found.items()} != wanted or not m or not k:
             raise LogError("the bank, the centers and the states are not of one search")
-        if state_of.dtype != np.int64 or state_of.min() < 0:
-            raise LogError("states are numbers from 0 up")
+        if any(array.dtype != np.float32 or not np.isfinite(array).all() for array in found.values()):
+            raise LogError("the bank or the centers are not finite numbers")
+        if state_of.dtype != np.int64 or not np.array_equal(np.unique(state_of), np.arange(state_of.max() + 1)):
+            raise LogError("states are numbers from 0 up, each that of some center")
+        outcomes, weight, centers = (torch.from_numpy(found[name]) for name in wanted)
         forward._net, forward._bank, forward._centers = net, Bank(outcomes, weight), centers
         forward._state_of, forward.fitted_on = state_of, contents.fitted_on
-        forward.loss, forward.losses = settings["loss"], settings["losses"]
+        forward.loss, forward.losses = losses_of(settings)
         return forward
 
     def describe(self, state: int) -> str:

@@ -26,6 +26,7 @@ class Function:
     """
 
     fitted = True
+    fits = 0  # a function is taken never to change, so codes made with it are kept
     audit = audit
 
     def __init__(self, f: Callable[[np.ndarray], Any]) -> None:

@@ -11,25 +11,25 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from understudy.contracts import Log, LogError
-from understudy.contracts.devices import device_of
+from understudy.contracts.devices import device_of, one_thread
 from understudy.contracts.progress import Report, progress_bar
 from understudy.encoders import files
 from understudy.encoders.audit import audit
 from understudy.encoders.features import Features
-from understudy.encoders.options import positive, whole
+from understudy.encoders.options import losses_of, positive, same_options, whole
 from understudy.encoders.training import (
     TRAINING,
     WEIGHTS,
     Best,
     arrays_of,
-    fill,
+    check_split,
+    filled,
     generator_of,
     in_chunks,
     initialized,
     inlet,
     learnable,
     split_rows,
-    threads_for,
 )
 
 PUBLISHED_BATCH = 64
@@ -53,7 +53,12 @@ class Homer:
       states find a use, cold ones leave no leak (`temperature=1.0`);
     - `held_out` is a share of the *episodes* (`split="transitions"`);
     - batches are larger, up to a 32nd of the rows, and the learning rate, which is that of a batch of 64, grows with
-      the root of their size (`batch_size=64`); patience is shorter (`patience=50`).
+      the root of their size (`batch_size=64`); patience is shorter (`patience=50`);
+    - training ends after `max_steps` batches at the latest, a few minutes, however long the log is (with batches of 64,
+      give a hundred times as many).
+
+    It is trained in one thread: with several, the states would depend on how many there are, and where other processes
+    keep the cores busy the threads wait for each other most of the time.
 
     `hard=True` gives the classifier one-hot choices with the gradient of soft ones (straight-through).
 
@@ -79,6 +84,7 @@ class Homer:
         clip: float = 40.0,
         patience: int = 10,
         max_epochs: int = 200,
+        max_steps: int = 10_000,
         held_out: float = 0.5,
         split: str = "episodes",
         temperature: float | tuple[float, float] = (2.0, 0.5),
@@ -90,13 +96,14 @@ class Homer:
     ) -> None:
         counts = {
             "latent": latent, "width": width, "batch_size": batch_size, "patience": patience,
-            "max_epochs": max_epochs, "annealing": annealing,
+            "max_epochs": max_epochs, "max_steps": max_steps, "annealing": annealing,
         }  # fmt: skip
         warm, cold = temperature if isinstance(temperature, Sequence) else (temperature, temperature)
         self._options: dict[str, Any] = {
             "seed": whole("seed", seed, least=None), "learning_rate": positive("learning_rate", learning_rate),
-            "clip": positive("clip", clip), "held_out": float(held_out), "split": split, "hard": bool(hard),
-            "temperature": [positive("temperature", number) for number in (warm, cold)], "select": select,
+            "clip": positive("clip", clip), "held_out": check_split(held_out, split), "split": split,
+            "hard": bool(hard), "temperature": [positive("temperature", number) for number in (warm, cold)],
+            "select": select,
         } | {name: whole(name, count) for name, count in counts.items()}  # fmt: skip
         if select not in SELECTIONS:
             raise LogError(f"select is {select!r}; it is one of {', '.join(SELECTIONS)}")
@@ -116,11 +123,12 @@ class Homer:
     def fit(self, log: Log) -> "Homer":
         """Train on one part of the log, and keep the weights that do best on the rest."""
         examples = Examples(log, self._options, device_of(self.device))
-        with progress_bar("training Homer", self._options["max_epochs"], self.progress) as report:
+        with progress_bar("training Homer", n_epochs(examples, self._options), self.progress) as report:
             return self._trained(examples, report)
 
     def _trained(self, examples: "Examples", report: Report) -> "Homer":
-        net, best = train(examples, self._options, report)
+        with one_thread():
+            net, best = train(examples, self._options, report)
         # States are found on the CPU, wherever it was trained, so that it and its copy in a file round alike.
         self._features, self._net = examples.features, net.cpu()
         self.loss, self.losses = best.loss, best.losses
@@ -195,14 +203,18 @@ class Homer:
         if contents.form is None:
             raise LogError("the form of its observations is missing")
         settings, prefix = contents.settings, "features "
-        homer = cls(**settings["options"])
+        files.only("its settings", settings, ("options", "n_actions", "losses", "loss", "searched"))
+        homer, n_actions = cls(**settings["options"]), whole("n_actions", settings["n_actions"])
+        same_options(homer._options, settings["options"])
         inputs = {name.removeprefix(prefix): a for name, a in contents.arrays.items() if name.startswith(prefix)}
         weights = {name: array for name, array in contents.arrays.items() if not name.startswith(prefix)}
         homer._features = Features(contents.form, inputs)
-        homer._net = Network(homer._features, int(settings["n_actions"]), homer.n_states, homer._options["width"])
-        fill(homer._net, weights)
-        homer.loss, homer.losses, homer.fitted_on = settings["loss"], settings["losses"], contents.fitted_on
+        features, width = homer._features, homer._options["width"]
+        homer._net = filled(lambda: Network(features, n_actions, homer.n_states, width), weights)
+        (homer.loss, homer.losses), homer.fitted_on = losses_of(settings), contents.fitted_on
         homer.searched = [Attempt(**attempt) for attempt in settings["searched"]]
+        if any(type(value) not in (int, float) for attempt in homer.searched for value in attempt):
+            raise LogError("its attempts are not numbers")
         return homer
 
     def describe(self, state: int) -> str:
@@ -271,23 +283,33 @@ def train(examples: Examples, options: dict[str, Any], report: Report) -> tuple[
         generator_of(options["seed"], WEIGHTS),
     ).to(device)
     generator = generator_of(options["seed"], TRAINING, device)
-    n_rows = len(examples.train[0])
-    batch = min(options["batch_size"], max(PUBLISHED_BATCH, n_rows // FEWEST_STEPS), n_rows)
+    n_rows, batch, epochs = len(examples.train[0]), batch_of(examples, options), n_epochs(examples, options)
     rate = options["learning_rate"] * (batch / PUBLISHED_BATCH) ** 0.5
     optimizer = torch.optim.Adam(net.parameters(), lr=rate)
     best = Best(net, options["patience"])
-    for epoch in range(options["max_epochs"]):
+    for epoch in range(epochs):
         cooled = min(1.0, epoch * (n_rows // batch) / options["annealing"])
         temperature = warm * (cold / warm) ** cooled
-        with threads_for(batch):
-            train_epoch(net, optimizer, examples, batch, options, temperature, generator)
+        train_epoch(net, optimizer, examples, batch, options, temperature, generator)
         best.took(held_out_loss(net, examples, options["select"], temperature, generator))
         report(epoch + 1)
         if cooled == 1 and best.hopeless:
             break
     best.restore()
-    report(options["max_epochs"])
+    report(epochs)
     return net, best
+
+
+def batch_of(examples: Examples, options: dict[str, Any]) -> int:
+    """Rows of a batch: smaller than asked for where the log is small, so that an epoch has some steps."""
+    n_rows = len(examples.train[0])
+    return min(options["batch_size"], max(PUBLISHED_BATCH, n_rows // FEWEST_STEPS), n_rows)
+
+
+def n_epochs(examples: Examples, options: dict[str, Any]) -> int:
+    """Epochs at most: as many as were asked for, or as have the number of steps that was, but one at least."""
+    steps = len(examples.train[0]) // batch_of(examples, options)
+    return max(1, min(options["max_epochs"], options["max_steps"] // steps))
 
 
 def train_epoch(

@@ -9,6 +9,7 @@ from understudy.contracts.vocabulary import Vocabulary
 from understudy.encoders import files
 from understudy.encoders.audit import audit
 from understudy.encoders.form import Form, batch, form_of
+from understudy.encoders.options import whole
 
 LARGEST_UNFITTED = 2**31 - 1
 
@@ -69,13 +70,20 @@ class Identity:
     @classmethod
     def from_contents(cls, contents: files.Contents) -> "Identity":
         """The Identity that these are the contents of."""
-        identity, rows = cls(), contents.arrays.get("observations")
-        identity.n_states, identity._form = contents.settings["n_states"], contents.form
-        identity.fitted = identity.n_states is not None
-        if rows is not None:
+        files.only("its settings", contents.settings, ("n_states",))
+        files.only("its arrays", contents.arrays, ("observations",) if contents.arrays else ())
+        identity, rows, n_states = cls(), contents.arrays.get("observations"), contents.settings["n_states"]
+        if n_states is None:
+            if rows is not None or contents.form is not None:
+                raise LogError("it was not fitted, and has a form or observations")
+            return identity
+        identity.n_states, identity._form, identity.fitted = whole("n_states", n_states), contents.form, True
+        if rows is not None and contents.form is not None:
             identity._vocabulary = Vocabulary(batch(rows, contents.form))
-            if len(identity._vocabulary) != identity.n_states:
-                raise LogError(f"{identity.n_states} states for {len(identity._vocabulary)} observations")
+            if len(identity._vocabulary) != len(rows) or len(rows) != n_states:
+                raise LogError(f"{n_states} states for {len(identity._vocabulary):,} distinct observations")
+        elif rows is not None or contents.form != Form("integer", ()) or n_states > LARGEST_UNFITTED + 1:
+            raise LogError(f"{n_states} states that are their own observations, of {contents.form}")
         return identity
 
     def describe(self, state: int) -> str:

@@ -11,9 +11,10 @@ from understudy.encoders import files
 from understudy.encoders.audit import audit
 from understudy.encoders.features import Features
 from understudy.encoders.form import batch
-from understudy.encoders.options import whole
+from understudy.encoders.options import same_options, whole
 
 CHUNK = 1 << 24  # distances held together
+OPTIONS = ("n_states", "seed", "iterations", "most_rows")
 
 
 class KMeans:
@@ -101,7 +102,7 @@ class KMeans:
         """What it is, to be saved."""
         if self._features is None:
             raise LogError("this KMeans has no centers to save yet: call fit(log) first")
-        options = {name: getattr(self, name) for name in ("n_states", "seed", "iterations", "most_rows")}
+        options = {name: getattr(self, name) for name in OPTIONS}
         arrays = {"centers": self._centers, **self._features.arrays}
         return files.Contents(options, self._features.form, arrays, self.fitted_on)
 
@@ -111,11 +112,14 @@ class KMeans:
         if contents.form is None:
             raise LogError("the form of its observations is missing")
         kmeans, arrays = cls(**contents.settings), dict(contents.arrays)
+        same_options({name: getattr(kmeans, name) for name in OPTIONS}, contents.settings)
         kmeans._centers = arrays.pop("centers")
         kmeans._features, kmeans.fitted_on = Features(contents.form, arrays), contents.fitted_on
         wanted = (kmeans.n_states, kmeans._features.width)
         if kmeans._centers.shape != wanted or kmeans._centers.dtype != np.float32:
-            raise LogError(f"centers are {kmeans._centers.shape}, not {wanted}")
+            raise LogError(f"centers are {kmeans._centers.dtype} of shape {kmeans._centers.shape}, not {wanted}")
+        if kmeans._features.discrete or not np.isfinite(kmeans._centers).all():
+            raise LogError("centers are not finite numbers")
         return kmeans
 
     def describe(self, state: int) -> str:

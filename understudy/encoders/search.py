@@ -59,7 +59,8 @@ class Search:
         if alone > STRAY:
             raise LogError(
                 f"Forward finds no states: what follows {alone:.0%} of the observations is like what follows no other; "
-                "log more, drop what only counts time (exo_psrs is for that), or use Boxes or KMeans"
+                "log more, or drop what only counts time (exo_psrs is for that); Boxes and KMeans always find some, "
+                "which will do only where encoder.audit(log) finds nothing"
             )
         centers = centers[torch.from_numpy(self._are_states(centers))]
         centers, states = self._split(centers, self._merged(centers, self.held))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import Log
+from understudy.contracts.progress import Report
 from understudy.encoders.form import Form, form_of
 
 Blocks = Sequence[np.ndarray]
@@ -46,20 +47,24 @@ def sufficiency(
     permutations: int = PERMUTATIONS,
     most_rows: int = MOST_ROWS,
     only: Iterable[int] | None = None,
+    report: Report = lambda done: None,
 ) -> Sufficiency:
-    """Test each state of a log, given the state of each row's observation (-1: none); `only` some, where given."""
+    """Test each state of a log, given the state of each row's observation (-1: none); `only` some, where given.
+
+    `report` is told how many are tested.
+    """
     order = np.argsort(states, kind="stable")
-    names, starts = np.unique(states[order], return_index=True)
-    groups = dict(zip(names.tolist(), np.split(order, starts[1:]), strict=True))
-    chosen = [state for state in groups if state >= 0]
-    wanted = set(chosen) if only is None else set(only)
+    names, starts, rows = np.unique(states[order], return_index=True, return_counts=True)
+    known = names >= 0
+    names, starts, rows = names[known].astype(np.int64), starts[known], rows[known].astype(np.int64)
+    places = np.arange(len(names)) if only is None else np.flatnonzero(np.isin(names, list(only)))
     rng = np.random.default_rng(seed)
-    results = np.full((len(chosen), 2), np.nan)
-    for place, state in enumerate(chosen):
-        if state in wanted:
-            results[place] = _tested(log, groups[state], rng, permutations, most_rows)
-    rows = np.array([len(groups[state]) for state in chosen], dtype=np.int64)
-    return Sufficiency(np.array(chosen, dtype=np.int64), rows, *results.T)
+    results = np.full((len(names), 2), np.nan)
+    for done, place in enumerate(places, start=1):
+        members = order[starts[place] : starts[place] + rows[place]]
+        results[place] = _tested(log, members, rng, permutations, most_rows)
+        report(done)
+    return Sufficiency(names, rows, *results.T)
 
 
 def _tested(

@@ -14,6 +14,7 @@ from understudy.contracts import Log, LogError
 from understudy.contracts.devices import one_thread
 from understudy.contracts.streams import spawn
 from understudy.encoders.features import Features, refuse_missing
+from understudy.encoders.options import positive
 
 CHUNK = 1 << 16  # rows encoded together
 MANY_ROWS = 2048  # batches of fewer are not worth a second thread
@@ -32,11 +33,21 @@ def learnable(log: Log, name: str, fewest: int) -> Features:
     features = Features.of(log.observation, log.next_observation)
     if len(log) < fewest:
         raise LogError(
-            f"{name} is to find states among {len(log):,} rows, and needs at least {fewest:,}; log more, or use Boxes"
+            f"{name} is to find states among {len(log):,} rows, and needs at least {fewest:,}; log more, or give the "
+            "states that you know with Function or Boxes, and test them with encoder.audit(log)"
         )
     if (log.observation == log.observation[0]).all():
         raise LogError(f"every observation of the log is the same: there is one state, and nothing for {name} to learn")
     return features
+
+
+def check_split(held_out: Any, split: Any = "episodes") -> float:
+    """The share of the log to hold out. Raises `LogError` where it is none, or there is no such way to split."""
+    if split not in SPLITS:
+        raise LogError(f"split is {split!r}; it is one of {', '.join(SPLITS)}")
+    if positive("held_out", held_out) >= 1:
+        raise LogError(f"held_out is {held_out}; it is a share of the log, between 0 and 1")
+    return float(held_out)
 
 
 def split_rows(log: Log, held_out: float, split: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -44,10 +55,7 @@ def split_rows(log: Log, held_out: float, split: str, seed: int) -> tuple[np.nda
 
     A log that is one episode, or mostly one, is cut in time: a few short ones would be too little on either side.
     """
-    if split not in SPLITS:
-        raise LogError(f"split is {split!r}; it is one of {', '.join(SPLITS)}")
-    if not 0 < held_out < 1:
-        raise LogError(f"held_out is {held_out}; it is a share of the log, between 0 and 1")
+    check_split(held_out, split)
     n = min(max(1, round(len(log) * held_out)), len(log) - 1)
     rng = np.random.default_rng(spawn(seed, SPLIT))
     if split == "transitions":
@@ -140,14 +148,21 @@ def arrays_of(module: nn.Module) -> dict[str, np.ndarray]:
     return {name: weights.detach().cpu().numpy() for name, weights in module.state_dict().items()}
 
 
-def fill(module: nn.Module, arrays: Mapping[str, Any]) -> None:
-    """Give the module these weights. Raises `LogError` where they are not its own, or are not finite."""
+def filled(make: Callable[[], Any], arrays: Mapping[str, Any]) -> Any:
+    """A module with these weights. Raises `LogError` where they are not its own, or are not finite.
+
+    It is made without memory (torch's meta device) and then given the arrays, so that settings out of a file cannot ask
+    for more than the file holds, and torch's generator stays as it was.
+    """
+    with torch.device("meta"):
+        module = make()
     expected = module.state_dict()
     if set(arrays) != set(expected):
         raise LogError(f"weights are {sorted(arrays)}, not {sorted(expected)}")
     for name, weights in arrays.items():
         if weights.shape != tuple(expected[name].shape) or weights.dtype != np.float32:
-            raise LogError(f"{name} is {weights.shape}, not {tuple(expected[name].shape)}")
+            raise LogError(f"{name!r} is {weights.dtype} of shape {weights.shape}, not {tuple(expected[name].shape)}")
         if not np.isfinite(weights).all():
-            raise LogError(f"{name} is not finite")
-    module.load_state_dict({name: torch.from_numpy(weights.copy()) for name, weights in arrays.items()})
+            raise LogError(f"{name!r} is not finite")
+    module.load_state_dict({name: torch.from_numpy(weights.copy()) for name, weights in arrays.items()}, assign=True)
+    return module

@@ -54,6 +54,6 @@ class Codes:
 
 _NOT_INTEGER = (
     "observation {what} is no row of a table; give the learner encoder=Identity().fit(log) where observations repeat, "
-    "or Boxes where they are numbers that rarely do"
+    "or an encoder that merges them where they rarely do and its audit(log) finds nothing"
 )
 _OUT_OF_RANGE = "observation code {code} is outside the learner's table of {n}; give it a larger n_observations"

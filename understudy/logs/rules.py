@@ -297,7 +297,7 @@ def distinct_observations(log: "Log") -> Findings:
             (),
             once,
             f"{where}{len(seen):,} of {len(rows):,} observations are distinct, and {once:,} occur only once: without "
-            "an encoder a run stops almost at once; merge them with encoders.Boxes or encoders.Function",
+            "an encoder a run stops almost at once; merge them with one, and let encoder.audit(log) test its states",
         )
 
 

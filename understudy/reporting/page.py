@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from understudy.contracts import LogError
+from understudy.encoders import StateAudit
 from understudy.evaluation.earnings import SHARE
 from understudy.logs import Audit, Log, check
 from understudy.reporting import plots, tables
 from understudy.reporting.cautions import cautions
 from understudy.reporting.curves import has_readings, is_scalar
 from understudy.reporting.learners import compare_learners
+from understudy.reporting.states import state_boxes
 from understudy.reporting.summary import tiles, what_came_of_it, what_was_done
 from understudy.reporting.svg import inline_svg
 from understudy.runs import Runs
@@ -26,6 +28,7 @@ def report(
     path: Any = "report.html",
     *,
     audit: Audit | None = None,
+    states: StateAudit | Mapping[str, StateAudit] | None = None,
     title: str | None = None,
     reference: str | None = None,
     margin: float | None = None,
@@ -34,7 +37,8 @@ def report(
     """Write a page about one or several sets of runs: one file, which needs no network and no script.
 
     `reference` names the set that others are measured against, by default the one of real runs. `margin` is what
-    `fidelity` takes. A `log` given without an `audit` is audited.
+    `fidelity` takes. A `log` given without an `audit` is audited. `states` is what `encoder.audit(log)` found, or
+    several such by name: it is shown first, since no curve is better than the states it was made with.
     """
     path = Path(path)
     if path.is_dir():
@@ -49,7 +53,8 @@ def report(
         raise LogError(f"there is no set of runs {reference!r} to measure against; there is {', '.join(finished)}")
     if audit is None and log is not None:
         audit = check(log)
-    html = _template().render(**_content(named, finished, reference, margin, audit, title))
+    boxes = state_boxes(states)
+    html = _template().render(**_content(named, finished, reference, margin, audit, title), state_boxes=boxes)
     write_text(path, html.encode("utf-8", "replace").decode("utf-8"))
     return path
 

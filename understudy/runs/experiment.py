@@ -201,8 +201,10 @@ def experiment(
     workers = min(int(workers or n_cores()), max(1, len(blocks)))
     work = BACKENDS[backend or plan.backend(workers, len(blocks))]
     title = title or str(about["simulator"]["simulator"])
-    with progress_bar(title, runs, progress) as report, closing(work(plan, blocks, workers)) as results:
-        report(len(finished))
+    with (
+        progress_bar(title, runs, progress, len(finished)) as report,
+        closing(work(plan, blocks, workers)) as results,
+    ):
         for numbers, made in results:
             finished |= zip(numbers, made, strict=True)
             report(len(finished))

@@ -6,7 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Exhausted, Learner, LogError, LoopOwner, PolicyError, Simulator, Step, Stop, owned
+from understudy.contracts import (
+    Exhausted,
+    Learner,
+    Log,
+    LogError,
+    LoopOwner,
+    PolicyError,
+    Simulator,
+    Step,
+    Stop,
+    owned,
+)
+from understudy.contracts.fitting import ensure_fitted
 from understudy.runs.account import Account, Unwanted, check_limits, stands_for
 from understudy.runs.ahead import ahead_loop, can_look_ahead
 from understudy.runs.compiled import advance
@@ -50,7 +62,7 @@ def simulate(
 
 
 def check_fit(simulator: Any, learner: Any, max_steps: int | None, every: int) -> None:
-    """Raise where a run could not even begin."""
+    """Raise where a run could not even begin. A learner's encoder that is not fitted yet is fitted on the log."""
     check_limits(simulator, max_steps, every)
     owns_loop = hasattr(learner, "rehearse")
     if isinstance(learner, type) or not (owns_loop or (hasattr(learner, "policy") and hasattr(learner, "learn"))):
@@ -62,6 +74,9 @@ def check_fit(simulator: Any, learner: Any, max_steps: int | None, every: int) -
     theirs, ours = getattr(learner, "n_actions", None), getattr(simulator, "n_actions", None)
     if None not in (theirs, ours) and theirs != ours:
         raise PolicyError(f"the learner has {theirs} actions and {simulator} has {ours}; make them agree")
+    encoder, log = getattr(getattr(learner, "codes", None), "encoder", None), getattr(simulator, "log", None)
+    if encoder is not None and isinstance(log, Log):
+        ensure_fitted(encoder, log)
 
 
 def fastest_loop(simulator: Any, learner: Any, compiled: bool = True) -> Callable[..., Run]:

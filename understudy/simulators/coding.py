@@ -9,7 +9,7 @@ import numpy as np
 class Places:
     """Codes that tell where in the log an observation is: row r's next one is r, episode e's opening is N + e."""
 
-    n = 0
+    n = fits = 0
 
     @property
     def encoder(self) -> "Places":
@@ -20,8 +20,9 @@ PLACES = Places()
 
 
 class Coding:
-    """Arrays with observations coded as a learner's tables index them, made once for each learner's encoder.
+    """Arrays with observations coded as a learner's tables index them, made once for each fit of a learner's encoder.
 
+    An encoder that does not count its fits (`fits`) may have been fitted since: its codes are made anew each time.
     A learner without an encoder indexes integer observations by themselves, so all such learners share one set; that
     the largest observation is in its table is checked each time.
     """
@@ -37,7 +38,10 @@ class Coding:
         if codes.encoder is None:
             codes.batch(self._largest)
             return self._plain
-        last, version = self._last, (codes.n, getattr(codes.encoder, "fits", 0))
+        fits = getattr(codes.encoder, "fits", None)
+        if fits is None:
+            return self._make(codes)
+        last, version = self._last, (codes.n, fits)
         if last is None or last[0] is not codes.encoder or last[1] != version:
             last = self._last = (codes.encoder, version, self._make(codes))
         return last[2]

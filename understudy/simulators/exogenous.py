@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import Encoder, Log, LogError
+from understudy.contracts.fitting import ensure_fitted
 from understudy.simulators.coding import Coding, largest_observation
 from understudy.simulators.index import Index, dense, index, states_of
 from understudy.simulators.kernels import cells
@@ -104,6 +105,8 @@ class ExogenousReplay:
 class Part:
     """One part of what an oracle splits observations into, as an encoder."""
 
+    fitted = True
+
     def __init__(self, split: Callable, part: int) -> None:
         self.split, self.part = split, part
 
@@ -141,8 +144,7 @@ def requeued(
     endogenous: Index, encoder: Encoder, merged: np.ndarray, shape: tuple[int, int]
 ) -> tuple[Index, np.ndarray]:
     """The index with rows queued by an encoder's states instead, and the state of each pair of parts."""
-    if not getattr(encoder, "fitted", True):
-        encoder = encoder.fit(endogenous.log)
+    encoder = ensure_fitted(encoder, endogenous.log)
     names, state, paired = dense(states_of(encoder, endogenous.log.observation), states_of(encoder, merged))
     opening = endogenous.opening.copy()
     opening["state"] = state[opening["row"]]

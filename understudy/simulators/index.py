@@ -9,6 +9,7 @@ import numpy as np
 
 from understudy.contracts import Encoder, Log, LogError
 from understudy.contracts.compiling import routine
+from understudy.contracts.fitting import ensure_fitted
 from understudy.contracts.vocabulary import Vocabulary
 from understudy.logs.naming import observation_words
 from understudy.simulators.coding import PLACES
@@ -124,8 +125,7 @@ def states_of_log(log: Log, encoder: Encoder | None) -> tuple[np.ndarray, np.nda
     if encoder is None:
         vocabulary = Vocabulary(log.observation, log.next_observation)
         return vocabulary.codes(log.observation), vocabulary.codes(log.next_observation)
-    if not getattr(encoder, "fitted", True):
-        encoder = encoder.fit(log)
+    encoder = ensure_fitted(encoder, log)
     state = states_of(encoder, log.observation)
     next_state, new = np.append(state[1:], -1), ~goes_on(log)  # most were encoded as the next row's own
     next_state[new] = states_of(encoder, log.next_observation[new])
