@@ -17,8 +17,9 @@ from understudy.rehearsals import Rehearsal
 
 OTHER_FLAGS = ("n_actions", "ends", "order", "max_steps", "max_episode_steps", "out")
 IN_FLAGS = {
-    "turn (it|them) into numbers first, for example .*": "add a column to the file that numbers its distinct texts 0, 1, "
-    "2, ..., and name that one",
+    "turn (it|them) into numbers first, for example .*": "add a column to the file that numbers the distinct texts 0, "
+    "1, ..., and name that one",
+    r"turn it into codes \(np.*\) or features": "add a column of numbers to the file, and name that one",
     r"encoders\.Boxes or encoders\.Function": "--encoder boxes or --encoder forward",
 }
 """Advice in Python, and what to say instead where there is none."""

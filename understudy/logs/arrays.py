@@ -55,9 +55,15 @@ def rounded(name: str, array: np.ndarray) -> np.ndarray:
     try:
         return np.array([_float(value) for value in array.flat]).reshape(array.shape)
     except (TypeError, ValueError, OverflowError):
-        place = next((at for at, value in enumerate(array.flat) if not spells_a_number(value)), 0)
+        tests = (
+            (lambda value: not spells_a_number(value)),
+            (lambda value: value is not None and abs(float(value)) >= EXACT),
+        )
+        places = (at for test in tests for at, value in enumerate(array.flat) if test(value))
+        place = next(places, 0)  # an odd word, a number too long for a float, or text throughout
         row, value = place * len(array) // array.size, array.flat[place]
-        what = "larger than a float can be" if isinstance(value, int) else "not a number"
+        what = "text that spells a number" if spells_a_number(value) else "not a number"
+        what = "more than a float can be" if isinstance(value, int) else what
         raise LogError(f"{name} is {shown(value)} in row {row}, {what}; convert the column first") from None
 
 
@@ -103,8 +109,7 @@ def refuse(name: str, array: np.ndarray, bad: np.ndarray, move: str) -> None:
     """Refuse the first value for which `bad` holds, by row, with the next move."""
     if bad.any():
         row = first(bad)
-        value = array[row].item() if isinstance(array[row], np.generic) else array[row]
-        raise LogError(f"{name} is {shown(value)} in row {row}; {move}")
+        raise LogError(f"{name} is {shown(array[row])} in row {row}; {move}")
 
 
 def is_empty(item: Any) -> bool:
@@ -144,8 +149,10 @@ def spells_a_number(value: Any) -> bool:
 
 def shown(value: Any) -> str:
     """A value for a message, cut where it is long."""
+    if isinstance(value, Decimal):
+        return reprlib.repr(str(value))[1:-1]
     try:
-        return reprlib.repr(str(value) if isinstance(value, np.str_) else value)
+        return reprlib.repr(value.item() if isinstance(value, np.generic) else value)
     except ValueError:  # Python does not print integers of more than 4,300 digits
         return f"a number of some {int(abs(value).bit_length() * 0.30103):,} digits"
 
@@ -177,10 +184,12 @@ def _stacked(name: str, rows: Iterable[Any]) -> np.ndarray:
 
 
 def _tightened(array: np.ndarray) -> np.ndarray:
-    """Objects that are all truth values, or all integers, as such."""
+    """Objects that are all truth values, all floats or all integers, as such."""
     kinds = set(map(type, array.flat))
     if kinds and kinds <= {bool, np.bool_}:
         return array.astype(bool)
+    if kinds and kinds <= {float, np.float64}:
+        return array.astype(np.float64)
     if kinds and all(issubclass(kind, int | np.integer) for kind in kinds):
         items = [int(item) for item in array.flat]
         for dtype in (np.int64, np.uint64):

@@ -78,7 +78,7 @@ def matched(array: np.ndarray, labels: tuple[str, ...], name: str) -> np.ndarray
         row = first(found != 1)
         several = [labels[code] for code in codes[inverse[row]]]
         move = f"{listed(several)} all spell it, so give it one label" if several else every_label(labels)
-        raise LogError(f"{name} is {shown(str(array[row]))} in row {row}; {move}")
+        raise LogError(f"{name} is '{shown(values[inverse[row]])}' in row {row}; {move}")
     return np.array([code[0] for code in codes], np.int32)[inverse]
 
 

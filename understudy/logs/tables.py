@@ -14,7 +14,8 @@ from understudy.logs.findings import LogError
 PARQUET, CSV = (".parquet", ".pq"), (".csv", ".csv.gz")
 DEEPEST = 16  # dimensions of an array of observations
 LONGEST = 300  # characters of a path in a message
-WHOLE = re.compile(r"\s*[+-]?[0-9]{1,76}\s*")  # what Arrow's widest decimal holds
+WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
+DIGITS = 76  # of Arrow's widest decimal
 
 
 def path_of(path: str | os.PathLike) -> Path:
@@ -107,12 +108,15 @@ def _with_long_numbers(table: Any, content: bytes) -> Any:
         written = _parse(content, {table.column_names[at]: pa.large_string() for at in rounded})
         for at in rounded:
             texts = written.column(at).to_pylist()
-            whole = [text is None or WHOLE.fullmatch(text) is not None for text in texts]
-            if all(whole):
-                exact = [None if text is None else Decimal(text.strip()) for text in texts]
-                table = table.set_column(at, table.column_names[at], pa.array(exact, pa.decimal256(76, 0)))
-            elif any(_is_rounded(text) for text, ok in zip(texts, whole, strict=True) if ok and text is not None):
-                table = table.set_column(at, table.column_names[at], written.column(at))
+            whole = [text for text in texts if text is not None and WHOLE.fullmatch(text)]
+            exact: Any = None
+            if len(whole) + texts.count(None) == len(texts) and max(map(len, whole)) <= DIGITS:
+                numbers = [None if text is None else Decimal(text.strip()) for text in texts]
+                exact = pa.array(numbers, pa.decimal256(DIGITS, 0))
+            elif any(Decimal(text.strip()) != Decimal(float(text)) for text in whole):
+                exact = written.column(at)  # as text, since no type of number holds them all
+            if exact is not None:
+                table = table.set_column(at, table.column_names[at], exact)
     return table
 
 
@@ -121,10 +125,6 @@ def _is_long(column: Any) -> bool:
 
     largest = pc.max(pc.abs(column)).as_py()
     return largest is not None and largest >= EXACT
-
-
-def _is_rounded(text: str) -> bool:
-    return int(text) != int(float(text))
 
 
 def load_frame(source: Any) -> Any:
@@ -194,18 +194,16 @@ def _values(name: str, column: Any, height: int | None) -> np.ndarray:
     if types.is_time(kind):  # as Python's times they would lose their nanoseconds
         since_midnight = array.cast(pa.int32() if types.is_time32(kind) else pa.int64())
         return since_midnight.to_numpy().astype(f"m8[{kind.unit}]")
-    if types.is_interval(kind) or not any(
-        test(kind) for test in (types.is_primitive, *(getattr(types, f"is_{word}") for word in WORDS))
-    ):
+    if types.is_interval(kind) or not (types.is_primitive(kind) or str(kind).startswith(WORDS)):
         raise LogError(
-            f"column {name} holds {str(kind)[:LONGEST]}, which is neither numbers, text, dates nor lists of them; "
+            f"column {name} holds {str(kind)[:LONGEST]}, which is neither numbers, text, dates nor plain lists; "
             "convert it first"
         )
     return array.to_numpy(zero_copy_only=False)
 
 
-WORDS = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view", "fixed_size_binary", "null")
-"""Arrow's kinds of text and bytes, and of nothing."""
+WORDS = ("string", "large_string", "binary", "large_binary", "fixed_size_binary", "null")
+"""How the names of Arrow's kinds of text and bytes begin, and of nothing."""
 
 
 def _numbers(array: Any) -> np.ndarray:
