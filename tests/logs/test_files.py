@@ -519,9 +519,11 @@ def test_ten_thousand_damaged_files_are_refused_or_make_logs(clean, tmp_path, da
 
 CELLS = [
     [0, 1, 0, 1], [0.5, None, 1.0, 0.0], ["a", "b", "", None], [True, False, True, None], [[0, 1]] * 4,
-    [[0], [1, 2], [], None], [2**63 - 1, -(2**63), 0, 1], [b"a", b"\xff", b"", None], [{"a": 1}] * 4, [None] * 4, [Decimal(10**30)] * 4,
+    [[0], [1, 2], [], None], [2**63 - 1, -(2**63), 0, 1], [b"a", b"\xff", b"", None], [{"a": 1}] * 4, [None] * 4,
+    [Decimal(10**30)] * 4,
     [Decimal("0.1"), None, Decimal("-5"), Decimal("1e-20")], [date(2020, 1, 1)] * 4, [timedelta(1)] * 4,
-    [1e308, -1e308] * 2, [float("nan"), float("inf")] * 2, [["a", None]] * 4, ["1e400", "9" * 400, "-0", "\x1b[31m"], [[[[[0.25]]]]] * 4,
+    [1e308, -1e308] * 2, [float("nan"), float("inf")] * 2, [["a", None]] * 4, ["1e400", "9" * 400, "-0", "\x1b[31m"],
+    [[[[[0.25]]]]] * 4,
 ]  # fmt: skip
 FORGERIES = [
     None, True, 0, -1, 2, 2**31, 2**63, 10**30, 1.5, "a", "", [], {}, ["a"], ["a", "b"], ["\ud800"], [1], ["step"],
