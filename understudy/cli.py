@@ -288,10 +288,10 @@ def as_flags(message: str) -> str:
     names = "|".join([name.replace("-", "_") for name in COLUMN_FLAGS] + list(OTHER_FLAGS))
 
     def flag(found: re.Match) -> str:
-        name, value = found["name"].replace("_", "-"), found["word"] or found["number"]
+        name, value = found[1].replace("_", "-"), found[2]
         return f"--{name} {value}" if value else f"--{name}"
 
-    return re.sub(rf'\b(?P<name>{names})=(?:"(?P<word>[\w-]+)"|(?P<number>\d+)|(?!\w))', flag, message)
+    return re.sub(rf'(?<![\w/])({names})=(?:"([\w-]+)"|(?!\w))', flag, message)  # not in a path such as action=3/log
 
 
 def in_flags(audit: us.Audit) -> us.Audit:

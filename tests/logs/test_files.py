@@ -183,6 +183,9 @@ def test_a_column_there_twice_is_refused():
     table = pa.table([[0], [0], [0.0], [1.0]], names=["observation", "action", "reward", "reward"])
     with pytest.raises(LogError, match="there are 2 columns named reward"):
         read(table)
+    table = pa.table([[0], [0], [0.0], [1.0]], names=["observation_0", "action", "reward", "observation_0"])
+    with pytest.raises(LogError, match="there are 2 columns named observation_0"):
+        read(table)
 
 
 def test_one_column_is_not_made_of_several():

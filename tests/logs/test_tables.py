@@ -63,6 +63,13 @@ def test_nulls_among_floats_are_nan():
     assert np.isnan(read(pa.table({**ENDED, "reward": [0.5, None, 0.0, 1.0]})).reward[1])
 
 
+def test_frames_that_arrow_cannot_hold_are_refused():
+    pandas = pytest.importorskip("pandas")
+    for column in ([2**64] * 4, [1, "a", 2.5, None], [1j] * 4, [object()] * 4):
+        with pytest.raises(LogError, match="has no Arrow form"):
+            read(pandas.DataFrame({**ENDED, "x": column}))
+
+
 def test_what_is_no_table_is_refused():
     with pytest.raises(LogError, match="cannot read a list; give a path or a DataFrame"):
         read([1, 2, 3])

@@ -6,6 +6,7 @@ import io
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -17,7 +18,7 @@ import numpy as np
 from understudy.logs import arrays, columns, tables
 from understudy.logs.columns import COLUMNS, REQUIRED, LogError
 from understudy.logs.findings import visible
-from understudy.logs.labels import listed
+from understudy.logs.labels import checked, listed
 from understudy.logs.log import Log
 from understudy.logs.metadata import from_metadata, refuse_more_than_fit, to_metadata
 from understudy.logs.tables import CSV, PARQUET
@@ -57,8 +58,9 @@ def read(
         "observation": observation, "action": action, "reward": reward, "next_observation": next_observation,
         "terminated": terminated, "truncated": truncated, "episode": episode, "step": step, "propensity": propensity,
     }  # fmt: skip
+    actions = None if actions is None else checked(actions)
     if isinstance(propensity, Mapping):
-        if actions is not None and list(actions) != list(propensity):
+        if actions is not None and actions != tuple(propensity):
             raise LogError("propensity names the actions already, in another order than actions=; give one of them")
         asked["propensity"], actions = list(propensity.values()), list(propensity)
     is_path = isinstance(source, str | os.PathLike)
@@ -175,7 +177,7 @@ def _resolve(table: Any, role: str, wanted: Names) -> list[str] | tuple[str, ...
         return _named(table, role, role)
     spread = [name for name in table.column_names if re.fullmatch(rf"{role}(_[0-9]{{1,9}})+", name)]
     if spread and role in WIDE:
-        return tuple(sorted(spread, key=lambda name: _indices(role, name)))
+        return tuple(_named(table, role, sorted(spread, key=lambda name: _indices(role, name))))
     if role in REQUIRED:
         raise _absent(table, role, role)
     return None
@@ -187,8 +189,9 @@ def _named(table: Any, role: str, wanted: str | Sequence[str]) -> list[str]:
         raise LogError(f"{role}={arrays.shown(wanted)} does not name columns; give a name, or a list of names")
     if not wanted:
         raise LogError(f"{role}=[] names no column; leave it out, or name one")
+    there = Counter(table.column_names)
     for name in wanted:
-        if table.column_names.count(name) != 1:
+        if there[name] != 1:
             raise _absent(table, role, name)
     return wanted
 
@@ -263,11 +266,11 @@ def _order(table: Any, names: list[str]) -> np.ndarray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    for name in names:
-        empty = pc.is_null(table.column(name), nan_is_null=True).to_numpy()
-        if empty.any():
-            raise LogError(f"order_by column {name} has no value in row {arrays.first(empty)}; fill it in")
     try:
+        for name in names:
+            empty = pc.is_null(table.column(name), nan_is_null=True).to_numpy()
+            if empty.any():
+                raise LogError(f"order_by column {name} has no value in row {arrays.first(empty)}; fill it in")
         return pc.sort_indices(table, sort_keys=[(name, "ascending") for name in names]).to_numpy()
     except pa.ArrowException:
         raise LogError(f"rows cannot be sorted by {', '.join(names)}; give order_by numbers, dates or text") from None

@@ -12,7 +12,7 @@ from understudy.logs.arrays import EXACT, first
 from understudy.logs.findings import LogError
 
 PARQUET, CSV = (".parquet", ".pq"), (".csv", ".csv.gz")
-DEEPEST = 16  # dimensions of an array of observations
+DEEPEST = 16  # lists within lists
 LONGEST = 300  # characters of a path in a message
 WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
 DIGITS = 76  # of Arrow's widest decimal
@@ -137,7 +137,7 @@ def load_frame(source: Any) -> Any:
         raise LogError(f"cannot read a {type(source).__name__}; give a path or a DataFrame, or use Log.from_columns")
     try:
         return pa.table(source)
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise LogError(f"the table has no Arrow form ({reason(error)}); convert its columns first") from None
 
 
@@ -189,7 +189,7 @@ def _values(name: str, column: Any, height: int | None) -> np.ndarray:
         entry = first(array.is_null().to_numpy(zero_copy_only=False))
         row = entry if height is None else entry * height // len(array)
         raise LogError(f"column {name} has no value in row {row}; fill it in, or drop the row")
-    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+    if _is_list(kind):
         return _unlisted(name, array, height or len(array))
     if types.is_time(kind):  # as Python's times they would lose their nanoseconds
         since_midnight = array.cast(pa.int32() if types.is_time32(kind) else pa.int64())
@@ -222,16 +222,24 @@ def _numbers(array: Any) -> np.ndarray:
 
 
 def _unlisted(name: str, array: Any, height: int) -> np.ndarray:
+    inner, depth = array.type, 0
+    while _is_list(inner):
+        inner, depth = inner.value_type, depth + 1
+    if depth > DEEPEST:
+        raise LogError(f"column {name} holds lists {depth} deep, and {DEEPEST} is the most; flatten them")
     lengths = array.value_lengths().to_numpy(zero_copy_only=False)
     width = int(lengths[0]) if len(lengths) else 0
     if np.any(lengths != width):
         row = first(lengths != width)
         raise LogError(f"column {name} has {lengths[row]} entries in row {row} and {width} in row 0; give all the same")
     entries = values(name, array.flatten(), height)
-    shape = (len(array), width, *entries.shape[1:])
-    if len(shape) > DEEPEST:
-        raise LogError(f"column {name} holds lists more than {DEEPEST - 1} deep; flatten them")
-    return entries.reshape(shape)
+    return entries.reshape(len(array), width, *entries.shape[1:])
+
+
+def _is_list(kind: Any) -> bool:
+    from pyarrow import types
+
+    return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
 
 
 def listed(column: np.ndarray) -> Any:
