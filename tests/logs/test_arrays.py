@@ -32,6 +32,18 @@ def test_numpy_s_strings_of_any_length_are_text():
     assert as_array("column", np.array(["a", "bc"], np.dtypes.StringDType())).tolist() == ["a", "bc"]
 
 
+def test_rows_that_are_lists_are_stacked_without_loss():
+    for rows in ([[2**53 + 1, 1], [0.5, 2]], [[2**53 + 1, 0.5], [1, 2]]):
+        column = np.empty(2, object)
+        column[:] = rows
+        assert as_array("observation", column).tolist() == rows
+        with pytest.raises(LogError, match="observation is 9007199254740993 in row 0, which float64 would round"):
+            told_apart("observation", as_array("observation", column))
+    mixed = [np.array([2**53 + 1]), np.array([2.0**60])]
+    assert as_array("observation", mixed).tolist() == [[2**53 + 1], [2.0**60]]
+    assert as_array("observation", [np.array([2.0**60], np.float32)] * 2).dtype == np.float32
+
+
 class Stubborn:
     def __array__(self, *_, **__):
         raise RuntimeError("call detach() first")
@@ -84,6 +96,9 @@ def test_numbers_that_floats_tell_apart_are_taken(values):
         [Decimal("0.1"), Decimal("0.10000000000000000001")],
         [0.5, Decimal(2**63 + 1)],
         [0.5, Fraction(1, 3)],
+        [0.5, np.int64(2**53 + 1)],
+        [0.5, np.uint64(2**64 - 1)],
+        [0.5, np.longdouble(2**53) + 1],
     ],
 )
 def test_numbers_that_floats_would_merge_are_refused_by_row(values):

@@ -52,6 +52,8 @@ def test_values_are_compared_exactly(values, labels):
         ([2.0**53], [str(2**53), str(2**53 + 1)], "all spell it"),
         ([None, 1], ["1", "2"], "action is 'None' in row 0"),
         ([10**5000], ["1", "2"], "in row 0; give actions= every label"),
+        ([{}, 1], ["1", "2"], "action holds values that cannot be told apart"),
+        (["1", {}], ["1", "2"], "action holds values that cannot be told apart"),
     ],
 )
 def test_values_that_no_label_spells_or_two_do_are_refused_by_row(column, labels, message):

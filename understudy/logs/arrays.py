@@ -49,7 +49,8 @@ def flat(name: str, values: Any) -> np.ndarray:
 def rounded(name: str, array: np.ndarray) -> np.ndarray:
     """Numbers as float64, rounded where need be: for what is measured, not for what is told apart."""
     if array.dtype.kind in "biuf":
-        return array.astype(np.float64, copy=False)
+        with np.errstate(over="ignore"):
+            return array.astype(np.float64, copy=False)
     if array.dtype != object:
         raise LogError(f"{name} holds {kind_of(array)}, not numbers; convert the column first")
     try:
@@ -122,10 +123,13 @@ def is_empty(item: Any) -> bool:
         return True
 
 
-def codes_of(items: list) -> tuple[np.ndarray, list]:
+def codes_of(name: str, array: np.ndarray) -> tuple[np.ndarray, list]:
     """Codes by first appearance, and what each stands for. A dict beats sorting a million strings."""
     table: dict = {}
-    codes = [table.setdefault(item, len(table)) for item in items]
+    try:
+        codes = [table.setdefault(item, len(table)) for item in array.tolist()]
+    except TypeError:
+        raise LogError(f"{name} holds values that cannot be told apart; give numbers or text") from None
     return np.array(codes, np.int64), list(table)
 
 
@@ -166,12 +170,13 @@ def kind_of(array: np.ndarray) -> str:
 
 def _changed(array: np.ndarray) -> bool:
     """Whether NumPy may have made other values of a list: text of numbers, text less its last NULs, rounded floats."""
-    if array.dtype.kind == "f":
+    if array.dtype == np.float64:
         return bool(array.size) and bool(np.nanmax(np.abs(array), initial=0) >= EXACT)
     return array.dtype.kind in "US"
 
 
 def _stacked(name: str, rows: Iterable[Any]) -> np.ndarray:
+    rows = list(rows)
     try:
         arrays = [np.asarray(row) for row in rows]
     except ValueError:
@@ -180,7 +185,9 @@ def _stacked(name: str, rows: Iterable[Any]) -> np.ndarray:
     for row, array in enumerate(arrays):
         if array.shape != shape:
             raise LogError(f"{name} has shape {array.shape} in row {row} and {shape} in row 0; give all rows one shape")
-    return np.stack(arrays)
+    stacked = np.stack(arrays)
+    alike = len({array.dtype for array in arrays}) == 1 and all(hasattr(row, "dtype") for row in rows)
+    return stacked if alike or not _changed(stacked) else np.array([np.array(row, dtype=object) for row in rows])
 
 
 def _tightened(array: np.ndarray) -> np.ndarray:
@@ -215,9 +222,10 @@ def _loses_digits(array: np.ndarray) -> np.ndarray:
 
 def _kept(value: float, item: Any) -> bool:
     """Whether no other number of the item's kind has this float64: the digits that tell it apart are the item's."""
-    if item is None or isinstance(item, float | bool) or not np.isfinite(value):
-        return item is None or isinstance(item, float | bool) or item != item
-    if isinstance(item, int | Decimal):
+    item = item.item() if isinstance(item, np.generic) else item
+    if item is None or isinstance(item, float | bool) or np.isnan(value):
+        return True
+    if isinstance(item, int | Decimal) and np.isfinite(value):
         return Decimal(value if abs(value) >= EXACT else repr(float(value))) == item
     return bool(value == item)
 

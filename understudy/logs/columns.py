@@ -165,10 +165,7 @@ def episode_ids(name: str, values: Any) -> np.ndarray:
     if kind in "mM":
         refuse(name, array, np.isnat(array), move)
         array = array.astype(np.int64)
-    try:
-        codes, found = codes_of(array.tolist())
-    except TypeError:
-        raise LogError(f"{name} holds values that cannot be told apart; give numbers or text") from None
+    codes, found = codes_of(name, array)
     _refuse_items(name, array, codes, [is_empty(item) for item in found], move)
     return codes
 
@@ -226,7 +223,7 @@ CLEAN: dict[str, Callable[[str, Any], np.ndarray]] = {
 
 
 def _text_codes(array: np.ndarray, labels: tuple[str, ...] | None, name: str) -> tuple[np.ndarray, tuple[str, ...]]:
-    codes, found = codes_of(array.tolist())
+    codes, found = codes_of(name, array)
     no_labels = [not isinstance(item, str) or is_empty(item) for item in found]
     _refuse_items(name, array, codes, no_labels, "give every row a label")
     labels = labels or labeling.in_order(found, name)

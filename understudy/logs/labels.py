@@ -64,7 +64,7 @@ def matched(array: np.ndarray, labels: tuple[str, ...], name: str) -> np.ndarray
     if array.dtype.kind == "f":
         refuse(name, array, ~np.isfinite(array), "give every row a label")
     if array.dtype == object:
-        inverse, values = codes_of(array.tolist())
+        inverse, values = codes_of(name, array)
     else:
         distinct, inverse = np.unique(array, return_inverse=True)
         values = distinct.tolist()
