@@ -190,19 +190,19 @@ def run_demo(options: argparse.Namespace) -> int:
 
 def run_check(options: argparse.Namespace) -> int:
     """`understudy check`: exit code 1 where the audit found an error, 2 where the file could not be read."""
-    audit = us.check(us.read(options.log, **columns_of(options)))
+    audit = in_flags(us.check(us.read(options.log, **columns_of(options))))
     if options.json:
-        print(json.dumps(in_flags(audit).to_json(), indent=1))
+        print(json.dumps(audit.to_json(), indent=1))
     else:
-        say(in_flags(audit))
+        say(audit)
     return 0 if audit.ok else 1
 
 
 def run_simulate(options: argparse.Namespace) -> int:
     """`understudy simulate`."""
     log = us.read(options.log, **columns_of(options))
-    audit = us.check(log)
-    say(in_flags(audit))
+    audit = in_flags(us.check(log))
+    say(audit)
     has_all = log.propensity is not None and log.propensity.ndim == 2
     names = options.simulator or (["psrs"] if has_all else ["qbe"])
     if "model" in names and options.max_steps is None:

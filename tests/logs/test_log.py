@@ -262,3 +262,11 @@ def test_observations_of_two_dtypes_are_joined_without_loss():
 def test_labels_decide_which_action_they_name():
     assert small(actions=["1", "0"]).action.tolist() == [1, 0, 1, 0]
     assert small(actions=["one", "two"]).action.tolist() == [0, 1, 0, 1]
+
+
+def test_concatenate_remembers_what_was_derived_in_any_log():
+    ends = {"terminated": [0, 0, 1, 0, 1]}
+    derived, given = small(**ends), small(**ends, next_observation=[1, 2, 2, 6, 6], step=[0, 1, 2, 0, 1])
+    assert concatenate([given, derived]).derived == concatenate([derived, given]).derived == ("next_observation",)
+    assert concatenate([derived, derived]).derived == ("step", "next_observation")
+    assert concatenate([given, given]).derived == ()

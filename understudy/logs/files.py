@@ -257,8 +257,10 @@ def _shaped(role: str, names: tuple[str, ...], parts: list[np.ndarray]) -> np.nd
     indices = [_indices(role, name) for name in names]
     shape = tuple(max(index) + 1 for index in zip(*indices, strict=False))
     alike = len(set(map(len, indices))) == 1 and len(set(indices)) == len(indices)
-    if not alike or math.prod(shape) != len(indices):
-        raise LogError(f"{listed(names)} do not fill an array of shape {shape}; name the columns with {role}=")
+    if not alike or math.prod(shape) != len(indices) or len(shape) > tables.DEEPEST:
+        raise LogError(
+            f"{listed(names)} do not fill an array of shape {arrays.shown(shape)}; name the columns with {role}="
+        )
     return np.stack(parts, axis=1).reshape(len(parts[0]), *shape, *parts[0].shape[1:])
 
 

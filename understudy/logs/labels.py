@@ -12,7 +12,7 @@ from understudy.logs.findings import LogError
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 TRUTH = {"false": 0, "False": 0, "FALSE": 0, "true": 1, "True": 1, "TRUE": 1}  # as Arrow, Python and others write them
-LISTED = 20  # labels named in a sentence
+LISTED, LONGEST = 20, 60  # labels named in a sentence, and characters of each
 
 
 def checked(labels: Sequence[str]) -> tuple[str, ...]:
@@ -88,8 +88,9 @@ def every_label(labels: Sequence[str]) -> str:
 
 
 def listed(labels: Sequence[str]) -> str:
-    """Labels for a sentence, the first few of many."""
-    return ", ".join(labels[:LISTED]) + ", ..." * (len(labels) > LISTED)
+    """Labels or names for a sentence: the first few of many, and of long ones the beginning."""
+    short = (label if len(label) <= LONGEST else f"{label[:LONGEST]}..." for label in labels[:LISTED])
+    return ", ".join(short) + ", ..." * (len(labels) > LISTED)
 
 
 def _number(label: str) -> Decimal | None:

@@ -220,8 +220,11 @@ def concatenate(logs: Sequence[Log]) -> Log:
     if limit is not None and longest > limit:
         limit = None
     notes = tuple(dict.fromkeys(note for log in logs for note in log.notes))
-    derived = tuple(name for name in logs[0].derived if all(name in log.derived for log in logs))
-    return replace(logs[0], **joined, spec=spec, max_episode_steps=limit, notes=notes, derived=derived)
+    # Steps are looked at where one log has them; of what else was derived in any log it must stay known.
+    derived = dict.fromkeys(name for log in logs for name in log.derived)
+    if not all("step" in log.derived for log in logs):
+        derived.pop("step", None)
+    return replace(logs[0], **joined, spec=spec, max_episode_steps=limit, notes=notes, derived=tuple(derived))
 
 
 def _refuse_unlike(one: Log, other: Log, position: int) -> None:
