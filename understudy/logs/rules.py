@@ -242,8 +242,8 @@ def no_ends(log: "Log") -> Findings:
             "no-episode",
             (),
             len(log),
-            "no column tells where episodes begin or how they ended, so all rows are read as one process that goes on "
-            'and on; if it does, say ends="unfinished"; if each row is a decision by itself, say ends="every-row"; '
+            "no column tells where episodes begin or how they ended, so all rows are read as one long episode that is "
+            'not over; if it is one, say ends="unfinished"; if each row is a decision by itself, say ends="every-row"; '
             "else name columns with episode= and terminated=",
         )
 
