@@ -387,3 +387,98 @@ def test_an_encoder_at_a_path_that_cannot_be_is_said(floats, tmp_path, capsys, p
     message = refused(capsys, "simulate", floats, "--encoder", path, "--out", tmp_path / "out")
     assert "file that" in message
     assert not (tmp_path / "out").exists()
+
+
+BANDIT = "page,arm,paid,p,q,visit,ts,shop\n" + "".join(
+    f"{row % 3},{'true' if row % 2 else 'false'},{row % 2},{0.3 + 0.1 * (row % 2)},{0.7 - 0.1 * (row % 2)},"
+    f"{10**19 + row},{row},{'north' if row % 4 else 'south'}\n"
+    for row in range(40)
+)
+BARE = ["--observation", "page", "--action", "arm", "--reward", "paid"]
+
+
+@pytest.fixture
+def bandit(tmp_path):
+    """A CSV of decisions by themselves: no column tells of episodes, and ids are beyond int64."""
+    (tmp_path / "bandit.csv").write_text(BANDIT)
+    return tmp_path / "bandit.csv"
+
+
+def test_every_row_can_be_an_episode(bandit, tmp_path, capsys):
+    assert main(["check", str(bandit), *BARE, "--ends", "every-row"]) == 0
+    assert capsys.readouterr().out.startswith("40 rows, 40 episodes, 2 actions")
+    arguments = ["simulate", str(bandit), *BARE, "--ends", "every-row", "--runs", "2", "--out", str(tmp_path / "out")]
+    assert main(arguments) == 0
+
+
+def test_rows_without_episodes_are_warned_of_in_the_words_of_the_command_line(bandit, capsys):
+    assert main(["check", str(bandit), *BARE]) == 0
+    said = capsys.readouterr().out
+    assert "warning: no-episode: " in said
+    assert "say --ends every-row" in said
+    assert "with --episode and --terminated" in said
+    assert main(["check", str(bandit), *BARE, "--json"]) == 0
+    assert "say --ends every-row" in capsys.readouterr().out
+
+
+def test_episodes_without_ends_are_asked_about_in_the_words_of_the_command_line(bandit, capsys):
+    message = refused(capsys, "check", bandit, *BARE, "--episode", "visit")
+    assert "every episode has one row" in message
+    assert "say --ends every-row" in message
+    message = refused(capsys, "check", bandit, *BARE, "--episode", "shop")
+    for choice in ("terminated", "truncated", "unfinished"):
+        assert f"--ends {choice} " in message
+    assert "=" not in message
+    assert main(["check", str(bandit), *BARE, "--episode", "visit", "--ends", "terminated"]) == 0
+    assert capsys.readouterr().out.startswith("40 rows, 40 episodes")
+
+
+def test_labels_of_truth_values_go_with_their_propensities(bandit, capsys):
+    arguments = [*BARE, "--ends", "every-row", "--actions", "true", "false", "--propensity", "p", "q", "--json"]
+    assert main(["check", str(bandit), *arguments]) == 0
+    assert json.loads(capsys.readouterr().out)["n_actions"] == 2
+    assert "give --actions every label" in refused(capsys, "check", bandit, *BARE, "--actions", "yes", "no")
+
+
+def test_text_is_advised_upon_without_python(bandit, capsys):
+    for names in (["shop"], ["page", "shop"]):
+        message = refused(capsys, "check", bandit, "--observation", *names, "--action", "arm", "--reward", "paid")
+        assert "holds text ('south' in row 0); add a column to the file" in message
+        assert "astype" not in message
+
+
+def test_the_number_of_actions_can_be_told(bandit, capsys):
+    columns = ["--observation", "page", "--action", "page", "--reward", "paid"]
+    assert main(["check", str(bandit), *columns, "--n-actions", "7"]) == 0
+    assert "4 of 7 actions were never taken" in capsys.readouterr().out
+    assert "is the most" in refused(capsys, "check", bandit, *columns, "--n-actions", 2**40)
+
+
+@pytest.mark.parametrize("command", ["check", "simulate"])
+@pytest.mark.parametrize(
+    "path", ["a\0b.csv", "x" * 5000 + ".csv", "y/" * 3000 + "z.csv", "\ud800.csv", "\x1b[31m.csv"], ids=ascii
+)
+def test_paths_that_cannot_be_end_in_one_sentence(command, path, capsys):
+    message = refused(capsys, command, path)
+    assert message.isprintable()
+    assert len(message) < 600
+
+
+def test_escape_bytes_of_a_file_do_not_reach_the_terminal(tmp_path, capsys):
+    red = "\x1b[31mred\x1b]0;title\x07"
+    path = tmp_path / "log.parquet"
+    columns = {"observation": np.arange(40) % 2, "reward": np.zeros(40), "terminated": [True] * 40}
+    log = us.Log.from_columns(**columns, action=[red, "b"] * 20, actions=[red, "b", f"{red}\n  error: forged"])
+    us.write(log, path)
+    frame = pd.DataFrame({red: [0, 1], "action": [0, 1], "reward": [0, 1]})
+    frame.to_csv(tmp_path / "names.csv", index=False)
+    assert main(["check", str(path)]) == 0
+    assert main(["simulate", str(path), "--runs", "2", "--out", str(tmp_path / "out\x1b[2J")]) == 0
+    assert main(["report", str(tmp_path / "out\x1b[2J"), "--report", str(tmp_path / "page\x1b.html")]) == 0
+    assert main(["check", str(tmp_path / "names.csv")]) == 2
+    captured = capsys.readouterr()
+    assert "\\x1b[31mred" in captured.out
+    assert "\\x1b[31mred" in captured.err
+    for said in (captured.out, captured.err):
+        assert not {letter for letter in said if not letter.isprintable()} - {"\n"}
+    assert "\n  error: forged" not in captured.out

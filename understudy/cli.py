@@ -7,14 +7,25 @@ import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import understudy as us
+from understudy.logs.ends import ENDS
+from understudy.logs.findings import visible
 from understudy.rehearsals import Rehearsal, keep_states, kept_states, states_of_folders
 from understudy.reporting.naming import names_of
 from understudy.runs.folder import FolderError
 
+OTHER_FLAGS = ("n_actions", "ends", "order", "max_steps", "max_episode_steps", "out")
+IN_FLAGS = {
+    "turn (it|them) into numbers first, for example .*": "add a column to the file that numbers the distinct texts 0, "
+    "1, ..., and name that one",
+    r"turn it into codes \(np.*\) or features": "add a column of numbers to the file, and name that one",
+    r"encoders\.Boxes or encoders\.Function": "--encoder boxes or --encoder forward",
+}
+"""Advice in Python, and what to say instead where there is none."""
 COLUMN_FLAGS = {
     "observation": "column or columns of what the learner sees",
     "action": "column of the action taken",
@@ -28,6 +39,10 @@ COLUMN_FLAGS = {
     "order-by": "column or columns to sort rows by, such as a time stamp",
     "actions": "the actions' labels, in the order of the propensity columns",
 }
+ENDINGS = (
+    "how every episode ended, where no column tells: terminated (its last row ended it), truncated (a limit cut it off "
+    "there), unfinished (only the recording stopped), every-row (each row is a decision by itself)"
+)
 SEVERAL = ("observation", "next-observation", "propensity", "order-by", "actions")
 SIMULATORS = ("psrs", "qbe", "states_only", "actions_only", "any_row", "model")
 LEARNERS = ("q-learning", "expected-sarsa", "ppo", "uniform")
@@ -43,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return options.command(options)
     except (us.LogError, ModuleNotFoundError) as error:
-        print(f"understudy: {as_flags(str(error))}", file=sys.stderr)
+        print(f"understudy: {visible(as_flags(str(error)))}", file=sys.stderr)
         return 2
     except MemoryError:
         print("understudy: memory ran out; use fewer bins, states or runs at a time", file=sys.stderr)
@@ -126,6 +141,8 @@ def add_log(parser: argparse.ArgumentParser) -> None:
     columns = parser.add_argument_group("columns, where they are not named as here")
     for name, meaning in COLUMN_FLAGS.items():
         columns.add_argument(f"--{name}", nargs="+" if name in SEVERAL else None, metavar="NAME", help=meaning)
+    columns.add_argument("--n-actions", type=positive, metavar="NUMBER", help="how many actions there are (as logged)")
+    columns.add_argument("--ends", choices=ENDS, help=ENDINGS)
 
 
 def add_simulation(parser: argparse.ArgumentParser) -> None:
@@ -174,22 +191,25 @@ def run_demo(options: argparse.Namespace) -> int:
 
     found = demo(options.report, runs=options.runs, seed=options.seed, workers=options.workers)
     show_table(found.runs)
-    print(f"\nThe page is {found.page}")
+    say(f"\nThe page is {found.page}")
     return 0
 
 
 def run_check(options: argparse.Namespace) -> int:
     """`understudy check`: exit code 1 where the audit found an error, 2 where the file could not be read."""
-    audit = us.check(us.read(options.log, **columns_of(options)))
-    print(json.dumps(audit.to_json(), indent=1) if options.json else audit)
+    audit = in_flags(us.check(us.read(options.log, **columns_of(options))))
+    if options.json:
+        print(json.dumps(audit.to_json(), indent=1))
+    else:
+        say(audit)
     return 0 if audit.ok else 1
 
 
 def run_simulate(options: argparse.Namespace) -> int:
     """`understudy simulate`."""
     log = us.read(options.log, **columns_of(options))
-    audit = us.check(log)
-    print(audit)
+    audit = in_flags(us.check(log))
+    say(audit)
     has_all = log.propensity is not None and log.propensity.ndim == 2
     names = options.simulator or (["psrs"] if has_all else ["qbe"])
     if "model" in names and options.max_steps is None:
@@ -206,7 +226,7 @@ def run_simulate(options: argparse.Namespace) -> int:
     simulators = {name: simulator_for(name, log, encoder, options) for name in names}
     states = states_for(log, encoder, folder if ours else None)
     if encoder is not None:
-        print(states)
+        say(states)
     if not options.anyway and set(names) - set(WITHOUT_STATES):
         refuse_suspicious(states)
     rehearsal.claim()
@@ -225,7 +245,7 @@ def run_simulate(options: argparse.Namespace) -> int:
         )  # fmt: skip
     show_table(runs)
     page = us.report(runs, folder / "report.html", audit=audit, states=states, title=rehearsal.title, log=log)
-    print(f"\nThe page is {page}")
+    say(f"\nThe page is {page}")
     return 0
 
 
@@ -247,7 +267,7 @@ def run_report(options: argparse.Namespace) -> int:
     told = Rehearsal.of(folders[0]) if len(folders) == 1 else None
     title, audit = (told.title, told.audit) if told is not None else (None, None)
     page = options.report or folders[0] / "report.html"
-    print(f"\nThe page is {us.report(runs, page, title=title, audit=audit, states=states_of_folders(folders))}")
+    say(f"\nThe page is {us.report(runs, page, title=title, audit=audit, states=states_of_folders(folders))}")
     return 0
 
 
@@ -270,13 +290,31 @@ def asked_of(options: argparse.Namespace, log: us.Log) -> dict[str, Any]:
 
 
 def as_flags(message: str) -> str:
-    """A message of the library in the words of the command line.
+    """A message of the library in the words of the command line, which has no Python.
 
-    >>> as_flags("give terminated=, or sort by order_by=")
-    'give --terminated, or sort by --order-by'
+    >>> as_flags('give terminated=, sort by order_by=, or say ends="every-row"')
+    'give --terminated, sort by --order-by, or say --ends every-row'
     """
-    names = "|".join([*(name.replace("-", "_") for name in COLUMN_FLAGS), "max_steps", "max_episode_steps", "out"])
-    return re.sub(rf"\b({names})=(?!\w)", lambda found: f"--{found.group(1).replace('_', '-')}", message)
+    for words, instead in IN_FLAGS.items():
+        message = re.sub(words, instead, message)
+    names = "|".join([name.replace("-", "_") for name in COLUMN_FLAGS] + list(OTHER_FLAGS))
+
+    def flag(found: re.Match) -> str:
+        name, value = found[1].replace("_", "-"), found[2]
+        return f"--{name} {value}" if value else f"--{name}"
+
+    return re.sub(rf'(?<![\w/])({names})=(?:"([\w-]+)"|(?!\w))', flag, message)  # not in a path such as action=3/log
+
+
+def in_flags(audit: us.Audit) -> us.Audit:
+    """An audit in the words of the command line."""
+    said = (replace(finding, sentence=as_flags(finding.sentence)) for finding in audit.findings)
+    return replace(audit, findings=tuple(said))
+
+
+def say(what: Any) -> None:
+    """Print lines in which whatever a file brought along is visible, escape bytes included."""
+    print("\n".join(map(visible, str(what).split("\n"))))
 
 
 def reading_interval(simulator: Any, make: Any, log: us.Log, options: argparse.Namespace) -> int:
@@ -303,7 +341,8 @@ def round_number(number: float) -> int:
 
 def columns_of(options: argparse.Namespace) -> dict[str, Any]:
     """The column flags that were given, as `read` takes them."""
-    given = {name.replace("-", "_"): getattr(options, name.replace("-", "_")) for name in COLUMN_FLAGS}
+    names = [*(name.replace("-", "_") for name in COLUMN_FLAGS), "n_actions", "ends"]
+    given = {name: getattr(options, name) for name in names}
     return {
         name: value[0] if isinstance(value, list) and len(value) == 1 and name != "actions" else value
         for name, value in given.items()

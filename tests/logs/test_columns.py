@@ -1,4 +1,8 @@
+from datetime import date
+from decimal import Decimal
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from understudy.logs import LogError
@@ -177,3 +181,78 @@ def test_what_every_log_needs_is_asked_for():
 def test_rows_of_nothing_are_refused(clean):
     with pytest.raises(LogError, match=r"has shape \(3, 0\)"):
         clean("column", np.zeros((3, 0)))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [2**53, 2**53 + 1],
+        [2**63, 1],
+        [2**64, 2**64 + 1],
+        [1, "1"],
+        [2**53 + 1, 0.5],
+        [Decimal("0.1"), Decimal("0.10000000000000000001")],
+        np.array([2**64 - 1, 2**64 - 2], np.uint64),
+        np.array(["2020-01-01T00:00:00.000000001", "2020-01-01T00:00:00.000000002"], "M8[ns]"),
+        np.array(["9999", "30000"], "M8[Y]"),
+        np.array([1, 2], "m8[ns]"),
+        [date(2020, 1, 1), date(2020, 1, 2)],
+        ["a", "a\0"],
+        [b"a", b"b"],
+        ["01", "1"],
+    ],
+)
+def test_different_episodes_stay_different(values):
+    one, other = episode_ids("episode", values)
+    assert one != other
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array([1.0, 2.0**53]),
+        np.array([1, 2**24], np.float32),
+        np.array([1, 2**11], np.float16),
+        np.array([1.0, np.inf]),
+        [1.0, 2.0**53],
+    ],
+)
+def test_floats_that_cannot_tell_neighbors_apart_are_no_ids(values):
+    with pytest.raises(LogError, match=r"episode is .* in row 1; floats of .* so give integers or text"):
+        episode_ids("episode", values)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["a", ""],
+        ["a", " "],
+        [1, None],
+        pd.Series([1, None], dtype="Int64"),
+        pd.Series(["a", None], dtype="string"),
+        np.array(["2020", "NaT"], "M8[ns]"),
+        [Decimal(1), Decimal("NaN")],
+    ],
+)
+def test_every_kind_of_missing_id_is_refused_by_row(values):
+    with pytest.raises(LogError, match=r"episode is .* in row 1; give every row its episode"):
+        episode_ids("episode", values)
+
+
+@pytest.mark.parametrize(
+    "values", [[2**64, 2**64 + 1], [2**53 + 1, 0.5], [Decimal("0.3"), Decimal("0.30000000000000000001")]]
+)
+def test_different_observations_stay_different_or_are_refused(values):
+    with pytest.raises(LogError, match="which float64 would round"):
+        observations("observation", values)
+
+
+def test_integers_of_any_size_are_observations_where_a_dtype_holds_them():
+    assert observations("observation", [2**63, 2**64 - 1]).tolist() == [2**63, 2**64 - 1]
+    assert observations("observation", np.array([2**53 + 1, 3], object)).dtype == np.int64
+    assert observations("observation", [Decimal("0.1"), Decimal("0.7")]).tolist() == [0.1, 0.7]
+
+
+def test_fractions_as_actions_are_told_of_labels():
+    with pytest.raises(LogError, match=r"action is 0.5 in row 0; give every row an integer, or .* with actions="):
+        action_codes([0.5, 1.0], None)

@@ -1,6 +1,9 @@
 import errno
 import json
 import os
+from dataclasses import replace
+from datetime import date, timedelta
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -9,7 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from understudy.logs import Log, LogError, concatenate, read, write
+from understudy.logs import Log, LogError, check, concatenate, read, write
+from understudy.logs.columns import COLUMNS
 from understudy.logs.naming import observation_words
 
 BASIC = {"observation": [0, 1, 2, 5], "action": [0, 1, 0, 1], "reward": [0.0, 0.5, 1.0, 0.0]}
@@ -180,6 +184,9 @@ def test_a_column_there_twice_is_refused():
     table = pa.table([[0], [0], [0.0], [1.0]], names=["observation", "action", "reward", "reward"])
     with pytest.raises(LogError, match="there are 2 columns named reward"):
         read(table)
+    table = pa.table([[0], [0], [0.0], [1.0]], names=["observation_0", "action", "reward", "observation_0"])
+    with pytest.raises(LogError, match="there are 2 columns named observation_0"):
+        read(table)
 
 
 def test_one_column_is_not_made_of_several():
@@ -324,3 +331,323 @@ class TestNamesOfObservations:
         change(known)
         pq.write_table(table.replace_schema_metadata({b"understudy": json.dumps(known)}), tmp_path / "other.parquet")
         return tmp_path / "other.parquet"
+
+
+def csv_file(tmp_path, text):
+    (tmp_path / "log.csv").write_text(text)
+    return tmp_path / "log.csv"
+
+
+LABELED = "observation,action,reward,terminated,p,q\n0,{0},1,true,.7,.3\n1,{1},0,true,.6,.4\n2,{0},1,true,.7,.3\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("true", "false"), ("True", "False"), ("TRUE", "FALSE"), ("1.0", "0.0"), ("1", "0"), ("b", "a")],
+)
+def test_propensities_go_to_the_label_they_are_mapped_from(tmp_path, first, second):
+    path = csv_file(tmp_path, LABELED.format(first, second))
+    for log in (
+        read(path, propensity={first: "p", second: "q"}),
+        read(path, propensity=["p", "q"], actions=[first, second]),
+    ):
+        assert log.spec.actions == (first, second)
+        assert log.action.tolist() == [0, 1, 0]
+        assert log.propensity[:, 0].tolist() == [0.7, 0.6, 0.7]
+    log = read(path, propensity={second: "q", first: "p"})
+    assert [log.spec.actions[code] for code in log.action] == [first, second, first]
+    assert log.propensity[:, log.spec.actions.index(first)].tolist() == [0.7, 0.6, 0.7]
+
+
+def test_truth_values_without_labels_are_read_as_false_and_true(tmp_path):
+    log = read(csv_file(tmp_path, LABELED.format("true", "false")), propensity=["q", "p"])
+    assert log.spec.actions == ("false", "true")
+    assert log.action.tolist() == [1, 0, 1]
+
+
+def test_twelve_numbered_arms_stand_in_the_order_of_their_propensity_columns():
+    arms = [str(arm) for arm in range(12)]
+    p = {f"propensity_{arm}": [0.1 + (arm == 10)] * 12 for arm in range(12)}
+    log = read(
+        pa.table({"observation": range(12), "action": arms, "reward": range(12), "terminated": [True] * 12, **p})
+    )
+    assert log.spec.actions == tuple(arms)
+    assert log.propensity[0, log.spec.actions.index("10")] == 1.1
+
+
+def test_named_propensity_columns_keep_the_order_they_are_named_in():
+    columns = {**ENDED, "action": list("xyxy"), "propensity_0": [0.1] * 4, "propensity_1": [0.9] * 4}
+    for wanted in ({"x": "propensity_1", "y": "propensity_0"}, ["propensity_1", "propensity_0"]):
+        assert read(pa.table(columns), propensity=wanted).propensity[0].tolist() == [0.9, 0.1]
+    reverse = ["observation_1", "observation_0"]
+    table = pa.table({**ENDED, "observation_0": [0] * 4, "observation_1": [1] * 4}).drop_columns("observation")
+    assert read(table, observation=reverse).observation[0].tolist() == [1, 0]
+
+
+def labeled(labels, propensity=True):
+    columns = {**ENDED, "action": [0, 1, 1, 0], "propensity": [[0.9, 0.1]] * 4 if propensity else None}
+    return replace(log := Log.from_columns(**columns), spec=replace(log.spec, actions=labels))
+
+
+@pytest.mark.parametrize(
+    "labels", [("b", "a"), ("1", "0"), ("true", "false"), ("0.5", "0.25"), ("NA", "null"), ("é", "\t x")]
+)
+def test_parquet_keeps_labels_in_the_order_of_their_propensities(tmp_path, labels):
+    log = labeled(labels)
+    write(log, tmp_path / "log.parquet")
+    for asked in ({}, {"action": "action"}, {"n_actions": 2}, {"actions": list(labels)}):
+        back = read(tmp_path / "log.parquet", **asked)
+        assert back.fingerprint == log.fingerprint
+    with pytest.raises(LogError, match=r"propensities in the order of its actions, .* leave it out"):
+        read(tmp_path / "log.parquet", actions=list(reversed(labels)))
+
+
+@pytest.mark.parametrize("labels", [("b", "a"), ("1", "0"), ("true", "false"), ("1.0", "0.0")])
+def test_csv_refuses_labels_that_would_come_back_in_another_order_than_their_propensities(tmp_path, labels):
+    with pytest.raises(LogError, match=r"would not come back from a CSV \(in another order.*; write Parquet instead"):
+        write(labeled(labels), tmp_path / "log.csv")
+    write(labeled(labels, propensity=False), tmp_path / "log.csv")
+    with pytest.raises(LogError, match="in another order"):
+        write(labeled(labels), tmp_path / "log.csv.gz")
+
+
+@pytest.mark.parametrize(
+    "labels", [("a", "b"), ("0", "1"), ("false", "true"), ("-1", "x"), ("a,b", 'c"d'), ("a\nb", "c")]
+)
+def test_csv_brings_labels_back_to_their_propensities(tmp_path, labels):
+    log = labeled(labels)
+    write(log, tmp_path / "log.csv")
+    back = read(tmp_path / "log.csv")
+    assert back.action.tolist() == log.action.tolist()
+    assert back.spec.actions in (labels, None)
+
+
+@pytest.mark.parametrize("labels", [("NA", "a"), ("null", "a"), ("2020-01-01", "2020-01-02"), ("a", "a ")])
+def test_csv_refuses_labels_that_it_would_lose(tmp_path, labels):
+    with pytest.raises(LogError, match="would not come back from a CSV"):
+        write(labeled(labels, propensity=False), tmp_path / "log.csv")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("empty", ["", '""', "NA", "null"])
+def test_an_empty_cell_of_a_csv_is_refused_by_row(tmp_path, empty):
+    head = "observation,action,reward,terminated,episode,ts"
+    for row in (f"1,{empty},0,true,v1,a", f"1,x,0,true,{empty},a"):
+        with pytest.raises(LogError, match=r"column (action|episode) has no value in row 1; fill it in"):
+            read(csv_file(tmp_path, f"{head}\n0,x,1,true,v0,b\n{row}\n"))
+    with pytest.raises(LogError, match="order_by column ts has no value in row 1"):
+        read(csv_file(tmp_path, f"{head}\n0,x,1,true,v0,b\n1,x,0,true,v1,{empty}\n"), order_by="ts")
+
+
+@pytest.mark.parametrize("big", [2**53, 2**63, 2**64, 10**30, 10**75, 10**90])
+def test_long_numbers_of_a_csv_stay_apart(tmp_path, big):
+    path = csv_file(tmp_path, f"observation,action,reward,terminated,id\n0,a,1,true,{big}\n1,b,0,true,{big + 1}\n")
+    assert read(path, episode="id").n_episodes == 2
+    try:
+        observation = read(path, observation="id").observation
+    except LogError as error:
+        assert "which float64 would round" in str(error) or "text that spells a number" in str(error)  # noqa: PT017
+        assert big >= 2**64
+    else:
+        assert observation[0] != observation[1]
+
+
+def test_long_integers_beside_fractions_stay_apart(tmp_path):
+    head = "observation,action,reward,terminated"
+    with pytest.raises(LogError, match="observation is '9007199254740993' in row 1"):
+        read(csv_file(tmp_path, f"{head}\n0.5,a,1,true\n9007199254740993,b,0,true\n9007199254740992,b,0,true\n"))
+    kept = read(csv_file(tmp_path, f"{head}\n0.5,a,1,true\n1.2345678901234567e+20,b,0,true\n")).observation
+    assert kept.tolist() == [0.5, 1.2345678901234567e20]
+
+
+def test_observation_columns_are_joined_without_loss():
+    table = pa.table({**ENDED, "a": [2**53 + 1] * 4, "b": [0.5] * 4, "u": pa.array([7] * 4, pa.uint64())})
+    with pytest.raises(LogError, match="observation column a is 9007199254740993 in row 0, which float64 would round"):
+        read(table, observation=["a", "b"])
+    assert read(table, observation=["a", "u"]).observation[0].tolist() == [2**53 + 1, 7]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["observation_0_0", "observation_9999999_9999999"],
+        ["observation_0", "observation_0_1"],
+        ["observation_0", "observation_00"],
+        ["observation_999999999_999999999_999999999"],
+        ["observation" + "_0" * 100],
+        ["observation" + "_0" * 10_000],
+    ],
+)
+def test_names_that_fill_no_array_are_refused_at_once(names):
+    table = pa.table({**{name: [0] * 4 for name in names}, **ENDED}).drop_columns("observation")
+    with pytest.raises(LogError, match="do not fill an array of shape") as refused:
+        read(table)
+    assert len(str(refused.value)) < 300
+
+
+def test_columns_of_ten_thousand_pixels_are_laid_out_at_once():
+    names = [f"observation_{x}_{y}" for x in range(100) for y in range(100)]
+    table = pa.table({**{name: [at] * 4 for at, name in enumerate(names)}, **ENDED}).drop_columns("observation")
+    assert read(table).observation[0].tolist() == np.arange(10_000).reshape(100, 100).tolist()
+
+
+@pytest.mark.parametrize("wanted", [3, [1, 2], [None], {"a": 3}])
+def test_what_names_no_column_is_refused(wanted):
+    with pytest.raises(LogError, match=r"does not name columns|must be a list of distinct strings"):
+        read(pa.table(ENDED), propensity=wanted)
+
+
+IMPOSSIBLE = ["a\0b{}", "\ud800{}", "x" * 5000 + "{}", "y/" * 3000 + "{}", "none/{}", "a\x1b[31m/{}"]
+
+
+@pytest.mark.parametrize("path", IMPOSSIBLE, ids=ascii)
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_paths_that_cannot_be_are_refused_in_a_short_sentence(tmp_path, path, ending):
+    for call in (read, check, lambda where: write(Log.from_columns(**ENDED), where)):
+        if call is check:
+            message = str(check(f"{tmp_path}/{path.format(ending)}").findings[0])
+        else:
+            with pytest.raises(LogError) as refused:
+                call(f"{tmp_path}/{path.format(ending)}")
+            message = str(refused.value)
+        assert message.isprintable()
+        assert len(message) < 600
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_not_waited_for(tmp_path):
+    for name in ("log.csv", "log.parquet", "log"):
+        os.mkfifo(tmp_path / name)
+        with pytest.raises(LogError, match="is not a plain file"):
+            read(tmp_path / name)
+
+
+def test_escape_bytes_of_a_file_are_shown_and_not_obeyed(tmp_path):
+    (tmp_path / "log.csv").write_text("observation,\x1b[31maction,reward\n0,1,2\n")
+    with pytest.raises(LogError, match=r"\\x1b\[31maction"):
+        read(tmp_path / "log.csv")
+
+
+def sound(path, **asked):
+    """Read and audit what may be damaged: refused in one printable line, or a log that can be shown."""
+    try:
+        log = read(path, **asked)
+    except LogError as error:
+        assert str(error).isprintable()  # noqa: PT017
+        assert len(str(error)) < 3000  # noqa: PT017
+        return None
+    assert str(check(log)).replace("\n", "").isprintable()
+    return log
+
+
+def originals(clean):
+    """A plain log, one with labels, one of lists, and one in which much was derived."""
+    wide = reshaped(clean, (2, 3), np.float32)
+    bare = {name: clean[name] for name in ("observation", "action", "reward", "terminated")}
+    short = {name: {key: column[:40] for key, column in columns.items()} for name, columns in
+             {"plain": clean, "wide": wide, "bare": bare}.items()}  # fmt: skip
+    logs = {name: Log.from_columns(**columns) for name, columns in short.items()}
+    logs["labels"] = Log.from_columns(**short["plain"], actions=["b", "a", "never\x1b[31m"])
+    return logs
+
+
+def survive(clean, tmp_path, damage, ending, count):
+    for seed, (name, log) in enumerate(originals(clean).items()):
+        if name == "labels" and ending != ".parquet":
+            log = Log.from_columns(**{**clean, "action": np.array(list("abc"))[clean["action"]]})
+        path = tmp_path / f"log{ending}"
+        write(log, path)
+        whole = path.read_bytes()
+        back = []
+        for version in damage(whole, count, seed):
+            path.write_bytes(version)
+            back.append(sound(path))
+        # Pages of Parquet and all of gzip have checksums; the footer of Parquet and CSV have none.
+        changed = sum(other is not None and other.fingerprint != log.fingerprint for other in back)
+        assert ending == ".csv" or changed <= 0.01 * count or name == "wide"
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv"])
+def test_a_damaged_file_is_refused_or_makes_a_log(clean, tmp_path, damage, ending):
+    survive(clean, tmp_path, damage, ending, 200)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".csv.gz"])
+def test_ten_thousand_damaged_files_are_refused_or_make_logs(clean, tmp_path, damage, ending):
+    survive(clean, tmp_path, damage, ending, 10_000)
+
+
+CELLS = [
+    [0, 1, 0, 1], [0.5, None, 1.0, 0.0], ["a", "b", "", None], [True, False, True, None], [[0, 1]] * 4,
+    [[0], [1, 2], [], None], [2**63 - 1, -(2**63), 0, 1], [b"a", b"\xff", b"", None], [{"a": 1}] * 4, [None] * 4,
+    [Decimal(10**30)] * 4,
+    [Decimal("0.1"), None, Decimal("-5"), Decimal("1e-20")], [date(2020, 1, 1)] * 4, [timedelta(1)] * 4,
+    [1e308, -1e308] * 2, [float("nan"), float("inf")] * 2, [["a", None]] * 4, ["1e400", "9" * 400, "-0", "\x1b[31m"],
+    [[[[[0.25]]]]] * 4,
+]  # fmt: skip
+FORGERIES = [
+    None, True, 0, -1, 2, 2**31, 2**63, 10**30, 1.5, "a", "", [], {}, ["a"], ["a", "b"], ["\ud800"], [1], ["step"],
+    ["a: b\x1b[2J"], ["true", "false"], ["0", "1"], [["a"]],
+]  # fmt: skip
+NAMES = [
+    *COLUMNS, "observation_0", "observation_1", "observation_0_0", "observation_9999999_9999999", "propensity_0",
+    "propensity_1", "x", "",
+]  # fmt: skip
+KEPT = ["actions", "n_actions", "n_observations", "max_episode_steps", "notes", "derived"]
+
+
+def forge(path, rng):
+    """A valid Parquet file of which the types, the values, the names and the metadata are anything."""
+    pick = lambda pool: pool[rng.integers(len(pool))]  # noqa: E731
+    sane = {"observation": CELLS[0], "action": CELLS[0], "reward": [0.5, 1.0, 0.0, 2.0], "terminated": [True] * 4}
+    odd = {name: pick(CELLS) for name in rng.choice(NAMES, rng.integers(0, 5), replace=False)}
+    known = {
+        "actions": None,
+        "n_actions": 2,
+        "n_observations": 2,
+        "max_episode_steps": None,
+        "notes": [],
+        "derived": [],
+    }
+    known |= {name: pick(FORGERIES) for name in rng.choice(KEPT, rng.integers(0, 4), replace=False)}
+    table = pa.table({**sane, **odd})
+    if rng.integers(2):
+        table = table.drop_columns([pick(table.column_names)])
+    pq.write_table(table.replace_schema_metadata({b"understudy": json.dumps(known).encode()}), path)
+
+
+def options(rng):
+    choices = {
+        "actions": [["a", "b"], ["1", "0"], ["true", "false"], ["0.5", "1"]],
+        "n_actions": [2, 3, 2**40],
+        "ends": ["terminated", "truncated", "unfinished", "every-row"],
+        "order_by": ["reward", "x", "episode"],
+        "episode": ["x", "step", "action"],
+        "observation": ["x", ["observation", "reward"]],
+        "propensity": [["reward", "reward"], {"a": "reward", "b": "x"}],
+    }
+    asked = rng.choice(list(choices), rng.integers(0, 3), replace=False)
+    return {name: choices[name][rng.integers(len(choices[name]))] for name in asked}
+
+
+def survive_forgery(tmp_path, count):
+    rng, readable = np.random.default_rng(1), 0
+    for _ in range(count):
+        forge(tmp_path / "log.parquet", rng)
+        log = sound(tmp_path / "log.parquet", **options(rng))
+        readable += log is not None
+        if log is not None:
+            write(log, tmp_path / "again.parquet")
+            assert read(tmp_path / "again.parquet").fingerprint == log.fingerprint
+    assert 0 < readable < count
+
+
+def test_a_forged_file_is_refused_or_makes_a_log(tmp_path):
+    survive_forgery(tmp_path, 400)
+
+
+@pytest.mark.slow
+def test_ten_thousand_forged_files_are_refused_or_make_logs(tmp_path):
+    survive_forgery(tmp_path, 10_000)

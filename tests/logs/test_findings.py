@@ -1,9 +1,10 @@
 import json
 
 import numpy as np
+import pytest
 
-from understudy.logs import Audit, Finding
-from understudy.logs.findings import errors_first, found
+from understudy.logs import Audit, Finding, LogError
+from understudy.logs.findings import errors_first, found, visible
 
 NOTE = Finding("note", "unfinished", (3,), 1, "an episode just stops")
 ERROR = Finding("error", "missing", (0,), 1, "reward is NaN")
@@ -37,3 +38,19 @@ def test_a_finding_counts_all_rows_and_names_a_few():
     assert finding.rows == (0, 1, 2, 3, 4)
     assert finding.count == 1000
     assert finding.sentence == "reward is NaN in 1,000 rows (0, 1, 2, 3, 4, ...)"
+
+
+@pytest.mark.parametrize(
+    "text", ["\x1b[31m", "a\nb", "\x07", "\x9b31m", "\u202eabc", "\ud800", "\r", "\x7f", "a\u2028b"]
+)
+def test_nothing_that_a_terminal_obeys_is_left_in_what_is_said(text):
+    for said in (visible(text), str(LogError(f"column {text}; rename it")), str(Finding("note", text, (), 1, text))):
+        assert said.isprintable()
+        assert said.encode()
+    assert "\n" not in str(Audit((Finding("note", "rule", (), 1, text),))).split("\n", 1)[1]
+
+
+def test_text_of_all_languages_is_shown_as_it_is():
+    for text in ("größer", "日本", "a\\x1b", "😀"):
+        assert visible(text) == text
+        assert visible(visible(text)) == text

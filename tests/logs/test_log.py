@@ -104,11 +104,6 @@ def test_a_log_without_ends_is_one_unfinished_episode():
     assert log.unfinished.tolist() == [True]
 
 
-def test_episodes_without_ends_are_refused():
-    with pytest.raises(LogError, match=r"give terminated= \(all False"):
-        small(episode=[0, 0, 0, 1, 1])
-
-
 def test_the_time_limit_is_what_all_truncated_episodes_agree_on():
     ends = {"terminated": [0, 0, 0, 1, 0], "truncated": [0, 0, 1, 0, 0]}
     assert small(**ends).max_episode_steps == 3  # though a row of it was dropped
@@ -242,3 +237,36 @@ def test_an_end_inside_an_episode_is_not_hidden_by_dropping_its_last_row():
     assert len(log) == 6
     with pytest.raises(LogError, match="terminated"):
         log.sound()
+
+
+@pytest.mark.parametrize("asked", [0, -1, True, 2.0, "2", [2], 2**40, 10**30])
+def test_a_number_of_actions_that_cannot_be_is_refused_at_once(asked):
+    with pytest.raises(LogError, match=r"must be a positive integer|is the most; number them from 0 up"):
+        small(n_actions=asked)
+
+
+def test_codes_that_leave_a_billion_gaps_are_refused_at_once():
+    with pytest.raises(LogError, match="1,048,576 is the most; number them from 0 up without gaps"):
+        small(action=[0, 1, 2 * 10**9, 1, 0])
+
+
+def test_observations_of_two_dtypes_are_joined_without_loss():
+    big = np.array([2**53 + 1] * 5)
+    joined = small(observation=big, next_observation=big.astype(np.uint64))
+    assert joined.observation.dtype == np.int64
+    assert joined.observation[0] == 2**53 + 1
+    with pytest.raises(LogError, match="observation is 9007199254740993 in row 0, which float64 would round"):
+        small(observation=big, next_observation=[0.5] * 5)
+
+
+def test_labels_decide_which_action_they_name():
+    assert small(actions=["1", "0"]).action.tolist() == [1, 0, 1, 0]
+    assert small(actions=["one", "two"]).action.tolist() == [0, 1, 0, 1]
+
+
+def test_concatenate_remembers_what_was_derived_in_any_log():
+    ends = {"terminated": [0, 0, 1, 0, 1]}
+    derived, given = small(**ends), small(**ends, next_observation=[1, 2, 2, 6, 6], step=[0, 1, 2, 0, 1])
+    assert concatenate([given, derived]).derived == concatenate([derived, given]).derived == ("next_observation",)
+    assert concatenate([derived, derived]).derived == ("step", "next_observation")
+    assert concatenate([given, given]).derived == ()

@@ -141,3 +141,12 @@ def test_spaces_a_log_cannot_hold_are_refused():
         record(Ring(action_space=gymnasium.spaces.Discrete(2, start=1)), steps=1)
     with pytest.raises(LogError, match=r"Dict, .*FlattenObservation"):
         record(Ring(observation_space=gymnasium.spaces.Dict({"cell": box})), steps=1)
+
+
+@pytest.mark.parametrize("amount", [1.5, float("nan"), True, "3", 2**63, -1])
+@pytest.mark.parametrize("name", ["episodes", "steps", "max_episode_steps"])
+def test_amounts_that_no_recording_reaches_are_refused(name, amount):
+    import gymnasium
+
+    with pytest.raises(LogError, match=rf"{name}=.* must be an integer from 1 up"):
+        record(gymnasium.make("FrozenLake-v1"), **{"episodes": 1, name: amount} if name != "steps" else {name: amount})

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from understudy.logs import Log, LogError, check
+from understudy.logs import Log, LogError, check, write
 
 
 def rules_found(columns, **changes):
@@ -257,7 +257,19 @@ def test_unfinished_episodes_are_noted(clean):
 
 def test_what_was_derived_or_dropped_is_noted():
     bare = {"observation": [0, 1, 2, 3], "action": [0, 1, 0, 1], "reward": [0, 0, 0, 0]}
-    assert notes_of(bare) == ["unfinished", "one-episode", "no-episode", "no-next-observation", "dropped"]
+    assert notes_of(bare) == ["unfinished", "one-episode", "no-next-observation", "dropped"]
+
+
+def test_rows_that_nothing_divides_into_episodes_are_a_warning_that_gives_the_choice(tmp_path):
+    bare = {"observation": [0, 1, 2, 3], "action": [0, 1, 0, 1], "reward": [0, 0, 0, 0]}
+    assert ("warning", "no-episode") in rules_found(bare)
+    sentence = next(finding.sentence for finding in check(bare).findings if finding.rule == "no-episode")
+    assert 'ends="unfinished"' in sentence
+    assert 'ends="every-row"' in sentence
+    assert ("warning", "no-episode") not in rules_found(bare, ends="unfinished")
+    assert ("warning", "no-episode") not in rules_found(bare, ends="every-row")
+    write(Log.from_columns(**bare), tmp_path / "log.parquet")
+    assert "no-episode" in {finding.rule for finding in check(tmp_path / "log.parquet").findings}
 
 
 def test_episodes_derived_from_ends_are_said_not_to_overlap(clean):

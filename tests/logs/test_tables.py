@@ -1,3 +1,5 @@
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -61,6 +63,13 @@ def test_nulls_among_floats_are_nan():
     assert np.isnan(read(pa.table({**ENDED, "reward": [0.5, None, 0.0, 1.0]})).reward[1])
 
 
+def test_frames_that_arrow_cannot_hold_are_refused():
+    pandas = pytest.importorskip("pandas")
+    for column in ([2**64] * 4, [1, "a", 2.5, None], [1j] * 4, [object()] * 4):
+        with pytest.raises(LogError, match="has no Arrow form"):
+            read(pandas.DataFrame({**ENDED, "x": column}))
+
+
 def test_what_is_no_table_is_refused():
     with pytest.raises(LogError, match="cannot read a list; give a path or a DataFrame"):
         read([1, 2, 3])
@@ -108,3 +117,89 @@ def test_types_are_guessed_from_the_whole_csv(tmp_path):
     lines = ["observation,action,reward", *["0,0,0"] * rows, "0,0,0.5", "0,0,1"]
     (tmp_path / "log.csv").write_text("\n".join(lines))
     assert read(tmp_path / "log.csv").reward[-1] == 0.5
+
+
+ODD = {
+    "union": pa.UnionArray.from_sparse(pa.array([0, 1] * 2, pa.int8()), [pa.array(range(4)), pa.array(list("abcd"))]),
+    "dense union": pa.UnionArray.from_dense(
+        pa.array([0, 1, 0, 1], pa.int8()), pa.array([0, 0, 1, 1], pa.int32()), [pa.array([1, 2]), pa.array(["a", "b"])]
+    ),
+    "map": pa.array([[("a", 1)]] * 4, pa.map_(pa.string(), pa.int64())),
+    "struct": pa.array([{"a": 1}] * 4),
+    "list of structs": pa.array([[{"a": 1}]] * 4),
+    "interval": pa.array([(1, 2, 3)] * 4, pa.month_day_nano_interval()),
+    "list view": pa.array([[1, 2]] * 4, pa.list_view(pa.int64())),
+    "null": pa.nulls(4),
+    "list of nulls": pa.array([[None]] * 4),
+    "deep list": pa.array([[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]] * 4),
+    "invalid text": pa.StringArray.from_buffers(
+        4, pa.py_buffer(np.arange(5, dtype=np.int32).tobytes()), pa.py_buffer(b"\xff\xfe\xff\xfe")
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("column", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("role", ["observation", "action", "reward", "episode", "terminated", "propensity", "step"])
+def test_columns_of_odd_kinds_are_refused_by_name(column, role):
+    with pytest.raises(LogError, match="x"):
+        read(pa.table({**ENDED, "x": column}), **{role: "x"})
+
+
+TOLD_APART = {
+    "run ends": pa.RunEndEncodedArray.from_arrays([1, 2, 3, 4], list("abcd")),
+    "string view": pa.array(list("abcd"), pa.string_view()),
+    "binary view": pa.array([b"a", b"b", b"c", b"d"], pa.binary_view()),
+    "fixed bytes": pa.array([b"a", b"b", b"c", b"d"], pa.binary(1)),
+    "decimal": pa.array([Decimal(2**63 + at) for at in range(4)], pa.decimal128(38, 0)),
+    "wide decimal": pa.array([Decimal(10**60 + at) for at in range(4)], pa.decimal256(76, 0)),
+    "fraction": pa.array([Decimal(f"1.{at:030}") for at in range(4)], pa.decimal128(38, 30)),
+    "uint64": pa.array([2**63 + at for at in range(4)], pa.uint64()),
+    "nanoseconds": pa.array([2**53 + at for at in range(4)], pa.timestamp("ns", "Europe/Berlin")),
+    "time": pa.array(range(4), pa.time64("ns")),
+    "day": pa.array(range(4), pa.date32()),
+    "duration": pa.array([2**53 + at for at in range(4)], pa.duration("ns")),
+    "dictionary": pa.DictionaryArray.from_arrays([0, 1, 2, 3], pa.array([2**53 + at for at in range(4)])),
+}
+
+
+@pytest.mark.parametrize("column", TOLD_APART.values(), ids=TOLD_APART)
+def test_ids_of_every_kind_stay_apart(column):
+    log = read(pa.table({**ENDED, "terminated": [True] * 4, "id": column}), episode="id")
+    assert len(set(log.episode.tolist())) == 4
+
+
+@pytest.mark.parametrize("name", ["decimal", "uint64", "dictionary"])
+def test_observations_of_every_integer_kind_stay_apart(name):
+    log = read(pa.table({**ENDED, "x": TOLD_APART[name]}), observation="x")
+    assert log.observation.tolist() == [int(value) for value in TOLD_APART[name].to_pylist()]
+
+
+@pytest.mark.parametrize("name", ["wide decimal", "fraction"])
+def test_decimals_that_float64_would_merge_are_refused_as_observations(name):
+    with pytest.raises(LogError, match=r"observation column x is .* in row [01], which float64 would round"):
+        read(pa.table({**ENDED, "x": TOLD_APART[name]}), observation="x")
+
+
+@pytest.mark.parametrize("precision", [15, 38])
+def test_decimals_are_the_nearest_floats(precision):
+    rng = np.random.default_rng(0)
+    numbers = [Decimal(int(digits)).scaleb(-5) for digits in rng.integers(10**14, 10**15, 1000)]
+    column = pa.array([*numbers, None], pa.decimal128(precision, 5))
+    ends = {"action": [0] * 1001, "observation": [0] * 1001, "terminated": [True] * 1001}
+    reward = read(pa.table({**ends, "reward": column})).reward
+    assert reward[:-1].tolist() == [float(number) for number in numbers]
+    assert np.isnan(reward[-1])
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.DictionaryArray.from_arrays([1, 0, 1, 0], pa.array([False, True])),
+        pa.DictionaryArray.from_arrays([1, 0, 1, 0], pa.array([0.0, 1.0])),
+        pa.RunEndEncodedArray.from_arrays([1, 2, 3, 4], [True, False, True, False]),
+        pa.array([Decimal(1), Decimal(0)] * 2, pa.decimal128(5, 2)),
+    ],
+)
+def test_encoded_values_are_matched_by_the_labels_that_spell_them(column):
+    log = read(pa.table({**ENDED, "action": column}), actions=["true", "0"])
+    assert log.action.tolist() == [0, 1, 0, 1]

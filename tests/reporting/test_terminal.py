@@ -38,3 +38,9 @@ def test_eighty_columns_are_enough(runs_of, real_of):
     }
     lines = shown(brief_table(names)).splitlines()
     assert all(any(line.lstrip().startswith(name) for line in lines) for name in names)
+
+
+def test_the_terminal_obeys_no_escape_byte_of_a_name(runs_of):
+    text = shown(brief_table({"\x1b[31mred\n": runs_of([40])}))
+    assert "\\x1b[31mred\\n" in text
+    assert "\x1b" not in text

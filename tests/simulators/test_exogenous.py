@@ -1,12 +1,14 @@
 """The exogenous process goes its own way: one step of the counter for each step of the learner."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from understudy.contracts import LogError
 from understudy.encoders import Function
 from understudy.envs import CounterGrid
-from understudy.logs import Log, concatenate, record
+from understudy.logs import Log, concatenate, read, record, write
 from understudy.simulators import exo_psrs, psrs
 from understudy.simulators.kernels import cells
 
@@ -177,7 +179,7 @@ def test_interleaved_and_repeated_runs_do_not_disturb_each_other(log, play):
     assert kept.step(EVENLY).row == alone[0][0]
 
 
-def test_a_log_that_does_not_say_where_it_arrived_is_refused():
+def test_a_log_that_does_not_say_where_it_arrived_is_refused(tmp_path):
     env = CounterGrid(4, size=3)
     log = record(env, episodes=20, seed=0)
     names = ("observation", "action", "reward", "terminated", "truncated", "episode", "propensity")
@@ -186,6 +188,10 @@ def test_a_log_that_does_not_say_where_it_arrived_is_refused():
     with pytest.raises(LogError, match="next_observation="):
         exo_psrs(derived, **oracles)
     exo_psrs(log, **oracles)
+    write(derived, tmp_path / "log.parquet")
+    with pytest.raises(LogError, match="next_observation="):
+        exo_psrs(read(tmp_path / "log.parquet"), **oracles)
+    exo_psrs(replace(log, notes=("no-next-observation: a note decides nothing",)), **oracles)
 
 
 def test_what_ran_out_is_named_with_an_example(log, play):

@@ -3,10 +3,11 @@
 import csv
 import gzip
 import io
-import json
+import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,24 +15,18 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from understudy.logs import columns, tables
+from understudy.logs import arrays, columns, tables
 from understudy.logs.columns import COLUMNS, REQUIRED, LogError
+from understudy.logs.findings import visible
+from understudy.logs.labels import checked, listed
 from understudy.logs.log import Log
+from understudy.logs.metadata import from_metadata, refuse_more_than_fit, to_metadata
 from understudy.logs.tables import CSV, PARQUET
-from understudy.storage import parse_json, write_whole
+from understudy.storage import write_whole
 
 Names = str | Sequence[str] | None
 
 WIDE = ("observation", "next_observation", "propensity")  # may be spread over columns
-METADATA = b"understudy"
-KEPT = {
-    "actions": list | None,
-    "n_actions": int,
-    "n_observations": int | None,
-    "max_episode_steps": int | None,
-    "notes": list,
-    "features": list | None,
-}
 CHUNK = 10_000  # rows of CSV written together
 
 
@@ -50,40 +45,49 @@ def read(
     order_by: Names = None,
     actions: Sequence[str] | None = None,
     n_actions: int | None = None,
+    ends: str | None = None,
 ) -> Log:
     """A log from a Parquet or CSV file, or from a pandas, polars or Arrow table.
 
     Each column is named, or found under its own name; observations and propensities may be lists of names, or
     spread over `observation_0, observation_1, ...`; propensities also a mapping from each action's label to its
-    column. With `order_by`, rows are sorted by those columns and the rows of an episode brought together.
+    column. With `order_by`, rows are sorted by those columns and the rows of an episode brought together. `actions`,
+    `n_actions` and `ends` are as in `Log.from_columns`.
     """
     asked: dict[str, Any] = {
         "observation": observation, "action": action, "reward": reward, "next_observation": next_observation,
         "terminated": terminated, "truncated": truncated, "episode": episode, "step": step, "propensity": propensity,
     }  # fmt: skip
+    actions = None if actions is None else checked(actions)
     if isinstance(propensity, Mapping):
-        if actions is not None and list(actions) != list(propensity):
+        if actions is not None and actions != tuple(propensity):
             raise LogError("propensity names the actions already, in another order than actions=; give one of them")
         asked["propensity"], actions = list(propensity.values()), list(propensity)
     is_path = isinstance(source, str | os.PathLike)
     try:
-        table = tables.load_file(Path(source)) if is_path else tables.load_frame(source)
-        return _log(table, asked, order_by, actions, n_actions)
+        table = tables.load_file(tables.path_of(source)) if is_path else tables.load_frame(source)
+        return _log(table, asked, order_by, actions, n_actions, ends)
     except LogError as error:
-        if is_path and str(source) not in str(error):
-            raise LogError(f"{source}: {error}", error.rule) from None
+        if is_path and visible(tables.named(source)) not in str(error):
+            raise LogError(f"{tables.named(source)}: {error}", error.rule) from None
         raise
 
 
 def write(log: Log, path: str | os.PathLike) -> None:
     """Write a log to a Parquet or CSV file, all of it or nothing.
 
-    Parquet keeps everything. CSV keeps the values: labels that no row took, and small dtypes, are not in it.
+    Parquet keeps everything. CSV keeps the values only. Read again, labels that no row took, small dtypes and the
+    log's notes are lost, and so is what was derived: a `next_observation` that was taken from the next row counts as
+    recorded then (to `exo_psrs`, for one). Labels that would come back in another order than their propensities, or
+    not at all, are refused.
     """
-    target = Path(path)
+    target = tables.path_of(path)
     name = target.name.lower()
     if not name.endswith(PARQUET + CSV):
-        raise LogError(f"{target}: a log is written as {', '.join(PARQUET + CSV)}; give the file one of these endings")
+        raise LogError(
+            f"{tables.named(target)}: a log is written as {', '.join(PARQUET + CSV)}; give the file one of these "
+            "endings"
+        )
 
     def write_content(beside: Path) -> None:
         with open(beside, "xb") as file:
@@ -97,11 +101,15 @@ def write(log: Log, path: str | os.PathLike) -> None:
 
     import pyarrow as pa
 
+    if name.endswith(CSV):
+        _refuse_lost_labels(log)
     try:
         write_whole(target, write_content)
     except (OSError, pa.ArrowException) as error:
-        reason = (isinstance(error, OSError) and error.strerror) or tables.reason(error)
-        raise LogError(f"{target} cannot be written ({reason}); check the folder, its rights and its space") from None
+        raise LogError(
+            f"{tables.named(target)} cannot be written ({tables.reason(error)}); check the folder, its rights and its "
+            "space"
+        ) from None
 
 
 def _log(
@@ -110,61 +118,63 @@ def _log(
     order_by: Names,
     actions: Sequence[str] | None,
     n_actions: int | None,
+    ends: str | None,
 ) -> Log:
     resolved = {role: _resolve(table, role, wanted) for role, wanted in asked.items()}
     names = {role: found for role, found in resolved.items() if found}
     columns.common_length({role: table.column(found[0]) for role, found in names.items()})
     by = None if order_by is None else _named(table, "order_by", order_by)
     order = None if by is None else _order(table, by)
-    known = _metadata(table) if not asked["action"] else {}
+    known = from_metadata(table) if asked["action"] in (None, "action") else {}
     notes: tuple[str, ...] = tuple(known.get("notes", ()))
-    if actions is None and n_actions is None:
-        actions, n_actions = known.get("actions"), known.get("n_actions")
-    given: dict[str, Any] = {role: _column(table, role, found, actions) for role, found in names.items()}
+    actions = _labels(actions, known.get("actions"), "propensity" in names and asked["propensity"] is None)
+    n_actions = known.get("n_actions") if n_actions is None else n_actions
+    given: dict[str, Any] = {
+        role: _column(table, role, found, actions, asked[role] is None) for role, found in names.items()
+    }
     if by is not None and order is not None:
         order, how = _gathered(order, given.get("episode"))
         given = {role: values[order] for role, values in given.items()}
         if np.any(order[1:] < order[:-1]):
             notes += (f"order: rows were sorted by {', '.join(by)}{how}; row numbers here count from 0 in that order",)
-    log = Log.from_columns(**given, actions=actions, n_actions=n_actions)
+    log = Log.from_columns(**given, actions=actions, n_actions=n_actions, ends=ends)
+    n_observations = known.get("n_observations") if asked["observation"] is None else None
+    refuse_more_than_fit(n_observations, log.observation)
+    derived = [name for name in known.get("derived") or () if asked[name] is None and name not in log.derived]
     return replace(
         log,
         notes=notes + log.notes,
         max_episode_steps=known.get("max_episode_steps", log.max_episode_steps),
         spec=replace(
             log.spec,
-            n_observations=_larger(log.spec.n_observations, known.get("n_observations")),
+            n_observations=_larger(log.spec.n_observations, n_observations),
             features=_features(names["observation"], known.get("features")),
         ),
+        derived=(*derived, *log.derived),
     )
 
 
-def _features(names: Sequence[str], known: list[Any] | None) -> tuple[str, ...] | None:
+def _features(names: Sequence[str], known: list[str] | None) -> tuple[str, ...] | None:
     """The columns that observations come from, where they are not named `observation` or `observation_0, ...`."""
     if known is not None and list(names) == ["observation"]:
-        if not all(isinstance(name, str) and name == name.encode(errors="replace").decode() for name in known):
-            raise LogError("the metadata stored beside the columns is damaged; write the file again", "file")
         return tuple(known)
     return None if all(re.fullmatch(r"observation(_\d+)*", name) for name in names) else tuple(names)
 
 
+def _labels(actions: Sequence[str] | None, stored: list[str] | None, beside_propensities: bool) -> Sequence[str] | None:
+    """The labels to read with: those asked for, or those stored in the file, in whose order its propensities are."""
+    if actions is None or stored is None:
+        return stored if actions is None else actions
+    if beside_propensities and list(actions) != stored:
+        raise LogError(
+            f"the file has its propensities in the order of its actions, {listed(stored)}, and actions= is another; "
+            "leave it out, or name the propensity columns"
+        )
+    return actions
+
+
 def _larger(one: int | None, other: int | None) -> int | None:
     return one if one is None or other is None else max(one, other)
-
-
-def _metadata(table: Any) -> dict[str, Any]:
-    """What `write` stored beside the columns."""
-    text = (table.schema.metadata or {}).get(METADATA)
-    if text is None:
-        return {}
-    try:
-        known = parse_json(text)
-        whole = all(isinstance(known.get(name), kinds) for name, kinds in KEPT.items())
-    except (AttributeError, ValueError):
-        whole = False
-    if not whole:
-        raise LogError("the metadata stored beside the columns is damaged; write the file again", "file")
-    return known
 
 
 def _resolve(table: Any, role: str, wanted: Names) -> list[str] | tuple[str, ...] | None:
@@ -176,20 +186,23 @@ def _resolve(table: Any, role: str, wanted: Names) -> list[str] | tuple[str, ...
         return found[0:1] if isinstance(wanted, str) else tuple(found)
     if role in table.column_names:
         return _named(table, role, role)
-    spread = [name for name in table.column_names if re.fullmatch(rf"{role}(_\d+)+", name)]
+    spread = [name for name in table.column_names if re.fullmatch(rf"{role}(_[0-9]{{1,9}})+", name)]
     if spread and role in WIDE:
-        return tuple(sorted(spread, key=lambda name: _indices(role, name)))
+        return tuple(_named(table, role, sorted(spread, key=lambda name: _indices(role, name))))
     if role in REQUIRED:
         raise _absent(table, role, role)
     return None
 
 
 def _named(table: Any, role: str, wanted: str | Sequence[str]) -> list[str]:
-    wanted = [wanted] if isinstance(wanted, str) else list(wanted)
+    wanted = [wanted] if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
+    if not all(isinstance(name, str) for name in wanted):
+        raise LogError(f"{role}={arrays.shown(wanted)} does not name columns; give a name, or a list of names")
     if not wanted:
         raise LogError(f"{role}=[] names no column; leave it out, or name one")
+    there = Counter(table.column_names)
     for name in wanted:
-        if table.column_names.count(name) != 1:
+        if there[name] != 1:
             raise _absent(table, role, name)
     return wanted
 
@@ -200,7 +213,7 @@ def _absent(table: Any, role: str, name: str) -> LogError:
         return LogError(f"there are {there.count(name)} columns named {name}; rename all but one")
     close = get_close_matches(name, there, n=1)
     hint = f"did you mean {close[0]}?" if close else f"say {role}= which it is"
-    return LogError(f"there is no column {name}: the columns are {', '.join(there)}; {hint}")
+    return LogError(f"there is no column {name}: the columns are {listed(there)}; {hint}")
 
 
 def _indices(role: str, name: str) -> tuple[int, ...]:
@@ -208,9 +221,11 @@ def _indices(role: str, name: str) -> tuple[int, ...]:
 
 
 def _column(
-    table: Any, role: str, names: list[str] | tuple[str, ...], actions: Sequence[str] | None = None
+    table: Any, role: str, names: list[str] | tuple[str, ...], actions: Sequence[str] | None, found: bool
 ) -> np.ndarray:
-    """A list of one name is that column; a tuple of names is a column for each entry.
+    """A list of one name is that column; a tuple of names is a column for each entry, in the order it was asked for.
+
+    Names that were found are of the form `observation_0_3`, and are laid out by these numbers.
 
     They are brought to their dtypes before rows are sorted, so that what is refused is named by its place in the file.
     """
@@ -220,13 +235,10 @@ def _column(
     parts = [_cleaned(role, name, part, actions) for name, part in zip(names, parts, strict=True)]
     if isinstance(names, list):
         return parts[0]
-    try:
-        stacked = np.stack(parts, axis=1)
-    except ValueError:
-        raise LogError(f"{role} cannot be made of {', '.join(names)}, which differ in shape") from None
-    if all(re.fullmatch(rf"{role}(_\d+)+", name) for name in names):
-        return _shaped(role, names, stacked)
-    return stacked
+    if len({part.shape for part in parts}) > 1:
+        raise LogError(f"{role} cannot be made of {listed(names)}, which differ in shape")
+    parts = arrays.one_dtype({f"{role} column {name}": part for name, part in zip(names, parts, strict=True)})
+    return _shaped(role, names, parts) if found else np.stack(parts, axis=1)
 
 
 def _cleaned(role: str, name: str, values: np.ndarray, actions: Sequence[str] | None) -> np.ndarray:
@@ -251,25 +263,27 @@ def _refuse_text(role: str, parts: dict[str, np.ndarray]) -> None:
         )
 
 
-def _shaped(role: str, names: tuple[str, ...], stacked: np.ndarray) -> np.ndarray:
-    """Entries named `observation_0_3` laid out as an array."""
+def _shaped(role: str, names: tuple[str, ...], parts: list[np.ndarray]) -> np.ndarray:
+    """Entries named `observation_0_3`, in the order of these numbers, laid out as an array."""
     indices = [_indices(role, name) for name in names]
     shape = tuple(max(index) + 1 for index in zip(*indices, strict=False))
-    if sorted(indices) != list(np.ndindex(shape)):
-        raise LogError(f"{', '.join(names)} do not fill an array of shape {shape}; name the columns with {role}=")
-    order = [indices.index(index) for index in np.ndindex(shape)]
-    return stacked[:, order].reshape(len(stacked), *shape)
+    alike = len(set(map(len, indices))) == 1 and len(set(indices)) == len(indices)
+    if not alike or math.prod(shape) != len(indices) or len(shape) > tables.DEEPEST:
+        raise LogError(
+            f"{listed(names)} do not fill an array of shape {arrays.shown(shape)}; name the columns with {role}="
+        )
+    return np.stack(parts, axis=1).reshape(len(parts[0]), *shape, *parts[0].shape[1:])
 
 
 def _order(table: Any, names: list[str]) -> np.ndarray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    for name in names:
-        empty = pc.is_null(table.column(name), nan_is_null=True).to_numpy()
-        if empty.any():
-            raise LogError(f"order_by column {name} has no value in row {columns.first(empty)}; fill it in")
     try:
+        for name in names:
+            empty = pc.is_null(table.column(name), nan_is_null=True).to_numpy()
+            if empty.any():
+                raise LogError(f"order_by column {name} has no value in row {arrays.first(empty)}; fill it in")
         return pc.sort_indices(table, sort_keys=[(name, "ascending") for name in names]).to_numpy()
     except pa.ArrowException:
         raise LogError(f"rows cannot be sorted by {', '.join(names)}; give order_by numbers, dates or text") from None
@@ -292,28 +306,42 @@ def _write_parquet(log: Log, file: BinaryIO) -> None:
     import pyarrow.parquet as pq
 
     held = {name: getattr(log, name) for name in COLUMNS if getattr(log, name) is not None}
-    arrays = {name: tables.listed(column) for name, column in held.items()}
+    arrow = {name: tables.listed(column) for name, column in held.items()}
     if log.spec.actions is not None:
-        arrays["action"] = pa.DictionaryArray.from_arrays(_labeled(log), list(log.spec.actions))
-    known = {
-        "actions": log.spec.actions,
-        "n_actions": log.spec.n_actions,
-        "n_observations": log.spec.n_observations,
-        "max_episode_steps": log.max_episode_steps,
-        "notes": log.notes,
-        "features": log.spec.features,
-    }
-    table = pa.table(arrays).replace_schema_metadata({METADATA: json.dumps(known).encode()})
-    pq.write_table(table, file)
+        arrow["action"] = pa.DictionaryArray.from_arrays(_labeled(log), list(log.spec.actions))
+    table = pa.table(arrow).replace_schema_metadata(to_metadata(log))
+    pq.write_table(table, file, write_page_checksum=True)
 
 
 def _labeled(log: Log) -> np.ndarray:
     """The action codes of a log with labels, each of which has one."""
     nameless = (log.action < 0) | (log.action >= log.spec.n_actions)
     if nameless.any():
-        row = columns.first(nameless)
+        row = arrays.first(nameless)
         raise LogError(f"action {log.action[row]} in row {row} has no label; fix the column before writing")
     return log.action
+
+
+def _refuse_lost_labels(log: Log) -> None:
+    """Refuse labels that reading a CSV would not bring back, or not in the order of their propensities."""
+    if log.spec.actions is None:
+        return
+    taken = np.unique(_labeled(log))
+    text = io.StringIO()
+    csv.writer(text).writerows([("action", "code"), *((log.spec.actions[code], code) for code in taken)])
+    try:
+        values = tables.values("action", tables.parse_csv(text.getvalue().encode()).column("action"))
+        codes, labels = columns.action_codes(values, None)
+        lost = None if labels is None or set(labels) <= {*log.spec.actions, *columns.TRUTH_VALUES} else "changed"
+    except LogError as error:
+        lost = str(error)
+    if lost is None and log.propensity is not None and log.propensity.ndim == 2 and codes.tolist() != taken.tolist():
+        whole = labels is None or len(labels) == log.spec.n_actions
+        lost = "in another order than their propensities" if whole else None
+    if lost is not None:
+        raise LogError(
+            f"labels {listed(log.spec.actions)} would not come back from a CSV ({lost}); write Parquet instead"
+        )
 
 
 def _write_csv(log: Log, file: Any) -> None:
@@ -335,7 +363,7 @@ def _spread(log: Log) -> tuple[list[str], list[np.ndarray]]:
         if column is None:
             continue
         if name == "action" and log.spec.actions is not None:
-            column = np.array(log.spec.actions)[_labeled(log)]
+            column = np.array(log.spec.actions, object)[_labeled(log)]
         for index in np.ndindex(column.shape[1:]):
             names.append("_".join([name, *map(str, index)]))
             held.append(column[(slice(None), *index)])

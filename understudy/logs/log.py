@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 
 from understudy.logs import columns, rules
+from understudy.logs import ends as episode_ends
 from understudy.logs.columns import COLUMNS, LogError
+
+MOST_ACTIONS = 2**20  # a policy is a vector of so many probabilities, made at every step
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class Log:
     spec: Spec
     max_episode_steps: int | None = None  # the log's own time limit, where its truncated episodes agree on one
     notes: tuple[str, ...] = ()  # what was derived or dropped on the way in, each as "rule: sentence"
-    derived: tuple[str, ...] = ()  # of step and next_observation, which were not given
+    derived: tuple[str, ...] = ()  # of terminated, step and next_observation, which nobody gave
 
     def __post_init__(self) -> None:
         for name, column in self._columns():
@@ -84,12 +87,22 @@ class Log:
         propensity: Any = None,
         actions: Sequence[str] | None = None,
         n_actions: int | None = None,
+        ends: str | None = None,
     ) -> "Log":
         """A log from arrays or lists, one entry a row.
 
         What is missing is derived, and said in `notes`: `episode` from `terminated` and `truncated`; `step` by
         counting; `next_observation` from the next row of the episode, where an episode's last row then has none and
-        is dropped unless it is terminated. `actions` are labels in the order of their codes.
+        is dropped unless it is terminated.
+
+        `actions` are labels in the order of their codes. A label decides which action it names: among numbers and
+        truth values, the one it spells ("1", "1.0" and "true" are all 1). Without `actions`, labels are sorted, as
+        numbers where all of them spell numbers, and truth values become the codes 0 and 1, labeled false and true.
+
+        Where no column tells how episodes ended, `ends` says it of all of them: "terminated" (the last row of each
+        ended it), "truncated" (a limit cut each off there), "unfinished" (only the recording stopped; with no
+        `episode`, all rows are one process that goes on), or "every-row" (each row is a decision by itself: an
+        episode of one step, which terminates).
         """
         given = {
             "observation": observation, "action": action, "reward": reward, "next_observation": next_observation,
@@ -106,7 +119,8 @@ class Log:
         notes = _notes_on_labels(labels, actions, made.get("propensity"))
         derived = tuple(name for name in ("step", "next_observation") if name not in given)
 
-        notes += _complete_ends(made, n_rows)
+        ended, untold = episode_ends.complete(made, n_rows, ends)
+        notes, derived = [*notes, *ended], (*untold, *derived)
         starts = _starts(made["episode"])
         limit = _time_limit(starts, made["truncated"])  # before a row is dropped
         made.setdefault("step", _count(starts))
@@ -212,8 +226,11 @@ def concatenate(logs: Sequence[Log]) -> Log:
     if limit is not None and longest > limit:
         limit = None
     notes = tuple(dict.fromkeys(note for log in logs for note in log.notes))
-    derived = tuple(name for name in logs[0].derived if all(name in log.derived for log in logs))
-    return replace(logs[0], **joined, spec=spec, max_episode_steps=limit, notes=notes, derived=derived)
+    # Steps are looked at where one log has them; of what else was derived in any log it must stay known.
+    derived = dict.fromkeys(name for log in logs for name in log.derived)
+    if not all("step" in log.derived for log in logs):
+        derived.pop("step", None)
+    return replace(logs[0], **joined, spec=spec, max_episode_steps=limit, notes=notes, derived=tuple(derived))
 
 
 def _refuse_unlike(one: Log, other: Log, position: int) -> None:
@@ -248,30 +265,6 @@ def _notes_on_labels(
     if labels is None or asked is not None or propensity is None or propensity.ndim == 1:
         return []
     return [f"labels: propensity columns are taken to be in the order {', '.join(labels)}"]
-
-
-def _complete_ends(made: dict[str, np.ndarray], n_rows: int) -> list[str]:
-    """Add `terminated`, `truncated` and `episode` where they are missing, and say so."""
-    known = "terminated" in made or "truncated" in made
-    if "episode" in made and not known:
-        raise LogError(
-            "episode is given, but neither terminated nor truncated tells how episodes ended; "
-            "give terminated= (all False if none ever did)"
-        )
-    for name in ("terminated", "truncated"):
-        made.setdefault(name, np.zeros(n_rows, bool))
-    if "episode" in made:
-        return []
-    ends = made["terminated"] | made["truncated"]
-    made["episode"] = np.cumsum(ends) - ends
-    if known:
-        return [
-            "no-episode: there is no episode column; it was derived from how episodes ended, which assumes that "
-            "episodes do not overlap in the file; say episode= if they do"
-        ]
-    return [
-        "no-episode: there is no episode, terminated or truncated column; the log is read as one unfinished episode"
-    ]
 
 
 def _count(starts: np.ndarray) -> np.ndarray:
@@ -318,6 +311,8 @@ def _n_actions(
     codes: np.ndarray, labels: tuple[str, ...] | None, asked: int | None, propensity: np.ndarray | None
 ) -> int:
     """The number of actions, from the first that tells; where several tell, they must agree."""
+    if asked is not None and (isinstance(asked, bool) or not isinstance(asked, int | np.integer) or asked < 1):
+        raise LogError(f"n_actions={asked!r} must be a positive integer")
     told = {
         "propensity has a column for": propensity.shape[1] if propensity is not None and propensity.ndim == 2 else None,
         "n_actions says": asked,
@@ -327,9 +322,13 @@ def _n_actions(
     if len(set(known.values())) > 1:
         listing = ", ".join(f"{source} {number}" for source, number in known.items())
         raise LogError(f"the number of actions is unclear: {listing}; make them agree (actions= takes all labels)")
-    if asked is not None and (not isinstance(asked, int | np.integer) or asked < 1):
-        raise LogError(f"n_actions={asked!r} must be a positive integer")
-    return int(next(iter(known.values()), max(int(codes.max()) + 1, 1)))
+    number = int(next(iter(known.values()), max(int(codes.max()) + 1, 1)))
+    if number > MOST_ACTIONS:
+        raise LogError(
+            f"there would be {columns.shown(number)} actions, and {MOST_ACTIONS:,} is the most; number them from 0 up "
+            "without gaps"
+        )
+    return number
 
 
 def _spec(

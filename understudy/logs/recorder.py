@@ -50,8 +50,10 @@ def _check_amounts(episodes: int | None, steps: int | None, max_episode_steps: i
     if (episodes is None) == (steps is None):
         raise LogError("give either episodes= or steps=, how much to record")
     for name, amount in (("episodes", episodes), ("steps", steps), ("max_episode_steps", max_episode_steps)):
-        if amount is not None and not 1 <= amount < 2**63:
-            raise LogError(f"{name}={amount} must be at least 1, and at most 2**63 - 1")
+        if amount is None:
+            continue
+        if isinstance(amount, bool) or not isinstance(amount, int | np.integer) or not 1 <= amount < 2**63:
+            raise LogError(f"{name}={amount!r} must be an integer from 1 to 2**63 - 1")
 
 
 def _check_spaces(env: Any) -> int:

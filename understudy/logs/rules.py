@@ -253,6 +253,20 @@ def few_episodes(log: "Log") -> Findings:
         )
 
 
+def no_ends(log: "Log") -> Findings:
+    """Logs in which nothing tells where an episode begins or ends."""
+    if "terminated" in log.derived:
+        yield Finding(
+            "warning",
+            "no-episode",
+            (),
+            len(log),
+            "no column tells where episodes begin or how they ended, so all rows are read as one long episode that is "
+            'not over; if it is one, say ends="unfinished"; if each row is a decision by itself, say ends="every-row"; '
+            "else name columns with episode= and terminated=",
+        )
+
+
 def propensity_kind(log: "Log") -> Findings:
     """Propensities that are not there, or of the chosen action only."""
     if log.propensity is None:
@@ -315,8 +329,8 @@ ERRORS: tuple[Callable[["Log"], Findings], ...] = (
 """Rules that can find an error, in the order in which `Log.sound` asks them."""
 
 OTHERS: tuple[Callable[["Log"], Findings], ...] = (
-    next_observation_continuity, both_ends, propensity_kind, action_never_logged, distinct_observations, unfinished,
-    few_episodes, one_episode, notes,
+    no_ends, next_observation_continuity, both_ends, propensity_kind, action_never_logged, distinct_observations,
+    unfinished, few_episodes, one_episode, notes,
 )  # fmt: skip
 """Rules that find warnings and notes only."""
 

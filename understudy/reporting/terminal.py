@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from understudy.evaluation import earnings, efficiency
+from understudy.logs.findings import visible
 from understudy.reporting.tables import (
     NONE,
     Column,
@@ -62,7 +63,7 @@ def brief_table(runs: Mapping[str, Runs]) -> Table:
 
 
 def as_rich(table: Table) -> Any:
-    """The table as rich prints it in a terminal. Names are shown as they are, never read as markup."""
+    """The table as rich prints it in a terminal. Names are never read as markup, nor obeyed as escape bytes."""
     from rich import box
     from rich.console import Group
     from rich.table import Table as RichTable
@@ -71,7 +72,8 @@ def as_rich(table: Table) -> Any:
     shown = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for column in table.headings:
         last = column is table.headings[-1]  # the one that may be folded in a narrow terminal
-        shown.add_column(Text(column.name), justify="right" if column.numeric else "left", no_wrap=not last)
+        shown.add_column(Text(visible(column.name)), justify="right" if column.numeric else "left", no_wrap=not last)
     for row in table.rows:
-        shown.add_row(*map(Text, row))
-    return Group(Text(table.title, style="dim"), shown, *(Text(note, style="dim") for note in table.notes))
+        shown.add_row(*(Text(visible(cell)) for cell in row))
+    title = "\n".join(map(visible, table.title.split("\n")))
+    return Group(Text(title, style="dim"), shown, *(Text(visible(note), style="dim") for note in table.notes))

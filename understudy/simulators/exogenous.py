@@ -173,8 +173,7 @@ def exo_psrs(
     are queued by its states instead of by z. Other options as of `psrs`.
     """
     need_propensities(log, "exo_psrs")
-    derived = "next_observation" in log.derived or any(note.startswith("no-next-observation") for note in log.notes)
-    if derived and log.terminated.any():
+    if "next_observation" in log.derived and log.terminated.any():
         raise LogError(
             "exo_psrs pays for where a step arrives, and this log does not say where terminated rows did: their "
             "next observation was derived; give next_observation="

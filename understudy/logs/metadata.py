@@ -1,0 +1,83 @@
+"""What Parquet keeps of a log beside its columns."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from understudy.logs.findings import LogError
+from understudy.logs.log import Log
+from understudy.storage import parse_json
+
+KEY = b"understudy"
+DERIVABLE = ("terminated", "step", "next_observation")
+
+
+def to_metadata(log: Log) -> dict[bytes, bytes]:
+    """As a Parquet file stores it."""
+    known = {
+        "actions": log.spec.actions,
+        "n_actions": log.spec.n_actions,
+        "n_observations": log.spec.n_observations,
+        "max_episode_steps": log.max_episode_steps,
+        "notes": log.notes,
+        "derived": log.derived,
+        "features": log.spec.features,
+    }
+    return {KEY: json.dumps(known).encode()}
+
+
+def from_metadata(table: Any) -> dict[str, Any]:
+    """What `to_metadata` stored in this table; nothing where it did not. What it cannot have stored is refused."""
+    text = (table.schema.metadata or {}).get(KEY)
+    if text is None:
+        return {}
+    try:
+        known = parse_json(text)
+        sound = all(test(known.get(name)) for name, test in KEPT.items())
+    except (AttributeError, ValueError):
+        sound = False
+    if not sound:
+        raise LogError(_DAMAGED, "file")
+    return {name: known.get(name) for name in KEPT}
+
+
+def refuse_more_than_fit(n_observations: int | None, observation: np.ndarray) -> None:
+    """Refuse a number of observations that integers of this dtype cannot tell apart."""
+    if n_observations is not None:
+        integers = observation.ndim == 1 and observation.dtype.kind in "iu"
+        if not integers or n_observations - 1 > np.iinfo(observation.dtype).max:
+            raise LogError(_DAMAGED, "file")
+
+
+_DAMAGED = "the metadata stored beside the columns is damaged; write the file again"
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 2**64
+
+
+def _is_limit(value: Any) -> bool:
+    return value is None or (_is_count(value) and value < 2**63)
+
+
+def _are_strings(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _can_be_written(text: str) -> bool:
+    """Whether UTF-8 has it: a lone surrogate it has not."""
+    return text == text.encode(errors="replace").decode()
+
+
+KEPT: dict[str, Callable[[Any], bool]] = {
+    "actions": lambda value: value is None or _are_strings(value),
+    "n_actions": _is_count,
+    "n_observations": lambda value: value is None or _is_count(value),
+    "max_episode_steps": _is_limit,
+    "notes": _are_strings,
+    "features": lambda value: value is None or (_are_strings(value) and all(map(_can_be_written, value))),
+    "derived": lambda value: value is None or (_are_strings(value) and set(value) <= set(DERIVABLE)),
+}
+"""What is kept, and whether a value can be it."""
