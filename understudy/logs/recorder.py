@@ -53,7 +53,7 @@ def _check_amounts(episodes: int | None, steps: int | None, max_episode_steps: i
         if amount is None:
             continue
         if isinstance(amount, bool) or not isinstance(amount, int | np.integer) or not 1 <= amount < 2**63:
-            raise LogError(f"{name}={amount!r} must be an integer from 1 to 2**63 - 1")
+            raise LogError(f"{name}={amount!r} must be an integer from 1 up, below 2**63")
 
 
 def _check_spaces(env: Any) -> int:
