@@ -96,3 +96,11 @@ def test_it_tells_what_it_is(log_of):
     assert all(center.startswith("around (") for center in centers)
     with pytest.raises(LogError, match="no state 4"):
         encoder.describe(4)
+
+
+def test_an_observation_however_far_away_has_the_nearest_center(log_of):
+    log = log_of(np.random.default_rng(0).random((300, 2)))
+    encoder = KMeans(7).fit(log)
+    left, right = encoder.encode(np.array([[-1e6, 0.5], [1e6, 0.5]]))
+    far = np.array([[-1e30, 0.5], [1e30, 0.5], [-1e19, 0.5], [1e19, 0.5]])
+    assert encoder.encode(far).tolist() == [left, right, left, right]
