@@ -336,6 +336,8 @@ def test_with_anyway_the_page_begins_with_the_warning_and_so_does_one_drawn_late
     assert "Do not trust these curves" in (out / "report.html").read_text()
     assert main(["report", str(out / "psrs"), "--report", str(tmp_path / "one.html")]) == 0
     assert "Do not trust these curves" in (tmp_path / "one.html").read_text()
+    (tmp_path / "states.json").write_text("a file of someone else's, beside the folder")
+    assert main(["report", str(out)]) == 0
     capsys.readouterr()
     assert "--anyway" in refused(capsys, *arguments)  # asked for each time
 

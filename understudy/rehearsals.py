@@ -1,6 +1,7 @@
 """What the command line keeps of a results folder beside its runs: what was asked, and the audit of the log."""
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,10 +68,10 @@ def keep_states(folder: Path, audit: StateAudit) -> None:
 def kept_states(folder: Path) -> StateAudit | None:
     """What was found of the states of a folder's runs; None where that was not kept."""
     path = folder / "states.json"
+    if not (os.path.exists(folder / "rehearsal.json") and os.path.exists(path)):  # someone else's, or none
+        return None
     try:
         return StateAudit.from_json(parse_json(path.read_bytes()))
-    except (FileNotFoundError, NotADirectoryError):
-        return None
     except (OSError, ValueError) as error:
         raise FolderError(
             f"{path} cannot be read, or is not an audit of states; remove it, and call understudy simulate again to "

@@ -149,6 +149,21 @@ def test_states_of_one_observation_need_no_test(grid_log):
     assert len(json.dumps(found.to_json())) < 1000
 
 
+def test_states_of_one_observation_do_not_make_up_for_others_that_could_not_be_tested():
+    # 600 rows alone in a state of their own; 400 in states of a few observations, none with enough rows
+    rng = np.random.default_rng(0)
+    state = np.concatenate([np.arange(600), 600 + np.repeat(np.arange(80), 5)])
+    x = np.column_stack([state, rng.random(len(state))])
+    ones = np.ones(len(x), dtype=int)
+    log = Log.from_columns(
+        observation=x, next_observation=x, action=ones, reward=ones, terminated=ones.astype(bool), n_actions=2
+    )
+    found = BY_FIRST.audit(log)
+    assert (found.n_single_rows, found.tested_share, found.verdict) == (600, 0.0, "could not be told")
+    assert "0.0% of the rows in states of several observations are in states that could be tested" in found.sentence
+    assert StateAudit.from_json(found.to_json()).sentence == found.sentence
+
+
 def test_an_observation_with_a_nan_is_like_no_other(log_of):
     x = np.array([[0.0, np.nan], [0.0, np.nan], [1.0, 1.0], [1.0, 1.0]])
     assert Function(lambda x: x[:, 0].astype(int)).audit(log_of(x)).merges.tolist() == [True, False]

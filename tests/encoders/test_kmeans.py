@@ -96,3 +96,13 @@ def test_it_tells_what_it_is(log_of):
     assert all(center.startswith("around (") for center in centers)
     with pytest.raises(LogError, match="no state 4"):
         encoder.describe(4)
+
+
+def test_an_observation_however_far_away_has_a_state_of_those_there_are(log_of):
+    # Squares beyond float32; so far out, centers are equally near, and the first is as good as any.
+    encoder = KMeans(7).fit(log_of(np.random.default_rng(0).random((300, 2))))
+    far = np.array([[-1e30, 0.5], [1e30, 0.5], [-1e19, 0.5], [0.5, 1e25], [0.1, 0.1]])
+    states = encoder.encode(far)
+    assert states.min() >= 0
+    assert states.max() < 7
+    assert states.tolist() == [int(encoder.encode(far[[i]])[0]) for i in range(len(far))]

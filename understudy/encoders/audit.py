@@ -66,8 +66,18 @@ class StateAudit:
 
     @property
     def tested_share(self) -> float:
-        """The share of the log's rows in states of which the audit can tell: tested, or of a single observation."""
-        return (int(self.rows[self.tested | ~self.merges].sum()) + self.rows_unlisted) / max(1, self.n_rows)
+        """The share of the log's rows that are in states that could be tested.
+
+        Rows in states of a single observation are left out of the log here, since there is nothing to test: where many
+        are, the share is that of the others.
+        """
+        to_test = self.n_rows - self.n_single_rows
+        return int(self.rows[self.tested].sum()) / to_test if to_test else 1.0
+
+    @property
+    def n_single_rows(self) -> int:
+        """The log's rows in states of a single distinct observation."""
+        return int(self.rows[~self.merges].sum()) + self.rows_unlisted
 
     @property
     def suspicious_share(self) -> float:
@@ -99,6 +109,9 @@ class StateAudit:
     def sentence(self) -> str:
         """The verdict in a sentence, with the shares of rows that it rests on, and what to do."""
         n_tested, n_found = int(self.tested.sum()), int(self.suspicious.sum())
+        tested = f"{self.tested_share:.1%} of the rows" + (
+            " in states of several observations" if self.n_single_rows else ""
+        )
         if not self.merges.any():
             return "every state is a single distinct observation: nothing is merged, so there is nothing to test"
         if self.verdict == SUSPICIOUS:
@@ -106,19 +119,19 @@ class StateAudit:
             return (
                 f"{n_found:,} of {n_tested:,} states tested {'is' if n_found == 1 else 'are'} suspicious, with "
                 f"{self.suspicious_share:.1%} of the rows: within one, observations still predict outcomes, so it "
-                f"merges what replay must tell apart; {only}{self.tested_share:.1%} of the rows could be tested"
+                f"merges what replay must tell apart; {only}{tested} could be tested"
             )
         if self.verdict == UNTOLD:
             looked = (
                 f"of the {n_tested:,} tested none is suspicious, which says little" if n_tested else "none was tested"
             )
             return (
-                f"the test could hardly look: {self.tested_share:.1%} of the rows are in states that could be tested; "
+                f"the test could hardly look: {tested} are in states that could be tested; "
                 f"{looked}; log more, or use fewer states, and audit them again"
             )
         return (
-            f"none of {n_tested:,} states tested is suspicious, and {self.tested_share:.1%} of the rows are in states "
-            "that could be tested: within one, observations predict no outcome"
+            f"none of {n_tested:,} states tested is suspicious, and {tested} are in states that could be tested: "
+            "within one, observations predict no outcome"
         )
 
     @property
@@ -162,7 +175,7 @@ class StateAudit:
             "suspicious_share": self.suspicious_share, "encoder": self.encoder, "n_states": self.n_states,
             "n_rows": self.n_rows, "n_without_state": self.n_without_state, "n_following": self.n_following,
             "level": self.level, "same_log": self.same_log, "notes": self.notes, "states": table,
-            "rows_unlisted": self.rows_unlisted + int(self.rows[~self.merges].sum()),
+            "rows_unlisted": self.n_single_rows,
         }  # fmt: skip
 
     @classmethod

@@ -88,7 +88,12 @@ class KMeans:
         rows = max(1, CHUNK // self.n_states)
         for start in range(0, len(points), rows):
             chunk = slice(start, start + rows)
-            states[chunk][known[chunk]] = vq(points[chunk][known[chunk]], self._centers, check_finite=False)[0]
+            some = points[chunk][known[chunk]]
+            nearest, distance = vq(some, self._centers, check_finite=False)
+            far = ~np.isfinite(distance)  # squares beyond float32, for which vq leaves the center open
+            if far.any():
+                nearest[far] = vq(some[far].astype(np.float64), self._centers.astype(np.float64))[0]
+            states[chunk][known[chunk]] = nearest
         return states
 
     @property
