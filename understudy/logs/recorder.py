@@ -8,6 +8,7 @@ import numpy as np
 
 from understudy.logs.columns import COLUMNS, LogError
 from understudy.logs.log import Log
+from understudy.logs.numbers import seed_of, whole
 
 Policy = Callable[[Any], Any]
 
@@ -34,6 +35,7 @@ def record(
     (10, 4, array([0.25, 0.25, 0.25, 0.25]))
     """
     _check_amounts(episodes, steps, max_episode_steps)
+    seed = seed_of(seed)
     n_actions = _check_spaces(env)
     chosen = policy or (lambda observation: np.full(n_actions, 1 / n_actions))
     if episodes is not None and _offers_rollout(env):
@@ -76,7 +78,7 @@ def _loop(
     seed: int,
     max_episode_steps: int | None,
 ) -> dict[str, Any]:
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(whole("seed", seed, least=0))
     rows: list[tuple] = []
     observation, _ = env.reset(seed=int(rng.integers(2**31)))
     episode = step = 0

@@ -32,12 +32,14 @@ class GymEnv(gymnasium.Env[Any, Any]):
         learner: Any = None,
         one_run: bool = False,
         go_on: Callable[[], None] = lambda: None,
+        keep_rows: bool = True,
     ) -> None:
         check_limits(simulator, max_steps, every)
         limit = None if max_steps is None else int(max_steps)
         self.stage = Stage(
-            simulator, seed, limit, dict(probes or {}), int(every), learner=learner, one_run=one_run, go_on=go_on
-        )
+            simulator, seed, limit, dict(probes or {}), int(every), learner=learner, one_run=one_run, go_on=go_on,
+            keep_rows=keep_rows,
+        )  # fmt: skip
         self.observation_space = observations_of(simulator) if observation_space is None else observation_space
         if observation_space is not None and getattr(simulator, "log", None) is not None:
             self._check_space()
