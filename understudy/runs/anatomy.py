@@ -185,13 +185,21 @@ def _mentioned(kind: type) -> set[str]:
 # Objects
 
 
+def is_pythons(kind: type) -> bool:
+    """Whether a class was made by a class statement, as far as that can be told."""
+    return bool(kind.__flags__ & HEAP) and not kind.__flags__ & IMMUTABLE
+
+
 def kept_by_c(kind: type) -> type | None:
     """The class, if any, in whose objects C code keeps what is no attribute."""
     for base in kind.__mro__[:-1]:
-        by_python = base.__flags__ & HEAP and not base.__flags__ & IMMUTABLE
         n_slots = sum(isinstance(part, types.MemberDescriptorType) for part in vars(base).values())
         inherited = max(parent.__basicsize__ for parent in base.__bases__)
-        if not by_python or base.__basicsize__ > inherited + 8 * (n_slots + 2) or "pybind11" in type(base).__name__:
+        if (
+            not is_pythons(base)
+            or base.__basicsize__ > inherited + 8 * (n_slots + 2)
+            or "pybind11" in type(base).__name__
+        ):
             return base
     return None
 

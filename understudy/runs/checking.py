@@ -12,7 +12,8 @@ from understudy.runs.run import Run
 
 COUNT = "a count, or null"
 ABOUT = {
-    "simulator": "a table", "simulator_code": "a text, or null", "kind": "a text", "from_factory": "true or false", "log": "a text, or null",
+    "simulator": "a table", "simulator_code": "a text, or null", "kind": "a text", "from_factory": "true or false",
+    "log": "a text, or null",
     "log_rows": COUNT, "log_episodes": COUNT, "log_return": "a number, or null", "states": "a text, or null",
     "n_states": COUNT, "learner": "a table", "seed": "a whole number", "max_steps": COUNT, "probes": "a table",
     "every": "a count", "digest": "a text",

@@ -105,13 +105,24 @@ def _in_order(node: Node) -> list[tuple[str, Node]]:
 
 
 def unknown_paths(root: Node) -> dict[str, Node]:
-    """What cannot be described, by the path that leads to it; where an object's own word is believed, nothing is."""
-    found, seen, ahead = {}, {id(root)}, [("", root)]
-    for path, node in ahead:
+    """What cannot be described, by a path that leads to it; not what an object's own word is believed about."""
+    found: list[int] = []
+    reached: list[tuple[Node, int, str]] = [(root, -1, "")]  # a node, the place of the one it was reached from, how
+    seen = {id(root)}
+    for place, (node, _, _) in enumerate(reached):
         if node.unknown:
-            found[path.strip(".")] = node
+            found.append(place)
         for label, part in node.parts:
             if id(part) not in seen and label not in node.believed:
                 seen.add(id(part))
-                ahead.append((f"{path}.{label.strip('.')}", part))
-    return found
+                reached.append((part, place, label))
+    return {_path(reached, place): reached[place][0] for place in found}
+
+
+def _path(reached: list[tuple[Node, int, str]], place: int) -> str:
+    labels: list[str] = []
+    while place > 0:
+        _, place, label = reached[place]
+        labels += [label.strip(".")] if label else []
+    labels = labels[:4] + ["..."] + labels[-4:] if len(labels) > 9 else labels
+    return ".".join(reversed(labels))

@@ -6,7 +6,7 @@ import inspect
 import sys
 import types
 import weakref
-from collections import OrderedDict, deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from logging import Logger
@@ -226,6 +226,7 @@ class Nodes:
             self._add(node, [("items", set(value))])
         elif isinstance(value, dict):
             ordered = isinstance(value, OrderedDict)
+            self._add(node, [("missing", value.default_factory)] if isinstance(value, defaultdict) else [])
             self._add(node, [("entries", [list(pair) for pair in value.items()] if ordered else dict(value))])
         elif isinstance(value, int | float | str | bytes | complex):
             self._add(node, [("value", anatomy.value_of(value))])
@@ -295,7 +296,7 @@ def _attributes(value: Any, kind: type) -> dict[str, Any]:
     found = dict(getattr(value, "__dict__", {}))
     for base in kind.__mro__:
         for name, part in vars(base).items():
-            if isinstance(part, types.MemberDescriptorType):
+            if isinstance(part, types.MemberDescriptorType) and anatomy.is_pythons(base):  # those of C tell addresses
                 try:
                     found.setdefault(name, part.__get__(value))
                 except AttributeError:
