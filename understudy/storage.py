@@ -3,7 +3,7 @@
 import errno
 import json
 import os
-import threading
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -58,7 +58,7 @@ def _copied_first(beside: Path, path: Path) -> bool:
 @contextmanager
 def _beside(path: Path) -> Iterator[Path]:
     """A name for a file next to another, which is gone afterwards."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")  # process ids are not apart on shared disks
     try:
         yield beside
     finally:
