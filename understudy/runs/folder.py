@@ -215,10 +215,10 @@ def read_sealed(path: Path, advice: str) -> dict[str, Any]:
     found = content.get("format")
     if type(found) is int and found > FORMAT:
         raise FolderError(f"{path} has format {found}, but this version reads {FORMAT}; update understudy")
-    if type(found) is int and found < FORMAT:
+    if found is None or (type(found) is int and found < FORMAT):
         raise FolderError(
-            f"{path} has format {found}, of an earlier version that told less of what runs are of; run it again, into "
-            "another folder"
+            f"{path} has format {found}, of an earlier version that told less of what results are of; run it again, "
+            "into another folder"
         )
     told = content.pop("digest", None)
     if found != FORMAT or told != seal(content)["digest"]:

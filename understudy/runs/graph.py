@@ -124,5 +124,5 @@ def _path(reached: list[tuple[Node, int, str]], place: int) -> str:
     while place > 0:
         _, place, label = reached[place]
         labels += [label.strip(".")] if label else []
-    labels = labels[:4] + ["..."] + labels[-4:] if len(labels) > 9 else labels
+    labels = [*labels[:4], "...", *labels[-4:]] if len(labels) > 9 else labels
     return ".".join(reversed(labels))
