@@ -369,7 +369,7 @@ def test_any_other_name_of_a_probe_comes_back_as_it_was(name, log, make, tmp_pat
 
 @pytest.mark.parametrize("runs", [True, float("nan"), 10**30, 10**6 + 1, [3]])
 def test_runs_of_odd_types_are_refused(log, make, runs):
-    with pytest.raises(LogError, match=r"^runs=.* is not a whole number from 1 to 1000000"):
+    with pytest.raises(LogError, match=r"^runs is .*; give runs=, a whole number from 1 to 1000000$"):
         experiment(psrs(log), make, runs=runs)
 
 

@@ -100,7 +100,7 @@ class _Tabular:
         self.gamma, self.initial = real("gamma", gamma, 0, 1), real("initial", initial)
         for name, number in (("epsilon", epsilon), ("alpha", alpha)):
             if not stays_in_unit(number):
-                raise LogError(f"{name}={number!r} is not a number from 0 to 1, or a schedule of such; give one")
+                raise LogError(f"{name} is {number!r}; give {name}=, a number from 0 to 1 or a schedule of such")
         if n_observations * n_actions > LARGEST:
             raise LogError(
                 f"a table of {n_observations:,} observations and {n_actions:,} actions does not fit; "

@@ -22,8 +22,10 @@ def whole(name: str, number: Any, least: int | None = 1, most: int | None = None
     ):
         found = int(number)
     if found is None or (least is not None and found < least) or (most is not None and found > most):
-        limits = ("" if least is None else f" from {least}") + ("" if most is None else f" to {most}")
-        raise LogError(f"{name}={_told(number)} is not a whole number{limits}; give one")
+        limits = ("" if least is None else f" from {least}{' up' if most is None else ''}") + (
+            "" if most is None else f" to {most}"
+        )
+        raise LogError(f"{name} is {_told(number)}; give {name}=, a whole number{limits}")
     return found
 
 
@@ -31,7 +33,7 @@ def seed_of(number: Any) -> int:
     """A seed: any whole number of 127 bits, negative ones too. Raises `LogError` for anything else."""
     seed = whole("seed", number, least=None)
     if not -LARGEST_SEED <= seed < LARGEST_SEED:
-        raise LogError(f"seed={_told(number)} has more than 127 bits, and not all of them would count; give fewer")
+        raise LogError(f"seed is {_told(number)}, of more than 127 bits, and not all of them would count; give fewer")
     return seed
 
 
@@ -53,7 +55,7 @@ def real(name: str, number: Any, least: float = -math.inf, most: float = math.in
         limits = (f"{words[0]} {least}" if least > -math.inf else "") + (
             f"{words[1]} {most}" if most < math.inf else ""
         )
-        raise LogError(f"{name}={_told(number)} is not a number{limits or ' that is finite'}; give one")
+        raise LogError(f"{name} is {_told(number)}; give {name}=, a number{limits or ' that is finite'}")
     return found
 
 
