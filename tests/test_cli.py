@@ -1,6 +1,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -484,3 +485,68 @@ def test_escape_bytes_of_a_file_do_not_reach_the_terminal(tmp_path, capsys):
     for said in (captured.out, captured.err):
         assert not {letter for letter in said if not letter.isprintable()} - {"\n"}
     assert "\n  error: forged" not in captured.out
+
+
+@pytest.fixture(scope="module")
+def rehearsed(log, tmp_path_factory):
+    """The arguments of a rehearsal, and its folder, for all to copy."""
+    folder = tmp_path_factory.mktemp("rehearsed")
+    us.write(log, folder / "log.parquet")
+    arguments = ["simulate", str(folder / "log.parquet"), "--runs", "2", "--out", str(folder / "out")]
+    assert main(arguments) == 0
+    return arguments, folder / "out"
+
+
+@pytest.fixture
+def results(rehearsed, tmp_path):
+    """The same in a folder of one's own."""
+    shutil.copytree(rehearsed[1], tmp_path / "out")
+    return [*rehearsed[0][:-1], str(tmp_path / "out")], tmp_path / "out"
+
+
+@pytest.mark.parametrize("path", ["nul\0byte", "x" * 300, "a/" * 3000, "/proc/1/mem/x", "/dev/null/x"])
+def test_paths_that_are_none_end_in_one_sentence(path, results, capsys):
+    arguments, out = results
+    refused(capsys, "report", path)
+    refused(capsys, "report", out, "--report", path)
+    refused(capsys, *arguments[:-1], path)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"title": 3}', b"\xff", b"[" * 100_000, b"null"])
+def test_a_damaged_rehearsal_is_refused_not_overwritten(content, results, capsys):
+    arguments, out = results
+    (out / "rehearsal.json").write_bytes(content)
+    assert "rehearsal.json" in refused(capsys, *arguments)
+    assert "rehearsal.json" in refused(capsys, "report", out)
+    assert (out / "rehearsal.json").read_bytes() == content
+
+
+@pytest.mark.parametrize("name", ["experiment.json", "runs/000001.json", "runs/000001.parquet"])
+def test_damaged_results_are_named(name, results, capsys):
+    arguments, out = results
+    path = out / "psrs" / name
+    path.write_bytes(path.read_bytes()[:-20])
+    for command in (arguments, ["report", out]):
+        assert name in refused(capsys, *command)
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "x"])
+def test_values_to_start_from_are_finite(value, events, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["simulate", str(events), *COLUMNS, f"--initial={value}"])
+    assert ended.value.code == 2
+    assert "--initial" in capsys.readouterr().err
+
+
+def test_a_rehearsal_without_rows_is_as_long_and_has_a_page(results, tmp_path):
+    arguments, out = results
+    assert main([*arguments[:-1], str(tmp_path / "bare"), "--no-rows"]) == 0
+    bare, whole = us.load(tmp_path / "bare" / "psrs"), us.load(out / "psrs")
+    assert bare.lengths.tolist() == whole.lengths.tolist()
+    assert not any(run.has_rows for run in bare)
+    assert main(["report", str(tmp_path / "bare")]) == 0
+
+
+def test_seeds_of_too_many_bits_end_in_one_sentence(events, tmp_path, capsys):
+    told = refused(capsys, "simulate", events, *COLUMNS, "--seed", str(2**200), "--out", tmp_path / "out")
+    assert "more than 127 bits" in told

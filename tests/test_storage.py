@@ -1,8 +1,11 @@
+import errno
 import json
+import os
+import threading
 
 import pytest
 
-from understudy.storage import DEEPEST, parse_json, write_whole
+from understudy.storage import DEEPEST, parse_json, write_first, write_whole
 
 
 def test_a_file_is_replaced_whole(tmp_path):
@@ -45,3 +48,41 @@ def test_as_many_levels_as_allowed_are_read():
 def test_whatever_is_wrong_is_a_value_error(text):
     with pytest.raises(ValueError, match=r"."):
         parse_json(text)
+
+
+def test_of_many_writers_the_first_one_writes(tmp_path):
+    path, barrier, won = tmp_path / "f", threading.Barrier(8), []
+
+    def write(number):
+        def content(beside):
+            beside.write_text(str(number) * 1000)
+            barrier.wait()
+
+        if write_first(path, content):
+            won.append(number)
+
+    for _ in range(20):
+        threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(won) == 1
+        assert path.read_text() == str(won.pop()) * 1000
+        assert [file.name for file in tmp_path.iterdir()] == ["f"]
+        path.unlink()
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_file_that_is_there_is_not_written(tmp_path, monkeypatch, links):
+    if not links:
+        monkeypatch.setattr(os, "link", refuse)
+    path = tmp_path / "f"
+    assert write_first(path, lambda beside: beside.write_text("first"))
+    assert not write_first(path, lambda beside: beside.write_text("second"))
+    assert path.read_text() == "first"
+    assert [file.name for file in tmp_path.iterdir()] == ["f"]
+
+
+def refuse(*arguments):
+    raise OSError(errno.EPERM, os.strerror(errno.EPERM))

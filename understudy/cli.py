@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 import os
 import re
 import sys
@@ -16,7 +17,7 @@ from understudy.logs.ends import ENDS
 from understudy.logs.findings import visible
 from understudy.rehearsals import Rehearsal, keep_states, kept_states, states_of_folders
 from understudy.reporting.naming import names_of
-from understudy.runs.folder import FolderError
+from understudy.runs.folder import FolderError, folders_in
 
 OTHER_FLAGS = ("n_actions", "ends", "order", "max_steps", "max_episode_steps", "out")
 IN_FLAGS = {
@@ -152,7 +153,7 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
     learner.add_argument("--epsilon", type=probability, default=0.1, help="share of exploring steps (%(default)s)")
     learner.add_argument("--alpha", type=probability, default=0.5, help="learning rate (%(default)s)")
     learner.add_argument("--gamma", type=probability, default=0.99, help="discount (%(default)s)")
-    learner.add_argument("--initial", type=float, default=0.0, help="value to start from (%(default)s)")
+    learner.add_argument("--initial", type=finite, default=0.0, help="value to start from (%(default)s)")
     learner.add_argument("--epoch-steps", type=positive, default=5000, help="ppo: steps of an epoch (%(default)s)")
 
     simulator = parser.add_argument_group("simulator")
@@ -180,6 +181,9 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
     runs.add_argument("--max-steps", type=positive, help="stop a run there (when the log has no further answer)")
     runs.add_argument("--every", type=positive, help="steps between two readings of probes (about a hundred in a run)")
     runs.add_argument("--workers", type=positive, help="threads or processes (one for each core)")
+    runs.add_argument(
+        "--no-rows", action="store_true", help="do not keep which rows each run was served: up to 4 bytes a step less"
+    )
     runs.add_argument(
         "--out", metavar="DIR", help="results folder; called again, it goes on there (LOG's name-rehearsal)"
     )
@@ -241,7 +245,7 @@ def run_simulate(options: argparse.Namespace) -> int:
         runs[name] = us.experiment(
             simulator, make, runs=options.runs, seed=options.seed, max_steps=options.max_steps,
             probes=probes, every=options.every or reading_interval(simulator, make, log, options),
-            workers=options.workers, out=folder / name, title=name,
+            workers=options.workers, out=folder / name, title=name, keep_rows=not options.no_rows,
         )  # fmt: skip
     show_table(runs)
     page = us.report(runs, folder / "report.html", audit=audit, states=states, title=rehearsal.title, log=log)
@@ -254,8 +258,7 @@ def run_report(options: argparse.Namespace) -> int:
     folders = [Path(folder) for folder in options.folders]
     found: dict[Path, us.Runs] = {}
     for folder in folders:
-        markers = [folder / "experiment.json", *sorted(folder.glob("*/experiment.json"))]
-        sets = [marker.parent.resolve() for marker in markers if marker.exists()]
+        sets = [path.resolve() for path in folders_in(folder)]
         if not sets:
             raise us.LogError(f"{folder} holds no results: neither it nor a folder in it has an experiment.json")
         found |= {path: us.load(path) for path in sets if path not in found}
@@ -451,6 +454,14 @@ def positive(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text} is less than 1")
     if number >= 2**63:
         raise argparse.ArgumentTypeError(f"{text} is more than 2**63 - 1")
+    return number
+
+
+def finite(text: str) -> float:
+    """A number, but neither NaN nor infinite."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text} is not a finite number")
     return number
 
 

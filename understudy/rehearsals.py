@@ -9,9 +9,11 @@ from typing import Any
 
 from understudy.encoders import StateAudit
 from understudy.logs import Audit, Finding
+from understudy.logs.findings import errors_first
+from understudy.runs.checking import expect
 from understudy.runs.describing import differences, plain
-from understudy.runs.folder import FolderError, write_text
-from understudy.storage import parse_json
+from understudy.runs.folder import FORMAT, Folder, FolderError, read_sealed, seal, write_text
+from understudy.storage import parse_json, write_first
 
 
 @dataclass(frozen=True)
@@ -25,39 +27,64 @@ class Rehearsal:
 
     @classmethod
     def of(cls, folder: Path) -> "Rehearsal | None":
-        """What is kept in a folder, or None."""
-        try:
-            kept = parse_json((folder / "rehearsal.json").read_text(encoding="utf-8"))
-            audit = kept["audit"]
-            findings = tuple(Finding(**finding | {"rows": tuple(finding["rows"])}) for finding in audit["findings"])
-            counts = {name: audit[name] for name in ("n_rows", "n_episodes", "n_actions")}
-            return cls(folder, kept["title"], kept["asked"], Audit(findings, **counts))
-        except (OSError, ValueError, KeyError, TypeError):
+        """What is kept in a folder, or None where nothing is. Raises `FolderError` where it cannot be read."""
+        path = folder / "rehearsal.json"
+        if not os.path.lexists(path):
             return None
+        kept = read_sealed(path, "give another folder, or remove this one")
+        try:
+            return cls(
+                folder, expect("title", kept["title"], "a text"), expect("asked", kept["asked"], "a table"),
+                audit_of(kept["audit"]),
+            )  # fmt: skip
+        except (ValueError, KeyError, TypeError) as error:
+            raise FolderError(
+                f"{path} does not say what was asked: {error}; give another folder, or remove this one"
+            ) from error
 
     def check(self) -> bool:
         """Whether the folder is ours already. Refuses one in which something else was asked: that would not compare."""
         kept = Rehearsal.of(self.folder)
-        apart = differences(kept.asked, plain(self.asked)) if kept is not None else []
+        apart = differences(kept.asked, self._content["asked"]) if kept is not None else []
         if apart:
             found = f"{self.folder} holds another rehearsal: {'; '.join(apart)}"
             raise FolderError(f"{found}; give another folder with --out, or remove it")
         return kept is not None
 
     def claim(self) -> None:
-        """Take the folder."""
-        if self.check():
-            return
+        """Take the folder; of several that try, the first one does, and others are refused unless they ask the same."""
+        path = self.folder / "rehearsal.json"
+        text = json.dumps(seal(self._content), indent=1)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FolderError(f"cannot make the folder {self.folder}: {error.strerror}; give another") from error
-        content = {"title": self.title, "asked": plain(self.asked), "audit": self.audit.to_json()}
-        write_text(self.folder / "rehearsal.json", json.dumps(content, indent=1))
+            if not path.exists():
+                write_first(path, lambda beside: beside.write_text(text, encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise FolderError(f"cannot make the folder {self.folder}: {reason}; give another") from error
+        self.check()
+
+    @property
+    def _content(self) -> dict[str, Any]:
+        return {"format": FORMAT, "title": self.title, "asked": plain(self.asked), "audit": self.audit.to_json()}
 
     def n_finished(self, simulator: str) -> int:
         """Runs of a simulator that are there already."""
-        return len(list((self.folder / simulator / "runs").glob("*.json")))
+        return len(Folder(self.folder / simulator).numbers())
+
+
+def audit_of(told: Any) -> Audit:
+    """An audit out of JSON. Raises `ValueError`, `KeyError` or `TypeError` where it cannot be one."""
+    findings = []
+    for finding in told["findings"]:
+        for name in ("severity", "rule", "sentence"):
+            expect(name, finding[name], "a text")
+        rows = tuple(expect("row", row, "a whole number") for row in finding["rows"])
+        findings.append(Finding(**finding | {"rows": rows, "count": expect("count", finding["count"], "a count")}))
+    return Audit(
+        errors_first(findings),
+        **{name: expect(name, told[name], "a count, or null") for name in ("n_rows", "n_episodes", "n_actions")},
+    )
 
 
 def keep_states(folder: Path, audit: StateAudit) -> None:

@@ -1,10 +1,11 @@
 """Files that are written whole or not at all, and JSON from files that may be damaged or forged."""
 
+import errno
 import json
 import os
-import threading
-from collections.abc import Callable
-from contextlib import suppress
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,49 @@ def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
 
     Raises `OSError` where that is not possible; nothing is left behind then.
     """
-    beside = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-    try:
+    with _beside(path) as beside:
         write(beside)
         os.replace(beside, path)
+
+
+def write_first(path: Path, write: Callable[[Path], Any]) -> bool:
+    """Like `write_whole`, but only where there is no such file yet: of several writers, the first one succeeds.
+
+    Returns whether that was this one. Where the others look, there is no file or the whole one.
+    """
+    with _beside(path) as beside:
+        write(beside)
+        try:
+            os.link(beside, path)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            if error.errno not in NO_LINKS:
+                raise
+            return _copied_first(beside, path)
+    return True
+
+
+NO_LINKS = (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK)
+"""What file systems say that have no links, such as FAT's."""
+
+
+def _copied_first(beside: Path, path: Path) -> bool:
+    """The same where there are no links: still the first one alone, though others may look while it is written."""
+    try:
+        with path.open("xb") as file:
+            file.write(beside.read_bytes())
+    except FileExistsError:
+        return False
+    return True
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    """A name for a file next to another, which is gone afterwards."""
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")  # process ids are not apart on shared disks
+    try:
+        yield beside
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from understudy.contracts import Stop
+from understudy.contracts import LogError, Stop
 from understudy.evaluation import CensoringWarning, fidelity
 from understudy.evaluation.fidelity import squared_distance
 from understudy.runs import Run, Runs
@@ -187,3 +187,24 @@ def test_runs_that_do_not_differ_leave_nothing_uncertain():
     assert fidelity(same, real, margin=1.0).interval == (0.0, 0.0)
     assert fidelity(apart, real, margin=1.0).interval == (4.0, 4.0)
     assert fidelity(apart, real, margin=1.0).verdict == "different"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"level": level} for level in (95, 0, 1, 1.0, -0.5, np.nan, np.inf, "0.95", None, True)),
+        *({"margin": margin} for margin in (-1, -1e-9, np.nan, np.inf, "0.1", True)),
+        *({"horizon": horizon} for horizon in (0, -5, 1.5, np.nan, np.inf, "10", True)),
+    ],
+    ids=str,
+)
+def test_levels_margins_and_horizons_that_are_none_are_refused(options):
+    runs = runs_of([[1.0, 2.0]] * 3, own_logs=True)
+    with pytest.raises(LogError, match=rf"^{next(iter(options))} is .*; give .*, a (whole )?number"):
+        fidelity(runs, runs, **options)
+
+
+def test_numbers_of_every_kind_will_do():
+    runs = runs_of([[1.0, 2.0]] * 3, own_logs=True)
+    found = fidelity(runs, runs, level=np.float32(0.5), margin=0, horizon=np.int64(20))
+    assert (found.level, found.margin, found.horizon) == (0.5, 0.0, 20)

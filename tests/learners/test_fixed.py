@@ -133,3 +133,9 @@ def test_monte_carlo_takes_only_a_learner_that_never_changes(behavior):
 def test_uniform_over_nothing_is_refused(n):
     with pytest.raises(ValueError, match="action"):
         Uniform(n)
+
+
+@pytest.mark.parametrize("gamma", [np.nan, -0.1, 1.1, "0.9", True, np.inf])
+def test_a_discount_out_of_range_is_refused(gamma):
+    with pytest.raises(ValueError, match="gamma is"):
+        MonteCarlo(Uniform(2), gamma=gamma)

@@ -207,6 +207,9 @@ def test_a_table_that_does_not_hold_the_observation_says_so():
         {"gamma": -0.5}, {"gamma": np.nan},
         {"epsilon": Linear(2.0, 0.1, steps=10)}, {"epsilon": Linear(0.5, -0.1, steps=10)},
         {"epsilon": Exponential(1.5, rate=0.9)}, {"epsilon": Exponential(0.5, rate=1.1)}, {"alpha": Harmonic(3.0, 10)},
+        {"initial": np.nan}, {"initial": np.inf}, {"initial": "0"}, {"epsilon": "0.1"}, {"epsilon": True},
+        {"alpha": None}, {"gamma": "0.9"}, {"gamma": True}, {"epsilon": Linear(0.5, 0.1, steps=np.nan)},
+        {"epsilon": Linear(0.5, 0.1, steps=0)}, {"alpha": Harmonic(0.5, pace=-1)}, {"seed": 1.5}, {"seed": np.nan},
     ],
     ids=str,
 )  # fmt: skip

@@ -19,6 +19,7 @@ from understudy.envs import Grid
 from understudy.learners import FixedPolicy, QLearning, Uniform, script
 from understudy.logs import Log, record
 from understudy.runs import Runs, experiment, load, probes, simulate
+from understudy.runs.folder import FolderError
 from understudy.simulators import model, psrs, qbe, real
 
 BACKENDS = ["serial", "threads", "processes"]
@@ -274,6 +275,102 @@ def test_a_simulator_of_others_may_have_attributes_of_its_own(extra, tmp_path):
         setattr(Mine, name, value)
     runs = experiment(Mine(), lambda seed: Uniform(2), runs=2, backend="serial", out=tmp_path / "r")
     assert len(runs) == 2
+
+
+class Bare:
+    """A learner that holds something, and tells no settings."""
+
+    def __init__(self, **held):
+        self.__dict__ |= held
+
+    def policy(self, observation):
+        return np.full(5, 0.2)
+
+    def learn(self, step):
+        pass
+
+
+class Slotted(Bare):
+    __slots__ = ("_rate",)
+
+    def __init__(self, rate):
+        self._rate = rate
+
+
+class Slow(Countdown):
+    """A simulator that tells no settings."""
+
+    def __init__(self, length):
+        self._length = length
+
+    def start(self, seed):
+        return Counting(self._length)
+
+
+@pytest.mark.parametrize(
+    "learner", [Slotted, lambda rate: Bare(_inner=Bare(_rate=rate)), lambda rate: Bare(f=lambda: rate)]
+)
+def test_a_folder_of_another_learner_of_ones_own_is_refused(learner, log, tmp_path):
+    options = {"runs": 1, "max_steps": 5, "out": tmp_path / "r", "backend": "serial"}
+    experiment(psrs(log), lambda seed: learner(1), **options)
+    experiment(psrs(log), lambda seed: learner(1), **options)
+    with pytest.raises(FolderError, match="another experiment: learner"):
+        experiment(psrs(log), lambda seed: learner(2), **options)
+
+
+def test_a_folder_of_another_simulator_of_ones_own_is_refused(tmp_path):
+    options = {"runs": 1, "out": tmp_path / "r", "backend": "serial"}
+    experiment(Slow(3), lambda seed: Uniform(2), **options)
+    experiment(Slow(3), lambda seed: Uniform(2), **options)
+    with pytest.raises(FolderError, match="another experiment: simulator _length is 3 there and 4 here"):
+        experiment(Slow(4), lambda seed: Uniform(2), **options)
+
+
+def test_what_cannot_be_described_is_refused_with_out_only(log, tmp_path):
+    def make(seed):
+        return Bare(net=Bare(handle=threading.Lock()))
+
+    assert len(experiment(psrs(log), make, runs=1, max_steps=5, backend="serial")) == 1
+    told = r"learner\.net\.handle is a _thread\.lock, which cannot be described; give the class .* settings"
+    with pytest.raises(FolderError, match=told):
+        experiment(psrs(log), make, runs=1, max_steps=5, backend="serial", out=tmp_path / "r")
+    assert not (tmp_path / "r").exists()
+
+
+def test_settings_say_what_cannot_be_described(log, tmp_path):
+    class Told(Bare):
+        @property
+        def settings(self):
+            return {"rate": self.rate}
+
+    options = {"runs": 1, "max_steps": 5, "out": tmp_path / "r", "backend": "serial"}
+    for _ in range(2):
+        experiment(psrs(log), lambda seed: Told(rate=1, _lock=threading.Lock()), **options)
+    with pytest.raises(FolderError, match="learner rate is 1 there and 2 here"):
+        experiment(psrs(log), lambda seed: Told(rate=2, _lock=threading.Lock()), **options)
+
+
+@pytest.mark.parametrize("name", [3, None, ("a",), "\ud800", b"x"])
+def test_names_of_probes_that_no_file_can_hold_are_refused_before_anything_runs(name, log, make, tmp_path):
+    with pytest.raises(LogError, match="a probe is named"):
+        experiment(psrs(log), make, runs=2, probes={name: lambda learner: 1.0}, out=tmp_path / "r")
+    assert not (tmp_path / "r").exists()
+    with pytest.raises(LogError, match="a probe is named"):
+        simulate(psrs(log), make(0), probes={name: lambda learner: 1.0})
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", "\u00e9\n", "curve value", "../x", "x" * 5000])
+def test_any_other_name_of_a_probe_comes_back_as_it_was(name, log, make, tmp_path):
+    runs = experiment(psrs(log), make, runs=1, max_steps=40, probes={name: lambda learner: 2.0}, every=9, out=tmp_path)
+    again = load(tmp_path)
+    assert runs.probes == again.probes == [name]
+    np.testing.assert_array_equal(again[0].curves[name], [2.0] * 4)
+
+
+@pytest.mark.parametrize("runs", [True, float("nan"), 10**30, 10**6 + 1, [3]])
+def test_runs_of_odd_types_are_refused(log, make, runs):
+    with pytest.raises(LogError, match=r"^runs is .*; give runs=, a whole number from 1 to 1000000$"):
+        experiment(psrs(log), make, runs=runs)
 
 
 # A log of its own for each run

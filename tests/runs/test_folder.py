@@ -4,20 +4,26 @@ import errno
 import json
 import os
 import resource
-from contextlib import suppress
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+import understudy as us
 from understudy.contracts import LogError, Stop
 from understudy.encoders import Function
 from understudy.envs import CounterGrid, Grid
 from understudy.learners import ExpectedSarsa, Linear, QLearning
 from understudy.logs import Log
 from understudy.runs import experiment, load, probes, simulate
-from understudy.runs.folder import FORMAT, Folder, FolderError
+from understudy.runs.folder import FORMAT, Folder, FolderError, seal
 from understudy.simulators import exo_psrs, model, psrs, qbe, real
 
 MEASURED = {"value": probes.start_value([0]), "returns": probes.episode_returns, "visitation": probes.visitation}
@@ -301,16 +307,263 @@ def test_a_parquet_of_something_else_is_named(kept, out, log):
         load(out)
 
 
-def test_damage_anywhere_in_a_parquet_is_an_error_of_ours_or_none(kept, out):
-    path = out / "runs" / "000000.parquet"
-    whole, rng = path.read_bytes(), np.random.default_rng(0)
-    for _ in range(60):
-        damaged = bytearray(whole)
-        for place in rng.integers(len(whole), size=8):
-            damaged[place] = rng.integers(256)
-        path.write_bytes(damaged)
-        with suppress(FolderError):
-            Folder(out).load(0)
+def damaged_runs(out, damage, count):
+    """How many of so many damaged versions of each file of a run loaded; every other was refused by a FolderError."""
+    loaded = {}
+    whole = Folder(out).load(0)
+    for name in ("experiment.json", "runs/000000.json", "runs/000000.parquet"):
+        path, loaded[name] = out / name, 0
+        content = path.read_bytes()
+        for version in damage(content, count):
+            path.write_bytes(version)
+            try:
+                run = load(out)[0]
+            except FolderError as error:
+                assert path.name.partition(".")[0] in str(error)  # noqa: PT017
+                continue
+            loaded[name] += 1
+            assert run.seed == whole.seed
+            assert run.stopped == whole.stopped
+            np.testing.assert_array_equal(run.rows, whole.rows)
+            np.testing.assert_array_equal(run.curves["value"], whole.curves["value"])
+        path.write_bytes(content)
+    return loaded
+
+
+def test_damaged_files_are_refused_or_read_as_they_were(kept, out, damage):
+    loaded = damaged_runs(out, damage, 150)
+    assert loaded["runs/000000.parquet"] <= 10  # changes that undid each other
+
+
+@pytest.mark.slow
+def test_ten_thousand_damaged_files_of_each_kind_are_refused_or_read_as_they_were(kept, out, damage):
+    damaged_runs(out, damage, 10_000)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("seed", "one"), ("seed", 1.5), ("seed", None), ("length", "many"), ("length", -1), ("length", 10**30),
+        ("length", 3), ("log", 7), ("shapes", []), ("shapes", {"value": 3}), ("shapes", {"value": [[10**18], []]}),
+        ("stopped", None), ("stopped", {}), ("stopped", {"cause": "boredom"}), ("stopped", {"cause": ["max steps"]}),
+        ("stopped", {"cause": "max steps", "counts": {"rows taken": "many"}}), ("not_kept", 3),
+        ("stopped", {"cause": "max steps", "counts": [1]}), ("stopped", {"cause": "queue empty", "state": "x"}),
+        ("stopped", {"cause": "queue empty", "state": 1, "mass": "x"}), ("not_kept", {"rows": -1}),
+        ("stopped", {"cause": "max steps", "counts": {}, "more": 1}), ("not_kept", {"emissions": 3}),
+    ],
+)  # fmt: skip
+def test_values_of_another_type_are_refused_even_where_the_digest_is_right(kept, out, name, value):
+    path = out / "runs" / "000000.json"
+    content = json.loads(path.read_text())
+    content.pop("digest")
+    path.write_text(json.dumps(seal(content | {name: value})))
+    with pytest.raises(FolderError, match=r"000000\..*remove it"):
+        load(out)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("simulator", "psrs"), ("simulator", {"simulator": [1]}), ("learner", None), ("learner", {"class": 3}),
+        ("log_rows", "many"), ("log_rows", -1), ("log_episodes", [1]), ("log_return", "much"), ("log_return", [1]),
+        ("kind", 3), ("from_factory", "yes"), ("seed", "x"), ("max_steps", "x"), ("probes", []), ("every", None),
+        ("n_states", "x"), ("states", 3), ("log", 3), ("log_rows", True),
+    ],
+)  # fmt: skip
+def test_what_runs_are_of_is_refused_where_it_is_of_another_type(kept, out, name, value):
+    marker = out / "experiment.json"
+    content = json.loads(marker.read_text())
+    marker.write_text(json.dumps(seal({"format": FORMAT, "about": content["about"] | {name: value}})))
+    with pytest.raises(FolderError, match=rf"experiment\.json does not say.*{name}"):
+        load(out)
+
+
+def test_a_run_of_another_folder_is_refused(kept, out, log, make, tmp_path):
+    other = tmp_path / "other"
+    experiment(psrs(log), make, runs=3, probes=MEASURED, every=50, seed=1, out=other)
+    for kind in ("json", "parquet"):
+        shutil.copy(other / "runs" / f"000001.{kind}", out / "runs" / f"000001.{kind}")
+    for read in (lambda: load(out), lambda: experiment(psrs(log), make, runs=3, probes=MEASURED, every=50, out=out)):
+        with pytest.raises(FolderError, match=r"000001\.json is not of this run: its experiment is .*remove it"):
+            read()
+
+
+def test_a_run_under_another_number_is_refused(kept, out):
+    for kind in ("json", "parquet"):
+        shutil.copy(out / "runs" / f"000001.{kind}", out / "runs" / f"000007.{kind}")
+    with pytest.raises(FolderError, match=r"000007\.json is not of this run: its number is 1, and here it is 7"):
+        load(out)
+
+
+def test_a_run_of_another_seed_is_refused(kept, out):
+    folder = Folder(out)
+    folder.save(1, replace(kept[1], seed=kept[1].seed + 1))
+    with pytest.raises(FolderError, match=r"000001\.json is not of this run: its seed is"):
+        load(out)
+
+
+def test_arrays_of_another_run_are_refused(kept, out):
+    shutil.copy(out / "runs" / "000001.parquet", out / "runs" / "000002.parquet")
+    with pytest.raises(FolderError, match=r"000002\.parquet cannot be read .*remove it and its \.json"):
+        load(out)
+
+
+ODD_NAMES = ["0", "00000", "0000000", "x", "\u00b2", "\u0661" * 6, "-00001", " 00001", ""]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_only_files_named_by_six_digits_count(kept, out, log, make, name, assert_same_runs):
+    for number in (0, 1):
+        for kind in ("json", "parquet"):
+            shutil.copy(out / "runs" / f"00000{number}.{kind}", out / "runs" / f"{name}.{kind}")
+    assert_same_runs(load(out), kept)
+    assert_same_runs(experiment(psrs(log), make, runs=3, probes=MEASURED, every=50, out=out), kept)
+
+
+def test_a_folder_of_an_earlier_version_asks_to_run_again(kept, out, log, make):
+    marker = out / "experiment.json"
+    marker.write_text(json.dumps({"format": 1, "about": json.loads(marker.read_text())["about"]}))
+    for read in (lambda: load(out), lambda: experiment(psrs(log), make, runs=3, probes=MEASURED, every=50, out=out)):
+        with pytest.raises(FolderError, match=r"format 1, of an earlier version.*run it again, into another folder"):
+            read()
+
+
+def test_deeply_nested_json_is_refused(kept, out):
+    for path in (out / "runs" / "000000.json", out / "experiment.json"):
+        path.write_text('{"format": 2, "about": ' + "[" * 100_000)
+        with pytest.raises(FolderError, match="levels"):
+            load(out)
+
+
+@pytest.mark.parametrize("path", ["nul\0byte", "x" * 300, "\ud800", "/proc/1/mem/x"])
+def test_paths_that_are_none_are_refused(path, log, make, tmp_path):
+    where = tmp_path / path if "/" not in path else path
+    with pytest.raises(FolderError):
+        experiment(psrs(log), make, runs=1, out=where)
+    with pytest.raises(FolderError):
+        load(where)
+
+
+# Claims
+
+
+def test_of_experiments_that_start_together_one_takes_the_folder(tmp_path):
+    outcomes = []
+    for attempt in range(40):
+        folder, barrier = tmp_path / str(attempt), threading.Barrier(4)
+
+        def claim(number, folder=folder, barrier=barrier):
+            barrier.wait()
+            try:
+                Folder(folder, {"seed": number % 2}).claim()
+                message = None
+            except FolderError as refusal:
+                message = str(refusal)
+            outcomes.append((number % 2, message))
+
+        threads = [threading.Thread(target=claim, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        taken = {number for number, error in outcomes if error is None}
+        refused = {number for number, error in outcomes if error is not None}
+        assert len(taken) == len(refused) == 1
+        assert not taken & refused
+        assert all("another experiment: seed is" in error for _, error in outcomes if error)
+        assert files(folder) == ["experiment.json", "runs"]
+        outcomes.clear()
+
+
+def test_a_folder_that_is_taken_between_a_look_and_the_claim_is_refused(tmp_path, monkeypatch):
+    """The other one claims at the worst moment: when this one has looked, and has its own file ready to be moved."""
+    link, late = os.link, []
+
+    def slow_link(source, target, **options):
+        if not late:
+            late.append(True)
+            Folder(tmp_path / "r", {"seed": 1}).claim()  # by way of the same function, which is not late any more
+        return link(source, target, **options)
+
+    monkeypatch.setattr(os, "link", slow_link)
+    with pytest.raises(FolderError, match="another experiment: seed is 1 there and 2 here"):
+        Folder(tmp_path / "r", {"seed": 2}).claim()
+    assert late
+    assert files(tmp_path / "r") == ["experiment.json", "runs"]
+    Folder(tmp_path / "r", {"seed": 1}).claim()
+
+
+CLAIMING = """
+import sys, time
+from pathlib import Path
+from understudy.runs.folder import Folder, FolderError
+
+folder, number = Path(sys.argv[1]), int(sys.argv[2])
+print("ready", flush=True)
+begin = float(sys.stdin.readline())
+for attempt in range(100):
+    while time.time() < begin + attempt * 0.01:
+        pass
+    try:
+        Folder(folder / str(attempt), {"seed": number}).claim()
+        print("took")
+    except FolderError as error:
+        print("refused" if "another experiment" in str(error) else str(error))
+"""
+
+
+def test_of_processes_that_start_together_one_takes_the_folder(tmp_path):
+    path = tmp_path / "claiming.py"
+    path.write_text(CLAIMING)
+    processes = [
+        subprocess.Popen(
+            [sys.executable, path, tmp_path / "claims", str(number)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )
+        for number in range(2)
+    ]  # fmt: skip
+    for process in processes:
+        assert process.stdout.readline() == "ready\n"
+    begin = f"{time.time() + 0.1}\n"
+    for process in processes:
+        process.stdin.write(begin)
+        process.stdin.flush()
+    told = [process.communicate(timeout=60)[0].split("\n")[:-1] for process in processes]
+    assert {tuple(sorted(pair)) for pair in zip(*told, strict=True)} == {("refused", "took")}
+
+
+# Rows that are not kept
+
+
+@pytest.mark.parametrize("kind", ["psrs", "model", "real", "plain"])
+def test_runs_without_rows_are_kept_and_gone_on_with(kind, log, grid, make, make_plain, out):
+    simulator = {"psrs": psrs(log), "model": model(log, Function(grid.latent)), "real": real(grid), "plain": psrs(log)}
+    learner = make_plain if kind == "plain" else make
+    options = {"probes": MEASURED, "every": 50, "max_steps": 200, "backend": "serial"}
+    whole = experiment(simulator[kind], learner, runs=4, **options)
+    bare = experiment(simulator[kind], learner, runs=2, keep_rows=False, out=out, **options)
+    bare = experiment(simulator[kind], learner, runs=4, keep_rows=False, out=out, **options)
+    for runs in (bare, load(out)):
+        assert runs.lengths.tolist() == whole.lengths.tolist()
+        for one, other in zip(runs, whole, strict=True):
+            assert (one.seed, one.stopped, len(one)) == (other.seed, other.stopped, len(other))
+            np.testing.assert_array_equal(one.ends, other.ends)
+            np.testing.assert_array_equal(one.returns, other.returns)
+            np.testing.assert_array_equal(one.curves["visitation"], other.curves["visitation"])
+            assert len(one.openings) == len(other.openings)
+            with pytest.raises(LogError, match="were not kept"):
+                one.rows[0]
+        assert str(us.efficiency(runs)) == str(us.efficiency(whole))
+        assert us.fidelity(runs, whole, "value").rmse == 0.0
+    if kind == "psrs":
+        us.report({"a": bare}, out / "report.html")
+
+
+def test_rows_do_not_make_another_experiment(log, make, out, assert_same_runs):
+    experiment(psrs(log), make, runs=1, keep_rows=False, out=out)
+    more = experiment(psrs(log), make, runs=2, out=out)
+    assert [run.has_rows for run in more] == [False, True]
+    assert [run.has_rows for run in load(out)] == [False, True]
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"format": 1}', '{"format": 1, "about": 3}'])

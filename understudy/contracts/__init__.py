@@ -12,7 +12,7 @@ from understudy.logs.policies import PolicyError
 
 __all__ = [
     "CAUSES", "Encoder", "Exhausted", "Learner", "Log", "LogError", "LoopOwner", "PolicyError", "Rehearsal",
-    "Simulator", "Step", "Steps", "Stop", "is_count", "owned",
+    "Simulator", "Step", "Steps", "Stop", "owned",
 ]  # fmt: skip
 
 
@@ -40,13 +40,6 @@ def owned(observation: Any) -> Any:
     if isinstance(observation, np.ndarray) and not observation.dtype.hasobject:
         return observation.copy()
     return observation if isinstance(observation, NEVER_CHANGE) else deepcopy(observation)
-
-
-def is_count(number: Any) -> bool:
-    """Whether this is a whole number, of steps or of runs, from 1 to 2**63 - 1, which is as far as kernels count."""
-    if isinstance(number, bool) or not isinstance(number, int | float | np.integer | np.floating):
-        return False
-    return bool(1 <= number < 2**63) and float(number).is_integer()
 
 
 class Steps(NamedTuple):

@@ -8,7 +8,8 @@ import numpy as np
 from understudy.contracts.tables import Tables, pick
 from understudy.envs import solve
 from understudy.envs.many import Many
-from understudy.envs.rollout import check_limits, rollout, shorter
+from understudy.envs.rollout import rollout, shorter
+from understudy.logs.numbers import steps_of
 
 
 class FiniteGrid(gymnasium.Env[Any, Any]):
@@ -23,8 +24,8 @@ class FiniteGrid(gymnasium.Env[Any, Any]):
     def __init__(
         self, size: int, tables: Tables, *, max_episode_steps: int | None = None, render_mode: str | None = None
     ) -> None:
-        check_limits(max_episode_steps=max_episode_steps)
-        self.size, self.max_episode_steps, self.render_mode = size, max_episode_steps, render_mode
+        self.size, self.render_mode = size, render_mode
+        self.max_episode_steps = steps_of("max_episode_steps", max_episode_steps)
         self.n_cells, self.n_observations, self.n_actions = size * size, tables.observation.size, tables.reward.shape[1]
         self.observation_space = gymnasium.spaces.Discrete(self.n_observations)
         self.action_space = gymnasium.spaces.Discrete(self.n_actions)

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from understudy.contracts import LogError, is_count
 from understudy.contracts.compiling import allocating
 from understudy.contracts.streams import ACCEPTANCE, spawn, streams_of, uniform
 from understudy.contracts.tables import Tables, emit, enter, pick, turn
 from understudy.envs.layout import cumulated
 from understudy.envs.solve import checked_policy, surely_ends
+from understudy.logs.numbers import steps_of
 
 FIRST_PIECE, LARGEST_PIECE = 1 << 15, 1 << 22
 NEVER = 1 << 62
@@ -48,7 +48,8 @@ def rollout(
     Returns the columns of a log by name; `propensity`, (rows, actions), is the policy at each row's observation.
     """
     policy = checked_policy(tables, policy)
-    check_limits(episodes=episodes, steps=steps, max_episode_steps=max_episode_steps)
+    episodes, steps = steps_of("episodes", episodes), steps_of("steps", steps)
+    max_episode_steps = steps_of("max_episode_steps", max_episode_steps)
     if episodes is None and steps is None:
         raise ValueError("a rollout needs a number of episodes or of steps")
     if steps is None and max_episode_steps is None and not surely_ends(tables, policy):
@@ -57,13 +58,6 @@ def rollout(
     pieces = _pieces(tables, cumulated(policy), streams, episodes or NEVER, steps or NEVER, max_episode_steps or NEVER)
     columns = dict(zip(Rows._fields, map(np.concatenate, zip(*pieces, strict=True)), strict=True))
     return {**columns, "propensity": policy[columns["observation"]]}
-
-
-def check_limits(**limits: int | None) -> None:
-    """Raise `LogError` where a limit is given and is not a whole number from 1 that kernels can count to."""
-    for name, limit in limits.items():
-        if limit is not None and not is_count(limit):
-            raise LogError(f"{name} is {limit}; it is at least 1, and at most 2**63 - 1")
 
 
 def shorter(one: int | None, other: int | None) -> int | None:

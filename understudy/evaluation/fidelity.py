@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from understudy.logs.numbers import real, whole
 from understudy.runs import Runs
 
 
@@ -82,8 +83,11 @@ def fidelity(
 
     The horizon is the largest step that every run reached, or the one asked for; beyond the former, averages are over
     survivors, which is said and warned of. The margin is in the probe's units, by default a tenth of the range of the
-    reference's mean curve.
+    reference's mean curve. The level of the interval is between 0 and 1.
     """
+    level = real("level", level, 0, 1, ends=False)
+    margin = None if margin is None else real("margin", margin, 0)
+    horizon = None if horizon is None else whole("horizon", horizon)
     probe = _common_probe(runs, reference) if probe is None else probe
     (steps, ours), (theirs_steps, theirs) = runs.curve(probe), reference.curve(probe)
     points = np.intersect1d(steps, theirs_steps)

@@ -8,6 +8,7 @@ import numpy as np
 from understudy.contracts import Encoder, PolicyError, Step
 from understudy.contracts.compiling import kernel
 from understudy.learners.codes import Codes
+from understudy.logs.numbers import real, whole
 from understudy.logs.policies import TOLERANCE, numbers_of
 
 
@@ -106,10 +107,8 @@ class Uniform:
     codes = None
 
     def __init__(self, n_actions: int) -> None:
-        if n_actions < 1:
-            raise ValueError(f"a policy needs at least one action, not {n_actions}")
-        self.n_actions = n_actions
-        self.table = Table(np.full((1, n_actions), 1.0 / n_actions))
+        self.n_actions = whole("n_actions", n_actions)
+        self.table = Table(np.full((1, self.n_actions), 1.0 / self.n_actions))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -144,7 +143,7 @@ class MonteCarlo:
     def __init__(self, behavior: FixedPolicy | Uniform, *, gamma: float = 0.99) -> None:
         if not isinstance(behavior, FixedPolicy | Uniform):
             raise TypeError(f"MonteCarlo evaluates a Uniform or a FixedPolicy, not {behavior!r}")
-        self.behavior, self.gamma = behavior, float(gamma)
+        self.behavior, self.gamma = behavior, real("gamma", gamma, 0, 1)
         self.codes, self.n_actions = behavior.codes, behavior.n_actions
         self.ledger = Ledger(
             table=behavior.table,

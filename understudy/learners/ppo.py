@@ -22,6 +22,7 @@ from understudy.contracts.compiling import routine
 from understudy.contracts.devices import device_of, one_thread
 from understudy.contracts.streams import LEARNER, spawn
 from understudy.logs import Spec
+from understudy.logs.numbers import real, seed_of, whole
 
 WHOLE = 64
 """Torch treats what is left over after the last whole vector of a tensor with other instructions, which round in
@@ -76,20 +77,14 @@ class PPO:
         seed: int = 0,
     ) -> None:
         self.spec = spec_of(spec)
-        self.n_actions, self.seed = self.spec.n_actions, int(seed)
-        self.hidden, self.gamma, self.lam, self.clip = tuple(map(int, hidden)), float(gamma), float(lam), float(clip)
-        self.policy_rate, self.value_rate, self.target_kl = float(policy_rate), float(value_rate), float(target_kl)
-        self.policy_iterations, self.value_iterations = int(policy_iterations), int(value_iterations)
-        self.epoch_steps, self.abandons = int(epoch_steps), bool(abandons)
-        self.device = str(device_of(device))
-        for name in ("gamma", "lam"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise ValueError(f"{name} is {getattr(self, name)}, not in [0, 1]")
-        if min(self.epoch_steps, *self.hidden, 1) < 1:
-            raise ValueError(f"epoch_steps={epoch_steps} and hidden={hidden} must be whole numbers from 1")
-        for name in ("clip", "policy_rate", "value_rate", "target_kl", "policy_iterations", "value_iterations"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; it is a number from 0 up")
+        self.n_actions, self.seed = self.spec.n_actions, seed_of(seed)
+        self.hidden = tuple(whole("hidden", width) for width in hidden)
+        self.gamma, self.lam, self.clip = real("gamma", gamma, 0, 1), real("lam", lam, 0, 1), real("clip", clip, 0)
+        self.policy_rate, self.value_rate = real("policy_rate", policy_rate, 0), real("value_rate", value_rate, 0)
+        self.target_kl, self.epoch_steps = real("target_kl", target_kl, 0), whole("epoch_steps", epoch_steps)
+        self.policy_iterations = whole("policy_iterations", policy_iterations, 0)
+        self.value_iterations = whole("value_iterations", value_iterations, 0)
+        self.abandons, self.device = bool(abandons), str(device_of(device))
 
         self._one_hot = self.spec.n_observations is not None
         n_features = self.spec.n_observations or int(np.prod(self.spec.observation_shape, dtype=int))

@@ -6,6 +6,7 @@ them run in the compiled loop.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
@@ -95,8 +96,9 @@ def cells_of(schedule: Schedule) -> np.ndarray | None:
 def stays_in_unit(schedule: Schedule) -> bool:
     """Whether a schedule stays in [0, 1], as far as can be told beforehand."""
     match schedule:
-        case Linear(start, end, _) | Harmonic(start, _, end):
-            return 0.0 <= start <= 1.0 and 0.0 <= end <= 1.0
+        case Linear(start, end, pace) | Harmonic(start, pace, end):
+            return 0.0 <= start <= 1.0 and 0.0 <= end <= 1.0 and 0.0 < pace < np.inf
         case Exponential(start, rate, end):
             return 0.0 <= start <= 1.0 and 0.0 <= rate <= 1.0 and 0.0 <= end <= 1.0
-    return callable(schedule) or 0.0 <= schedule <= 1.0
+    is_number = isinstance(schedule, Real) and not isinstance(schedule, bool)
+    return callable(schedule) or (is_number and 0.0 <= schedule <= 1.0)

@@ -9,6 +9,7 @@ from understudy.contracts.compiling import kernel
 from understudy.contracts.streams import LEARNER, stream_key, uniform_at
 from understudy.learners.codes import Codes
 from understudy.learners.schedules import Schedule, cells_of, scheduled, stays_in_unit
+from understudy.logs.numbers import real, seed_of, whole
 
 LARGEST = 2**28
 """Cells of a table, 2 GiB of them."""
@@ -93,16 +94,13 @@ class _Tabular:
         encoder: Encoder | None = None,
         seed: int = 0,
     ) -> None:
-        self.codes = Codes(n_observations, encoder)
-        self.n_actions = n_actions
-        self.epsilon, self.alpha, self.gamma, self.initial = epsilon, alpha, float(gamma), float(initial)
-        if not 0.0 <= self.gamma <= 1.0:
-            raise ValueError(f"gamma is {gamma}, not in [0, 1]")
+        self.codes = Codes(whole("n_observations", n_observations, least=None), encoder)
+        self.n_actions = whole("n_actions", n_actions)
+        self.epsilon, self.alpha = epsilon, alpha
+        self.gamma, self.initial = real("gamma", gamma, 0, 1), real("initial", initial)
         for name, number in (("epsilon", epsilon), ("alpha", alpha)):
             if not stays_in_unit(number):
-                raise ValueError(f"{name} is {number}, not in [0, 1]")
-        if n_actions < 1:
-            raise ValueError(f"a table needs at least one action, not {n_actions}")
+                raise LogError(f"{name} is {number!r}; give {name}=, a number from 0 to 1 or a schedule of such")
         if n_observations * n_actions > LARGEST:
             raise LogError(
                 f"a table of {n_observations:,} observations and {n_actions:,} actions does not fit; "
@@ -117,7 +115,7 @@ class _Tabular:
             gamma=np.array([self.gamma]),
             expected=np.array([self.expected]),
             learned=np.zeros(1, dtype=np.int64),
-            key=np.array([stream_key(seed, LEARNER)], dtype=np.uint64),
+            key=np.array([stream_key(seed_of(seed), LEARNER)], dtype=np.uint64),
         )
 
     @property

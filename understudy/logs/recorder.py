@@ -9,6 +9,7 @@ import numpy as np
 
 from understudy.logs.columns import COLUMNS, LogError
 from understudy.logs.log import Log
+from understudy.logs.numbers import seed_of, steps_of, whole
 from understudy.logs.policies import PolicyError, numbers_of
 
 Policy = Callable[[Any], Any]
@@ -35,7 +36,10 @@ def record(
     >>> log.n_episodes, log.spec.n_actions, log.propensity[0]
     (10, 4, array([0.25, 0.25, 0.25, 0.25]))
     """
-    _check_amounts(episodes, steps, max_episode_steps)
+    if (episodes is None) == (steps is None):
+        raise LogError("give either episodes= or steps=, how much to record")
+    episodes, steps, seed = steps_of("episodes", episodes), steps_of("steps", steps), seed_of(seed)
+    max_episode_steps = steps_of("max_episode_steps", max_episode_steps)
     n_actions = _check_spaces(env)
     chosen = policy or (lambda observation: np.full(n_actions, 1 / n_actions))
     if episodes is not None and _offers_rollout(env):
@@ -44,16 +48,6 @@ def record(
         given = _loop(env, chosen, n_actions, episodes, steps, seed, max_episode_steps)
     log = Log.from_columns(**given, n_actions=n_actions)
     return replace(log, max_episode_steps=log.max_episode_steps or max_episode_steps)
-
-
-def _check_amounts(episodes: int | None, steps: int | None, max_episode_steps: int | None) -> None:
-    if (episodes is None) == (steps is None):
-        raise LogError("give either episodes= or steps=, how much to record")
-    for name, amount in (("episodes", episodes), ("steps", steps), ("max_episode_steps", max_episode_steps)):
-        if amount is None:
-            continue
-        if isinstance(amount, bool) or not isinstance(amount, int | np.integer) or not 1 <= amount < 2**63:
-            raise LogError(f"{name}={amount!r} must be an integer from 1 up, below 2**63")
 
 
 def _check_spaces(env: Any) -> int:
@@ -80,7 +74,7 @@ def _loop(
     seed: int,
     max_episode_steps: int | None,
 ) -> dict[str, Any]:
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(whole("seed", seed, least=0))
     rows: list[tuple] = []
     observation, _ = env.reset(seed=int(rng.integers(2**31)))
     episode = step = 0

@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from understudy.runs.describing import differences, digest
+from understudy.runs.describing import differences
 from understudy.runs.folder import FolderError, read_json, write_text
+from understudy.runs.graph import digest
 
 FILE = "paper.json"
 UNKNOWN = "unknown"

@@ -131,9 +131,9 @@ def episodes_of(
 def episodes_in(run: Run, log: us.Log, env: Any) -> list[Episode]:
     """The finished episodes of a run, with their actions replayed in the true grid."""
     following = env.grid.tables().next_state[:, :, 0]
-    episodes = []
+    episodes, served_rows = [], run.rows
     for opening, begin, end in zip(run.openings, [0, *run.ends], run.ends, strict=False):
-        rows = run.rows[begin:end]
+        rows = served_rows[begin:end]
         served = np.concatenate([log.observation[opening][None], log.next_observation[rows]])
         true_cells = [int(env.latent(served[0]))]
         for action in log.action[rows]:

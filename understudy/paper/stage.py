@@ -6,11 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-
 import understudy as us
-from understudy.runs import Run, Runs
-from understudy.runs.folder import Folder
+from understudy.runs import Runs
 
 Settings = TypeVar("Settings")
 
@@ -42,13 +39,12 @@ class Stage:
     ) -> Runs:
         """`understudy.experiment`, kept in the item's folder under a name, so that it goes on where it stopped.
 
-        A finished set of full size is kept without its rows unless they are asked for: a run can be repeated from its
-        seed, and the rows of all sets would fill gigabytes.
+        A set of full size is kept without its rows unless they are asked for: a run can be repeated from its seed, and
+        the rows of all sets would fill gigabytes.
         """
         folder = self.folder / "runs" / Path(*map(file_name, name.split("/")))
         options = {"seed": self.seed, "workers": self.workers, "title": name} | options
-        runs = us.experiment(simulator, make, out=folder, **options)
-        return runs if keep_rows or self.quick else without_rows(Folder(folder, runs.about), runs)
+        return us.experiment(simulator, make, out=folder, keep_rows=keep_rows or self.quick, **options)
 
 
 def file_name(name: str) -> str:
@@ -58,22 +54,3 @@ def file_name(name: str) -> str:
     'k-4-slip-0.2'
     """
     return re.sub(r"[^a-z0-9.]+", "-", name.lower())
-
-
-def without_rows(folder: Folder, runs: Runs) -> Runs:
-    """The runs with every row -1, as in a real environment, in their folder too: as long as before, and tiny."""
-    forgotten = []
-    for number, run in enumerate(runs):
-        short = forget_rows(run)
-        if short is not run:
-            folder.save(number, short)
-        forgotten.append(short)
-    return Runs(tuple(forgotten), runs.about)
-
-
-def forget_rows(run: Run) -> Run:
-    """A run that remembers how long it was, but not which rows it was served."""
-    if not (run.rows >= 0).any():
-        return run
-    rows, openings = (np.full(len(kept), -1, dtype=np.int32) for kept in (run.rows, run.openings))
-    return replace(run, rows=rows, openings=openings, emissions=None)

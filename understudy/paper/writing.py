@@ -1,6 +1,7 @@
 """An item's files: each picture and table whole or not at all, and item.json, which the page is made from."""
 
 import json
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,6 @@ from understudy.paper.asked import make_folder
 from understudy.paper.items import Columns, Item
 from understudy.paper.stage import Stage
 from understudy.reporting.svg import PAPER, drawn_alike
-from understudy.runs.describing import plain
 from understudy.runs.folder import write_file, write_text
 
 DOTS_PER_INCH = 144  # figures are laid out in 72nds of an inch, a pixel each; screens have two
@@ -38,7 +38,17 @@ def write_item(folder: Path, title: str, item: Item, stage: Stage, seconds: floa
         "pictures": [{"name": picture.name, "caption": picture.caption} for picture in item.pictures],
         "tables": [{"name": t.name, "caption": t.caption, "columns": dict(t.columns)} for t in item.tables],
     }
-    write_text(folder / "item.json", json.dumps(plain(content), indent=1))
+    write_text(folder / "item.json", json.dumps(as_json(content), indent=1))
+
+
+def as_json(value: Any) -> Any:
+    """What an item holds, as JSON can hold it."""
+    if isinstance(value, dict):
+        return {str(key): as_json(part) for key, part in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [as_json(part) for part in value]
+    value = value.item() if isinstance(value, np.generic) else value
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def write_picture(path: Path, figure: Any) -> None:

@@ -1,6 +1,7 @@
 """One self-contained page about runs."""
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,7 @@ def report(
     several such by name: it is shown first, since no curve is better than the states it was made with.
     """
     path = Path(path)
-    if path.is_dir():
+    if os.path.isdir(path):  # False for whatever is no path, which is told when the page is written
         raise LogError(f"{path} is a folder; give the name of a file in it, such as {path / 'report.html'}")
     named = _named(runs)
     finished = {name: set_ for name, set_ in named.items() if len(set_)}

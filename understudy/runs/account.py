@@ -1,10 +1,13 @@
 """What a run has come to, kept step by step."""
 
+from array import array
 from typing import Any
 
 import numpy as np
 
-from understudy.contracts import LogError, Step, Stop, is_count
+from understudy.contracts import LogError, Step, Stop
+from understudy.logs.numbers import MOST_STEPS, steps_of, whole
+from understudy.runs.compact import NotKept
 from understudy.runs.probes import Readings
 from understudy.runs.run import Run
 
@@ -23,35 +26,38 @@ class Account:
     def __init__(self, simulator: Any, readings: Readings, seed: int) -> None:
         self.simulator, self.readings, self.seed = simulator, readings, seed
         self.visits = visits_of(simulator, readings)
-        self._rows: list[int] = []
-        self._openings: list[int] = []
-        self._emissions: list[int] = []
+        self._n_steps = self._n_begun = 0
+        self._rows, self._openings, self._emissions = array("i"), array("i"), array("i")
         self._ends: list[int] = []
         self._returns: list[float] = []
         self._earned: dict[int, float] = {}
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return self._n_steps
 
     @property
     def n_begun(self) -> int:
         """The number of episodes begun."""
-        return len(self._openings)
+        return self._n_begun
 
     def begin(self, opening: int, place: int = 0) -> None:
         """An episode has begun with this row's observation."""
-        self._openings.append(opening)
+        self._n_begun += 1
+        if self.readings.keep_rows:
+            self._openings.append(opening)
         self._earned[place] = 0.0
 
     def add(self, step: Step, state: int = -1, place: int = 0) -> None:
         """A step was served, taken from this state where visits are counted."""
-        self._rows.append(step.row)
-        self._emissions.append(step.emission)
+        self._n_steps += 1
+        if self.readings.keep_rows:
+            self._rows.append(step.row)
+            self._emissions.append(step.emission)
         if state >= 0:
             self.visits[state] += 1
         self._earned[place] += step.reward
         if step.terminated or step.truncated:
-            self._ends.append(len(self._rows))
+            self._ends.append(self._n_steps)
             self._returns.append(self._earned[place])
 
     def probe(self, learner: Any) -> None:
@@ -61,13 +67,11 @@ class Account:
 
     def run(self, learner: Any, stopped: Stop) -> Run:
         """The run, now that it has stopped."""
-        serves_rows = getattr(self.simulator, "serves_rows", True)
-        serves_emissions = getattr(self.simulator, "serves_emissions", False)
         return Run(
             seed=self.seed,
-            rows=np.array(self._rows, np.int32),
-            openings=np.array(self._openings, np.int32) if serves_rows else no_rows(len(self._openings)),
-            emissions=np.array(self._emissions, np.int32) if serves_emissions else None,
+            **kept_rows(
+                self.simulator, self.readings, self._rows, self._openings, self._emissions, len(self), self.n_begun
+            ),
             ends=np.array(self._ends, np.int64),
             returns=np.array(self._returns, np.float64),
             steps=np.array(self.readings.steps, np.int64),
@@ -86,9 +90,21 @@ def stands_for(learner: Any, promise: str) -> bool:
     return told is not None and lineage.index(told) <= lineage.index(changed[0])
 
 
-def no_rows(n: int) -> np.ndarray:
-    """The rows of a run that serves none."""
-    return np.broadcast_to(np.int32(-1), n)
+def kept_rows(
+    simulator: Any, readings: Readings, rows: Any, openings: Any, emissions: Any, n_steps: int, n_begun: int
+) -> dict[str, Any]:
+    """What a run keeps of the rows it was served; -1 for each where the simulator serves none."""
+    emits = getattr(simulator, "serves_emissions", False)
+    if not readings.keep_rows:
+        emissions = NotKept(n_steps) if emits else None
+        return {"rows": NotKept(n_steps), "openings": NotKept(n_begun), "emissions": emissions}
+    if not getattr(simulator, "serves_rows", True):
+        rows, openings = np.broadcast_to(np.int32(-1), n_steps), np.broadcast_to(np.int32(-1), n_begun)
+    return {
+        "rows": rows[:n_steps],
+        "openings": openings[:n_begun],
+        "emissions": emissions[:n_steps] if emits else None,
+    }
 
 
 def visits_of(simulator: Any, readings: Readings) -> np.ndarray:
@@ -104,9 +120,5 @@ def check_limits(simulator: Any, max_steps: int | None, every: int) -> None:
     """Raise where this is no simulator, or these are no numbers of steps."""
     if not hasattr(simulator, "start"):
         raise TypeError(f"a {type(simulator).__name__} is no simulator; make one of it, for example us.psrs(log)")
-    if max_steps is not None and not is_count(max_steps):
-        raise LogError(
-            f"max_steps={max_steps!r} is no number of steps; give a whole number from 1 to 2**63 - 1, or None"
-        )
-    if not is_count(every):
-        raise LogError(f"every={every!r} is no number of steps; give a whole number from 1 to 2**63 - 1")
+    steps_of("max_steps", max_steps)
+    whole("every", every, most=MOST_STEPS)

@@ -1,96 +1,72 @@
-"""What an experiment is, in plain values, so that results of different ones are never mixed."""
+"""What an experiment is, in plain values and a digest, so that results of different ones are never mixed."""
 
-import functools
-import hashlib
-import inspect
 import json
-import math
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
-from types import CodeType
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
+from understudy.runs.graph import Node, settle, unknown_paths
+from understudy.runs.nodes import SMALL, Nodes
 
-from understudy.logs import Log
+SHALLOW, FEW = 8, 32
+"""A value is shown whole up to this height and the weight SMALL; the outermost ones, up to so many parts."""
 
-ALREADY = "(itself)"
+
+@dataclass(frozen=True)
+class Description:
+    """What a thing is: what people are shown, a digest of all of it, and what could not be described."""
+
+    shown: Any
+    digest: str
+    unknown: dict[str, str]  # a path of attributes and keys -> what is there
 
 
-def plain(value: Any, within: tuple[int, ...] = ()) -> Any:
-    """A value as JSON can hold it: equal for what acts alike, as far as that can be told.
+def describe(value: Any) -> Description:
+    """Describe a thing, equal for what acts alike, different for what does not, as far as Python can see.
 
+    Seen are: numbers, texts, arrays, tensors, collections, random generators; all attributes of objects, in `__dict__`
+    and in `__slots__`, private ones too; of functions, methods and classes the code, defaults, closures, and the
+    globals they refer to, through functions and classes of your own modules. An object with a mapping `settings` is
+    what that says, with the functions among its attributes and its class's code.
+
+    Not seen are: the code of installed libraries and of Python itself, told by their names; files and other things
+    that are read at run time; modules that a function imports only once it is called; the order of a dict; private
+    attributes of this library's own objects. What Python cannot look into (locks, open files, generators, handles of
+    C libraries) is listed in `unknown`.
+    """
+    root = Nodes().of(value)
+    settle(root)
+    return Description(shown(root), root.digest, {path: node.name for path, node in unknown_paths(root).items()})
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it, for people: small ones whole, others by their kind and a digest.
+
+    >>> import numpy as np
     >>> plain({"gamma": np.float64(0.5), "sizes": (1, 2), "rate": float("nan")})
     {'gamma': 0.5, 'sizes': [1, 2], 'rate': 'nan'}
     """
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if id(value) in within:
-        return ALREADY
-    within = (*within, id(value))
-    if isinstance(value, Log):
-        return f"log {value.fingerprint}"
-    if isinstance(value, np.ndarray):
-        if value.size <= 64 and value.dtype.kind in "iufb":
-            return plain(value.tolist(), within)
-        return f"{value.dtype} {value.shape} {digest(np.ascontiguousarray(value).tobytes())}"
-    if isinstance(value, Mapping):
-        return {str(key): plain(item, within) for key, item in value.items()}
-    if isinstance(value, set | frozenset):
-        return sorted((plain(item, within) for item in value), key=repr)
-    if isinstance(value, list | tuple):
-        return [plain(item, within) for item in value]
-    return _plain_object(value, within)
-
-
-def _plain_object(value: Any, within: tuple[int, ...]) -> Any:
-    if isinstance(value, functools.partial):
-        return plain({"partial": value.func, "arguments": value.args, "keywords": value.keywords}, within)
-    if inspect.ismethod(value):
-        return plain({"method": value.__func__, "of": value.__self__}, within)
-    if inspect.isfunction(value):
-        held = [cell.cell_contents for cell in value.__closure__ or ()]
-        parts = [_plain_code(value.__code__), held, value.__defaults__, value.__kwdefaults__]
-        return f"{value.__module__}.{value.__qualname__} {digest(json.dumps(plain(parts, within)).encode())}"
-    if inspect.isroutine(value) or isinstance(value, type):
-        return f"{value.__module__}.{value.__qualname__}"
-    name = {"class": type(value).__name__}
-    if is_dataclass(value) and not isinstance(value, type):
-        return name | {field.name: plain(getattr(value, field.name), within) for field in fields(value)}
-    if isinstance(getattr(value, "settings", None), Mapping):
-        # Functions are often told by their names only, which says too little.
-        functions = {key: plain(item, within) for key, item in vars(value).items() if inspect.isroutine(item)}
-        return name | functions | plain(value.settings, within)
-    # What is not public may change as the thing is used, and says less about what it is.
-    public = {key: item for key, item in getattr(value, "__dict__", {}).items() if not key.startswith("_")}
-    return name | plain(public, within)
-
-
-def _plain_code(code: CodeType) -> list[Any]:
-    constants = [_plain_code(item) if isinstance(item, CodeType) else plain(item) for item in code.co_consts]
-    return [code.co_code.hex(), code.co_names, code.co_freevars, constants]
-
-
-def digest(content: bytes) -> str:
-    """A short hash."""
-    return hashlib.blake2b(content, digest_size=8).hexdigest()
+    return describe(value).shown
 
 
 def learner_settings(learner: Any) -> dict[str, Any]:
-    """What a learner is: its class and settings, or what it holds where it tells none; with its code if it is yours."""
-    settings = getattr(learner, "settings", None)
-    held = settings if isinstance(settings, Mapping) else getattr(learner, "__dict__", {})
-    code = [
-        {name: part for name, part in sorted(vars(kind).items()) if inspect.isfunction(part)}
-        for kind in type(learner).__mro__
-        if not kind.__module__.startswith(("understudy.", "builtins", "typing", "abc"))
-    ]
-    told = {"class": type(learner).__name__} | plain(held, (id(learner),))
-    return told | ({"code": digest(json.dumps(plain(code)).encode())} if any(code) else {})
+    """What a learner is, for people: its class, its settings or what it holds, and its code if it is yours."""
+    return plain(learner)
+
+
+def shown(node: Node, depth: int = 0) -> Any:
+    """A node as JSON can hold it."""
+    if node.form == "leaf":
+        return node.shown
+    whole = node.weight <= SMALL and node.height <= SHALLOW
+    outer = depth < 2 and (node.form == "object" or len(node.parts) <= FEW)
+    if node.form == "opaque" or not (whole or outer):
+        return node.name if node.unknown else f"{node.name} {node.digest}"
+    if node.form == "list":
+        items = [shown(part, depth + 1) for _, part in node.parts]
+        return items if node.ordered else sorted(items, key=repr)
+    told = {"class": node.name} if node.form == "object" else {}
+    return told | {label.removeprefix("."): shown(part, depth + 1) for label, part in node.parts}
 
 
 def differences(there: Mapping[str, Any], here: Mapping[str, Any], prefix: str = "") -> list[str]:
@@ -104,6 +80,11 @@ def differences(there: Mapping[str, Any], here: Mapping[str, Any], prefix: str =
         one, other = there.get(key), here.get(key)
         if isinstance(one, Mapping) and isinstance(other, Mapping):
             found += differences(one, other, f"{prefix}{key} ")
-        elif json.dumps(one) != json.dumps(other):
-            found.append(f"{prefix}{key} is {one} there and {other} here")
+        elif json.dumps(one, sort_keys=True) != json.dumps(other, sort_keys=True):
+            found.append(f"{prefix}{key} is {_cut(one)} there and {_cut(other)} here")
     return found
+
+
+def _cut(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 200 else f"{text[:200]}..."

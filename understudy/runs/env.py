@@ -9,7 +9,8 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 
-from understudy.contracts import Exhausted, LogError, Simulator, is_count, owned
+from understudy.contracts import Exhausted, LogError, Simulator, owned
+from understudy.logs.numbers import whole
 from understudy.runs.account import check_limits
 from understudy.runs.probes import Probes
 from understudy.runs.run import Run
@@ -33,12 +34,14 @@ class GymEnv(gymnasium.Env[Any, Any]):
         learner: Any = None,
         one_run: bool = False,
         go_on: Callable[[], None] = lambda: None,
+        keep_rows: bool = True,
     ) -> None:
         check_limits(simulator, max_steps, every)
         limit = None if max_steps is None else int(max_steps)
         self.stage = Stage(
-            simulator, seed, limit, dict(probes or {}), int(every), learner=learner, one_run=one_run, go_on=go_on
-        )
+            simulator, seed, limit, dict(probes or {}), int(every), learner=learner, one_run=one_run, go_on=go_on,
+            keep_rows=keep_rows,
+        )  # fmt: skip
         # A copy: learners seed spaces and wrappers change them, and the next run is to find this one as it is.
         self.observation_space = deepcopy(
             observations_of(simulator) if observation_space is None else observation_space
@@ -65,11 +68,10 @@ class GymEnv(gymnasium.Env[Any, Any]):
 
     def copies(self, n: int) -> list["GymEnv"]:
         """This env and n - 1 others that share its run: each has its own episode, and no row is served twice."""
-        if not is_count(n):
-            raise ValueError(f"n={n!r} is no number of envs; give a whole number from 1")
+        n = whole("n", n)
         if self.stage.begun or self._number or self.stage.n > 1:
             raise RuntimeError("copies of an env are made once, and before its first reset")
-        self.stage.n = int(n)
+        self.stage.n = n
         return [self, *(self._copy(number) for number in range(1, self.stage.n))]
 
     def _copy(self, number: int) -> "GymEnv":

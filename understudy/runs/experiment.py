@@ -1,26 +1,27 @@
 """Many runs of one kind, each with a seed of its own."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from typing import Any
 
-from understudy.contracts import Learner, Log, LoopOwner, Simulator, is_count
+from understudy.contracts import Learner, Log, LoopOwner, Simulator
 from understudy.contracts.progress import progress_bar
 from understudy.contracts.streams import spawn
+from understudy.logs.numbers import seed_of, whole
 from understudy.runs.backends import BACKENDS, n_cores
-from understudy.runs.describing import learner_settings, plain
-from understudy.runs.folder import Folder
+from understudy.runs.describing import describe, plain
+from understudy.runs.folder import Folder, FolderError
 from understudy.runs.logged import logged_return
 from understudy.runs.loop import can_compile, check_fit, simulate
 from understudy.runs.probes import Probes, Readings
-from understudy.runs.run import Run, Runs
+from understudy.runs.run import KINDS, Run, Runs
 from understudy.runs.stacked import BLOCK, can_stack, together
 
-KINDS = {"simulated": 0, "real": 1, "made": 2, "made real": 3}
-"""Part of each run's seed, so that the same number never couples real and simulated runs."""
+MOST_RUNS = 1_000_000
+"""Runs are numbered by six digits."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Plan:
     probes: Probes
     every: int
     compiled: bool | None
+    keep_rows: bool = True
     folder: Folder | None = None
 
     @property
@@ -45,12 +47,11 @@ class Plan:
     def first(self) -> tuple[int, Any]:
         """The kind of the runs, as a part of their seeds, and the first one's simulator."""
         if not self.from_factory:
-            real = getattr(self.simulator, "kind", None) == "real"
-            return KINDS["real" if real else "simulated"], self.simulator
-        made = self.simulator(spawn(self.seed, 0, KINDS["made"]))
-        if getattr(made, "kind", None) != "real":
-            return KINDS["made"], made
-        return KINDS["made real"], self.simulator(spawn(self.seed, 0, KINDS["made real"]))
+            return KINDS[is_real(self.simulator), False], self.simulator
+        made = self.simulator(spawn(self.seed, 0, KINDS[False, True]))
+        if not is_real(made):
+            return KINDS[False, True], made
+        return KINDS[True, True], self.simulator(spawn(self.seed, 0, KINDS[True, True]))
 
     def seed_of(self, number: int) -> int:
         """The seed of a run: `simulate(simulator, make(run.seed), run.seed)` is the run again."""
@@ -77,7 +78,7 @@ class Plan:
                 check_fit(simulators[-1], learners[-1], self.max_steps, self.every)
         if len({learner.form for learner in learners}) > 1:  # a factory may make each run a learner of another form
             return [self.alone(number, wanted) for number in numbers]
-        readings = [Readings(self.probes, int(self.every), seed) for seed in seeds]
+        readings = [Readings(self.probes, int(self.every), seed, self.keep_rows) for seed in seeds]
         max_steps = None if self.max_steps is None else int(self.max_steps)
         runs: dict[int, Run] = {}
         for place, run in together(simulators, learners, seeds, max_steps, readings, wanted):
@@ -91,7 +92,7 @@ class Plan:
             simulator = self.simulator_for(seed)
             run = simulate(
                 simulator, self.make(seed), seed, self.max_steps,
-                probes=self.probes, every=self.every, compiled=self.compiled, wanted=wanted,
+                probes=self.probes, every=self.every, compiled=self.compiled, keep_rows=self.keep_rows, wanted=wanted,
             )  # fmt: skip
             return self.finish(number, simulator, run)
 
@@ -108,29 +109,36 @@ class Plan:
         size = BLOCK if self.compiled is None and can_stack(self.make(self.seed_of(0))) else 1
         return [tuple(block) for _, block in groupby(numbers, lambda number: number // size)]
 
-    def describe(self) -> dict[str, Any]:
-        """What the runs are of. With logs of their own, the first run's stands for all."""
+    def describe(self) -> tuple[dict[str, Any], dict[str, str]]:
+        """What the runs are of, and what of it could not be described; one's own log stands for those of all runs."""
         seed = self.seed_of(0)
         simulator, learner = self.first[1], self.make(seed)
         check_fit(simulator, learner, self.max_steps, self.every)
-        log, settings = log_of(simulator), getattr(simulator, "settings", {})
+        Readings(self.probes, int(self.every), seed)  # raises at once where a probe is none
+        log, n_states = log_of(simulator), plain(getattr(simulator, "n_states", None))
+        states = getattr(getattr(simulator, "index", None), "fingerprint", None)
+        limit = getattr(simulator, "settings", {}).get("max_episode_steps")
+        found = describe({"simulator": simulator, "learner": learner, "probes": self.probes})
+        shown = {"simulator": found.shown["simulator"].pop("class")} | found.shown["simulator"]
         return {
-            "simulator": {"simulator": type(simulator).__name__} | plain(settings),
-            "kind": "real" if getattr(simulator, "kind", None) == "real" else "simulated",
+            "simulator": {name: told for name, told in shown.items() if name not in ("log", "states", "code")},
+            "simulator_code": shown.get("code"),
+            "kind": "real" if is_real(simulator) else "simulated",
             "from_factory": self.from_factory,
             "log": log.fingerprint if log is not None else None,
             "log_rows": len(log) if log is not None else None,
             "log_episodes": log.n_episodes if log is not None else None,
             "log_terminated": int(log.terminated.sum()) if log is not None else None,
-            "log_return": logged_return(log, settings.get("max_episode_steps")) if log is not None else None,
-            "states": getattr(getattr(simulator, "index", None), "fingerprint", None),
-            "n_states": getattr(simulator, "n_states", None),
-            "learner": learner_settings(learner),
+            "log_return": logged_return(log, limit) if log is not None else None,
+            "states": states if isinstance(states, str) else None,
+            "n_states": n_states if isinstance(n_states, int) else None,
+            "learner": found.shown["learner"],
             "seed": self.seed,
-            "max_steps": plain(self.max_steps),
-            "probes": plain(self.probes),
-            "every": plain(self.every),
-        }
+            "max_steps": None if self.max_steps is None else int(self.max_steps),
+            "probes": found.shown["probes"],
+            "every": int(self.every),
+            "digest": found.digest,
+        }, found.unknown
 
     def backend(self, workers: int, blocks: int) -> str:
         """Threads where loops are compiled, processes where they are Python's."""
@@ -150,10 +158,26 @@ def noted(number: int, seed: int) -> Iterator[None]:
         raise
 
 
+def is_real(simulator: Any) -> bool:
+    """Whether a simulator is a true environment."""
+    return getattr(simulator, "kind", None) == "real"
+
+
 def log_of(simulator: Any) -> Any:
     """The log a simulator replays, or None."""
     log = getattr(simulator, "log", None)
     return log if isinstance(log, Log) else None
+
+
+def refuse_unknown(unknown: Mapping[str, str]) -> None:
+    """Raise where an experiment has parts that cannot be described: its folder could be taken for another's."""
+    if unknown:
+        listed = "; ".join(f"{path} is {what}" for path, what in list(unknown.items())[:3])
+        more = f"; and {len(unknown) - 3:,} more" if len(unknown) > 3 else ""
+        raise FolderError(
+            f"with out=, runs of another experiment could not be told from these: {listed}{more}, which cannot be "
+            "described; give the class that holds it a property settings, a mapping of all that makes it what it is"
+        )
 
 
 def experiment(
@@ -171,34 +195,37 @@ def experiment(
     progress: bool | None = None,
     title: str | None = None,
     compiled: bool | None = None,
+    keep_rows: bool = True,
 ) -> Runs:
     """Run a learner many times, `make(seed)` for each, in a simulator or in `simulator(seed)`, one for each run.
 
     With `out`, each run is written to that folder as it finishes; called again, the experiment goes on where it
-    stopped, and a folder of another log, encoder, simulator or learner is refused. A run depends on its seed alone,
-    not on workers or backend ("serial", "threads" or "processes"; by default the fastest), nor on the runs it is
-    stacked with, where learners can be stacked.
+    stopped, and a folder of another log, encoder, simulator, learner or probe is refused; so is an experiment that
+    cannot be told from others, since a part of it cannot be described (give its class `settings`, a mapping that says
+    what it is). A run depends on its seed alone, not on workers or backend ("serial", "threads" or "processes"; by
+    default the fastest), nor on the runs it is stacked with, where learners can be stacked. With `keep_rows=False`
+    runs do not keep which rows they were served, which takes up to 4 bytes a step; all else is as ever.
     """
     if not hasattr(simulator, "start") and not callable(simulator):
         raise TypeError(f"{simulator!r} is neither a simulator nor a function seed -> simulator")
     if not callable(make):
         raise TypeError(f"give a function seed -> learner, not {make!r}: each run needs a learner of its own")
-    for name, number in (("runs", runs), ("workers", 1 if workers is None else workers)):
-        if not is_count(number):
-            raise ValueError(f"{name}={number!r} is no whole number from 1")
+    runs, seed = whole("runs", runs, most=MOST_RUNS), seed_of(seed)
+    workers = None if workers is None else whole("workers", workers)
     if backend is not None and backend not in BACKENDS:
         raise ValueError(f"backend={backend!r} is none of {', '.join(map(repr, BACKENDS))}")
-    plan = Plan(simulator, make, int(seed), max_steps, dict(probes or {}), every, compiled)
-    about = plan.describe()
+    plan = Plan(simulator, make, seed, max_steps, dict(probes or {}), every, compiled, bool(keep_rows))
+    about, unknown = plan.describe()
     finished: dict[int, Run] = {}
     if out is not None:
+        refuse_unknown(unknown)
         folder = Folder(out, about)
         folder.claim()
         finished = {number: folder.load(number) for number in folder.numbers() if number < runs}
         plan = replace(plan, folder=folder)
 
-    blocks = plan.blocks([number for number in range(int(runs)) if number not in finished])
-    workers = min(int(workers or n_cores()), max(1, len(blocks)))
+    blocks = plan.blocks([number for number in range(runs) if number not in finished])
+    workers = min(workers or n_cores(), max(1, len(blocks)))
     work = BACKENDS[backend or plan.backend(workers, len(blocks))]
     title = title or str(about["simulator"]["simulator"])
     with (

@@ -2,23 +2,30 @@
 
 DIR/experiment.json     what the runs are of
 DIR/runs/000000.parquet one run's arrays, a list column each
-DIR/runs/000000.json    its seed, why it stopped, and its last readings; written last, so it marks a finished run
+DIR/runs/000000.json    its number and seed, the experiment it belongs to, why it stopped, and a digest of the Parquet
+                        file; written last, so it marks a finished run
+
+Each JSON file holds a digest of itself. Files of other names do not count.
 """
 
 import json
 import os
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from understudy.contracts import LogError, Stop
-from understudy.runs.describing import differences, plain
-from understudy.runs.run import Run, Runs
-from understudy.storage import parse_json, write_whole
+from understudy.contracts import LogError
+from understudy.runs.checking import check_about, check_stop, run_of
+from understudy.runs.compact import NotKept
+from understudy.runs.describing import differences
+from understudy.runs.graph import digest
+from understudy.runs.run import Run, Runs, seed_of_run
+from understudy.storage import parse_json, write_first, write_whole
 
-FORMAT = 1
+FORMAT = 2
 
 
 class FolderError(LogError):
@@ -30,92 +37,134 @@ class Folder:
 
     def __init__(self, path: Any, about: Mapping[str, Any] | None = None) -> None:
         self.path = Path(path)
-        self.about = dict(about or {})
+        self._about = None if about is None else dict(about)
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What the runs are of."""
+        if self._about is None:
+            self._about = _about(self.path)
+        return self._about
+
+    @cached_property
+    def identity(self) -> str:
+        """What tells this experiment's runs from those of others."""
+        return seal(self._marker)["digest"]
+
+    @property
+    def _marker(self) -> dict[str, Any]:
+        return {"format": FORMAT, "about": self.about}
 
     def claim(self) -> None:
-        """Make the folder, or check that it holds runs of this very experiment."""
+        """Take the folder for this experiment, or check that it was; of several that try, the first one takes it.
+
+        Raises `FolderError` where it holds runs of another experiment, or something else.
+        """
+        marker = self.path / "experiment.json"
         try:
-            if (self.path / "experiment.json").exists():
-                apart = differences(_about(self.path), self.about)
-                if apart:
-                    found = f"{self.path} holds runs of another experiment: {'; '.join(apart)}"
-                    raise FolderError(f"{found}; give another folder, or remove it")
-                return
-            if self.path.exists() and not self._is_blank():
+            if not marker.exists() and self._is_foreign() and not marker.exists():  # it may have been taken meanwhile
                 raise FolderError(f"{self.path} is there already and is no results folder; give another, or remove it")
             (self.path / "runs").mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FolderError(f"cannot make the folder {self.path}: {error.strerror}; give another") from error
-        write_text(self.path / "experiment.json", json.dumps({"format": FORMAT, "about": self.about}, indent=1))
+            if not marker.exists():
+                text = json.dumps(seal(self._marker), indent=1, allow_nan=False)
+                write_first(marker, lambda beside: beside.write_text(text, encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            if isinstance(error, FolderError):
+                raise
+            raise FolderError(f"cannot make the folder {self.path}: {_reason(error)}; give another") from error
+        apart = unlike(_about(self.path), self.about)
+        if apart:
+            found = f"{self.path} holds runs of another experiment: {'; '.join(apart)}"
+            raise FolderError(f"{found}; give another folder, or remove it")
 
-    def _is_blank(self) -> bool:
-        """Whether nothing is here but what an experiment makes before its first word."""
-        if not self.path.is_dir():
+    def _is_foreign(self) -> bool:
+        """Whether something is here that no experiment leaves before it has taken the folder."""
+        if not self.path.exists():
             return False
-        return os.listdir(self.path) in ([], ["runs"]) and not any(map(os.listdir, self.path.glob("runs")))
+        if not self.path.is_dir():
+            return True
+        others = [name for name in os.listdir(self.path) if name != "runs" and not name.startswith(".experiment.json.")]
+        return bool(others) or any(map(os.listdir, self.path.glob("runs")))
 
     def save(self, number: int, run: Run) -> None:
         """Write a finished run."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        lists = {
-            "rows": run.rows,
-            "openings": run.openings,
-            "ends": run.ends,
-            "returns": run.returns,
-            "steps": run.steps,
-        }
-        if run.emissions is not None:
-            lists["emissions"] = run.emissions
+        check_stop(run.stopped)
+        lists = {"ends": run.ends, "returns": run.returns, "steps": run.steps}
+        held: dict[str, Any] = {"rows": run.rows, "openings": run.openings, "emissions": run.emissions}
+        lists |= {name: values for name, values in held.items() if isinstance(values, np.ndarray)}
         lists |= {f"curve {name}": curve.ravel() for name, curve in run.curves.items()}
         lists |= {f"final {name}": np.ravel(value) for name, value in run.final.items()}
         table = pa.table({name: pa.array([np.ascontiguousarray(values)]) for name, values in lists.items()})
+        digests: list[str] = []
+
+        def write(path: Path) -> None:
+            pq.write_table(table, path, compression="zstd", use_dictionary=False)  # row numbers hardly repeat
+            digests.append(digest(path.read_bytes()))
+
+        write_file(self._file(number, "parquet"), write)
+        stop = run.stopped
         summary = {
-            "seed": run.seed,
+            "format": FORMAT,
+            "experiment": self.identity,
+            "number": int(number),
+            "parquet": digests[0],
+            "seed": int(run.seed),
             "log": run.log,
             "length": len(run),
+            "not_kept": {name: len(values) for name, values in held.items() if isinstance(values, NotKept)},
             "stopped": {
-                "cause": run.stopped.cause, "state": run.stopped.state, "action": run.stopped.action,
-                "mass": run.stopped.mass, "counts": dict(run.stopped.counts), "place": run.stopped.place,
-                "example": run.stopped.example, "label": run.stopped.label,
+                "cause": stop.cause,
+                "state": None if stop.state is None else int(stop.state),
+                "action": None if stop.action is None else int(stop.action),
+                "mass": None if stop.mass is None else float(stop.mass),
+                "counts": {name: int(count) for name, count in stop.counts.items()},
+                "place": stop.place,
+                "example": stop.example,
+                "label": stop.label,
             },
             "shapes": {name: [run.curves[name].shape, np.shape(run.final[name])] for name in run.curves},
-        }  # fmt: skip
-        write_file(self._file(number, "parquet"), lambda path: pq.write_table(table, path, compression="zstd"))
-        write_text(self._file(number, "json"), json.dumps(plain(summary), indent=1, allow_nan=False))
+        }
+        write_text(self._file(number, "json"), json.dumps(seal(summary), indent=1, allow_nan=False))
 
     def load(self, number: int) -> Run:
-        """Read a run back."""
+        """Read a run back. Raises `FolderError` where its files are damaged, or are not of this run."""
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        path = self._file(number, "parquet")
-        summary = read_json(self._file(number, "json"))
+        path, parquet = self._file(number, "json"), self._file(number, "parquet")
+        again = "remove it and its .parquet to run it again"
+        summary = read_sealed(path, again)
+        for name, here in (("experiment", self.identity), ("number", number), ("seed", self._seed(number))):
+            if here is not None and summary.get(name) != here:
+                found = f"{path} is not of this run: its {name} is {summary.get(name)!r}, and here it is {here!r}"
+                raise FolderError(f"{found}; {again}")
         try:
-            table = pq.read_table(path)
+            content = parquet.read_bytes()
+            if digest(content) != summary.get("parquet"):
+                raise ValueError("it is not the file that was written with its .json")
+            table = pq.read_table(pa.BufferReader(content))
             lists = {name: table[name].chunk(0).values.to_numpy() for name in table.column_names}
-            shapes = summary["shapes"].items()
-            if any(not isinstance(summary["stopped"].get(word), str | None) for word in ("place", "example", "label")):
-                raise ValueError("what stopped it is not told in words")
-            return Run(
-                seed=summary["seed"],
-                rows=lists["rows"],
-                openings=lists["openings"],
-                emissions=lists.get("emissions"),
-                ends=lists["ends"],
-                returns=lists["returns"],
-                steps=lists["steps"],
-                curves={name: lists[f"curve {name}"].reshape(shape) for name, (shape, _) in shapes},
-                final={name: lists[f"final {name}"].reshape(shape)[()] for name, (_, shape) in shapes},
-                stopped=Stop(**summary["stopped"]),
-                log=summary["log"],
-            )
+            return run_of(summary, lists)
         except Exception as error:  # there is no end to what such a file may be instead
-            raise FolderError(f"{path} cannot be read ({error}); remove it and its .json to run it again") from error
+            found = f"{parquet} cannot be read ({_reason(error)})"
+            raise FolderError(f"{found}; remove it and its .json to run it again") from error
 
     def numbers(self) -> list[int]:
-        """The finished runs, in order."""
-        return sorted(int(path.stem) for path in (self.path / "runs").glob("*.json") if path.stem.isdigit())
+        """The finished runs, in order: those whose file has its number for a name, in six digits."""
+        try:
+            names = os.listdir(self.path / "runs")
+        except FileNotFoundError:
+            return []
+        except (OSError, ValueError) as error:
+            raise FolderError(f"{self.path / 'runs'} cannot be read ({_reason(error)}); give another folder") from error
+        stems = [name.removesuffix(".json") for name in names if name.endswith(".json")]
+        return sorted(int(stem) for stem in stems if stem.isascii() and stem.isdigit() and stem == f"{int(stem):06d}")
+
+    def _seed(self, number: int) -> int | None:
+        return seed_of_run(self.about, number)
 
     def _file(self, number: int, kind: str) -> Path:
         return self.path / "runs" / f"{number:06d}.{kind}"
@@ -123,32 +172,69 @@ class Folder:
 
 def load(path: Any) -> Runs:
     """The finished runs of a results folder."""
-    if not (Path(path) / "experiment.json").exists():
+    if not os.path.exists(Path(path) / "experiment.json"):
         raise FolderError(f"{path} is no results folder: it has no experiment.json; give an experiment's out=")
-    about = _about(Path(path))
-    folder = Folder(path, about)
-    return Runs.of([folder.load(number) for number in folder.numbers()], about)
+    folder = Folder(path)
+    return Runs.of([folder.load(number) for number in folder.numbers()], folder.about)
+
+
+def folders_in(path: Path) -> list[Path]:
+    """The results folders at a path: the path itself, and what is directly in it."""
+    try:
+        return [marker.parent for marker in [path / "experiment.json", *sorted(path.glob("*/experiment.json"))]
+                if marker.exists()]  # fmt: skip
+    except (OSError, ValueError) as error:
+        raise FolderError(f"{path} cannot be read ({_reason(error)}); give a results folder") from error
+
+
+def unlike(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
+    """How two experiments differ, a phrase each."""
+    one, other = ({key: item for key, item in about.items() if key != "digest"} for about in (there, here))
+    apart = differences(one, other)
+    if not apart and there.get("digest") != here.get("digest"):
+        apart = ["what learner, simulator or probes hold or do differs in a part that is not shown here"]
+    return apart
 
 
 def _about(path: Path) -> dict[str, Any]:
     """What the runs of a folder are of."""
-    content = read_json(path / "experiment.json")
-    if content.get("format") != FORMAT:
-        found = content.get("format")
+    marker = path / "experiment.json"
+    content = read_sealed(marker, "give another folder, or remove this one")
+    try:
+        return check_about(content.get("about"))
+    except ValueError as error:
+        found = f"{marker} does not say what the runs are of: {error}"
+        raise FolderError(f"{found}; give another folder, or remove this one") from error
+
+
+def seal(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content of a JSON file with a digest of it, which damage would not match."""
+    return {**content, "digest": digest(json.dumps(content, sort_keys=True).encode())}
+
+
+def read_sealed(path: Path, advice: str) -> dict[str, Any]:
+    """The content of a sealed JSON file of this format. Raises `FolderError`, with the advice, for any other."""
+    content = read_json(path)
+    found = content.get("format")
+    if type(found) is int and found > FORMAT:
         raise FolderError(f"{path} has format {found}, but this version reads {FORMAT}; update understudy")
-    if not isinstance(content.get("about"), dict):
-        raise FolderError(f"{path / 'experiment.json'} does not say what the runs are of; remove the folder")
-    return content["about"]
+    if found is None or (type(found) is int and found < FORMAT):
+        raise FolderError(
+            f"{path} has format {found}, of an earlier version that told less of what results are of; run it again, "
+            "into another folder"
+        )
+    told = content.pop("digest", None)
+    if found != FORMAT or told != seal(content)["digest"]:
+        raise FolderError(f"{path} is damaged: its content does not match its digest; {advice}")
+    return content
 
 
 def write_file(path: Path, write: Callable[[Path], Any]) -> None:
     """Write a file whole. Raises `FolderError` where that is not possible."""
     try:
         write_whole(path, write)
-    except OSError as error:
-        raise FolderError(
-            f"cannot write {path}: {error.strerror or error}; make room, or give another folder"
-        ) from error
+    except (OSError, ValueError) as error:  # a path with a NUL byte is a ValueError
+        raise FolderError(f"cannot write {path}: {_reason(error)}; make room, or give another folder") from error
 
 
 def write_text(path: Path, text: str) -> None:
@@ -161,7 +247,11 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         content = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise FolderError(f"{path} cannot be read ({error}); give another folder, or remove it") from error
+        raise FolderError(f"{path} cannot be read ({_reason(error)}); give another folder, or remove it") from error
     if not isinstance(content, dict):
         raise FolderError(f"{path} is no description of results; give another folder, or remove it")
     return content
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__

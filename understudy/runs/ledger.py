@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from understudy.contracts import LogError
-from understudy.runs.account import no_rows, visits_of
+from understudy.runs.account import kept_rows, visits_of
 from understudy.runs.probes import Readings
 from understudy.runs.run import Run
 
@@ -13,7 +13,7 @@ from understudy.runs.run import Run
 class Ledger(NamedTuple):
     """What a run leaves behind, filled as it goes."""
 
-    rows: np.ndarray  # int32, one for each step; empty where no row is served
+    rows: np.ndarray  # int32, one for each step; empty where no row is served, or none is kept
     emissions: np.ndarray  # int32, likewise
     openings: np.ndarray  # int32, one for each episode begun
     ends: np.ndarray  # int64: the number of steps when each finished episode was over
@@ -30,7 +30,7 @@ STEPS, EPISODES, BEGUN = range(3)
 def empty_ledger(simulator: Any, readings: Readings, max_steps: int | None) -> Ledger:
     """An empty ledger. Room that a run does not come to use costs nothing: it is never touched."""
     served = min(max_steps or np.inf, len(simulator.log) if simulator.exhaustible else np.inf)
-    n_rows = int(served) if simulator.serves_rows else 0
+    n_rows = int(served) if simulator.serves_rows and readings.keep_rows else 0
     n_episodes = simulator.log.n_episodes + 1 if simulator.exhaustible else 1024
     try:
         rows = np.empty(n_rows, np.int32)
@@ -62,9 +62,7 @@ def run_of(ledger: Ledger, simulator: Any, rehearsal: Any, learner: Any, reading
     steps, episodes, begun = (int(count) for count in ledger.tally)
     return Run(
         seed=seed,
-        rows=ledger.rows[:steps].copy() if simulator.serves_rows else no_rows(steps),
-        openings=ledger.openings[:begun].copy() if simulator.serves_rows else no_rows(begun),
-        emissions=ledger.emissions[:steps].copy() if simulator.serves_emissions else None,
+        **kept_rows(simulator, readings, ledger.rows, ledger.openings, ledger.emissions, steps, begun),
         ends=ledger.ends[:episodes].copy(),
         returns=ledger.returns[:episodes].copy(),
         steps=np.array(readings.steps, np.int64),

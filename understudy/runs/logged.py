@@ -1,5 +1,7 @@
 """What the episodes of a log earned, counted as a simulator counts its own."""
 
+import math
+
 import numpy as np
 
 from understudy.logs import Log
@@ -25,5 +27,7 @@ def logged_return(log: Log, max_episode_steps: int | None) -> float | None:
     if np.mean(~known) > MOST_CENSORED:
         return None
     place = np.arange(len(log)) - np.repeat(log.starts[:-1], lengths)
-    returns = np.add.reduceat(np.where(place < limit, log.reward, 0.0), log.starts[:-1])
-    return float(returns[known].mean())
+    with np.errstate(over="ignore", invalid="ignore"):  # sums of the largest floats
+        returns = np.add.reduceat(np.where(place < limit, log.reward, 0.0), log.starts[:-1])
+        mean = float(returns[known].mean())
+    return mean if math.isfinite(mean) else None

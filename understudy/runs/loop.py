@@ -19,6 +19,7 @@ from understudy.contracts import (
     owned,
 )
 from understudy.contracts.fitting import ensure_fitted
+from understudy.logs.numbers import seed_of
 from understudy.runs.account import Account, Unwanted, check_limits, stands_for
 from understudy.runs.ahead import ahead_loop, can_look_ahead
 from understudy.runs.compiled import advance
@@ -45,6 +46,7 @@ def simulate(
     probes: Probes | None = None,
     every: int = 1000,
     compiled: bool | None = None,
+    keep_rows: bool = True,
     wanted: Callable[[], bool] = lambda: True,
 ) -> Run:
     """Let a learner rehearse until the log has no further answer, or for `max_steps`.
@@ -52,13 +54,16 @@ def simulate(
     Probes are read every so many steps, and once more at the end. The loop is compiled where simulator and learner
     both offer arrays, and looks ahead where the learner says for how long its policy stays as it is;
     `compiled=False` forces plain Python, which serves the same rows. A learner that owns its loop is handed an env.
+    With `keep_rows=False` the run does not keep which rows it was served: a run of any length then takes the memory
+    of its curves and episodes only.
     """
     check_fit(simulator, learner, max_steps, every)
-    readings = Readings(probes or {}, int(every), int(seed))
+    seed = seed_of(seed)
+    readings = Readings(probes or {}, int(every), seed, bool(keep_rows))
     loop = fastest_loop(simulator, learner, compiled is not False)
     if compiled and loop in (python_loop, learners_own_loop):
         raise ValueError(f"{type(learner).__name__} in {simulator} has no compiled form; leave compiled= out")
-    return loop(simulator, learner, int(seed), None if max_steps is None else int(max_steps), readings, wanted)
+    return loop(simulator, learner, seed, None if max_steps is None else int(max_steps), readings, wanted)
 
 
 def check_fit(simulator: Any, learner: Any, max_steps: int | None, every: int) -> None:
@@ -170,6 +175,7 @@ def learners_own_loop(
     env = GymEnv(
         simulator, seed, max_steps, readings.probes, readings.every,
         observation_space=getattr(learner, "observation_space", None), learner=learner, one_run=True, go_on=go_on,
+        keep_rows=readings.keep_rows,
     )  # fmt: skip
     with _one_by_one, env:
         learner.rehearse(env)

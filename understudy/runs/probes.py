@@ -13,7 +13,7 @@ import numpy as np
 
 from understudy.contracts import owned
 from understudy.contracts.streams import spawn
-from understudy.logs import Log
+from understudy.logs import Log, LogError
 from understudy.runs.validation import time_limit_of, validation_episodes
 from understudy.simulators.real import describe
 
@@ -156,14 +156,25 @@ def number(reading: Any) -> Any:
     return np.array(reading, dtype=np.float64)[()]
 
 
-class Readings:
-    """Probes read every k steps of one run."""
+def check_name(name: Any) -> None:
+    """Raise `LogError` where this cannot be the name of a probe: results folders could not hold it."""
+    if not isinstance(name, str):
+        raise LogError(f"a probe is named {name!r}, which is not a text; name it by one")
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise LogError(f"a probe is named {name!r}, which no file can hold; give it another name") from None
 
-    def __init__(self, probes: Probes, every: int, seed: int = 0) -> None:
+
+class Readings:
+    """What is kept of one run: probes, read every k steps, and whether its rows are."""
+
+    def __init__(self, probes: Probes, every: int, seed: int = 0, keep_rows: bool = True) -> None:
         for name, probe in probes.items():
+            check_name(name)
             if not callable(probe) and not isinstance(probe, History):
                 raise TypeError(f"probe {name!r} is {probe!r}; a probe is a function of the learner")
-        self.probes, self.every, self.seed = probes, every, seed
+        self.probes, self.every, self.seed, self.keep_rows = probes, every, seed, keep_rows
         self.counts_visits = any(isinstance(probe, History) and probe.counts_visits for probe in probes.values())
         self.steps: list[int] = []
         self._values: dict[str, list[Any]] = {name: [] for name in probes}

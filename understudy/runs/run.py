@@ -7,11 +7,29 @@ from typing import Any, overload
 import numpy as np
 
 from understudy.contracts import Stop
+from understudy.contracts.streams import spawn
+from understudy.runs.compact import NotKept, RowNumbers
+
+KINDS = {(False, False): 0, (True, False): 1, (False, True): 2, (True, True): 3}
+"""Part of each run's seed, by whether it is real, and has a simulator of its own: the same number never couples real
+and simulated runs."""
+
+
+def seed_of_run(about: Mapping[str, Any], number: int) -> int | None:
+    """The seed of an experiment's run, by what the experiment is; None where that does not tell."""
+    if not {"seed", "kind", "from_factory"} <= about.keys():
+        return None
+    return spawn(about["seed"], number, KINDS[about["kind"] == "real", about["from_factory"]])
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One pass of a learner through a simulator, as the rows it was served and the curves of its probes."""
+    """One pass of a learner through a simulator, as the rows it was served and the curves of its probes.
+
+    Rows, openings and emissions are held in few bits, and made an array each time they are read: keep that array
+    while you work on it. With `keep_rows=False` they are not held at all: their number is known, and whoever reads
+    them is told so by a `LogError`.
+    """
 
     seed: int
     rows: np.ndarray  # (T,) int32: whose action and outcome each step was; -1 in a real environment
@@ -26,10 +44,19 @@ class Run:
     log: str | None = None  # the fingerprint of the run's own log, where runs were given one each
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(vars(self)["rows"])
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether its rows were kept."""
+        return not isinstance(vars(self)["rows"], NotKept)
 
     def __repr__(self) -> str:
         return f"Run of {len(self):,} steps, {len(self.ends):,} finished episodes: {self.stopped}"
+
+
+for _name in ("rows", "openings", "emissions"):
+    setattr(Run, _name, RowNumbers(_name))
 
 
 def reached(lengths: np.ndarray, share: float) -> int:

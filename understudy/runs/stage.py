@@ -10,6 +10,7 @@ import gymnasium
 import numpy as np
 
 from understudy.contracts import Exhausted, Step, Stop
+from understudy.logs.numbers import seed_of
 from understudy.runs.account import Account
 from understudy.runs.probes import History, Probes, Readings
 from understudy.runs.run import Run
@@ -55,13 +56,15 @@ class Stage:
         learner: Any = None,
         one_run: bool = False,
         go_on: Callable[[], None] = lambda: None,
+        keep_rows: bool = True,
     ) -> None:
         self.simulator, self.seed, self.max_steps, self.learner = simulator, seed, max_steps, learner
         self.n_actions, self.n = int(simulator.n_actions), 1
         self.is_real = getattr(simulator, "kind", None) == "real"
         self.stopped: Stop | None = None
         self.reading = False
-        self._readings, self._one_run, self._go_on = (lambda seed: Readings(probes, every, seed)), one_run, go_on
+        self._readings = lambda seed: Readings(probes, every, seed, keep_rows)
+        self._one_run, self._go_on = one_run, go_on
         self._readings(0)  # raises at once where a probe is none
         self._looks_at_learner = not all(isinstance(probe, History) for probe in probes.values())
         self._process = os.getpid()
@@ -154,7 +157,7 @@ class Stage:
         return self._account.run(self.learner, self.stopped or self._counted(Stop("learner ended")))
 
     def _start(self, seed: int | None) -> None:
-        seed = int(np.random.default_rng().integers(2**32)) if seed is None else int(seed)
+        seed = int(np.random.default_rng().integers(2**32)) if seed is None else seed_of(seed)
         self._copies = [Copy(place) for place in places(self.simulator, seed, self.n)]
         self._account = Account(self.simulator, self._readings(seed), seed)
         self.stopped, self._read_at = None, 0

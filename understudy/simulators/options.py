@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from understudy.contracts import Log, LogError, is_count
+from understudy.contracts import Log, LogError
+from understudy.logs.numbers import steps_of
 
 LOGS_OWN = "log"
 """As `max_episode_steps`: the limit on which all truncated episodes of the log agree, where they do."""
@@ -25,13 +26,7 @@ def time_limit(log: Log | None, asked: Any) -> int | None:
     """The simulator's own time limit for an episode."""
     if isinstance(asked, str) and asked == LOGS_OWN:
         asked = log.max_episode_steps if log is not None else None
-    if asked is None:
-        return None
-    if isinstance(asked, float) or not is_count(asked):
-        raise LogError(
-            f"max_episode_steps={asked!r} is no number of steps; give a whole number from 1 to 2**63 - 1, or None"
-        )
-    return int(asked)
+    return steps_of("max_episode_steps", asked)
 
 
 def need_propensities(log: Log, name: str) -> None:

@@ -1,0 +1,115 @@
+"""What was asked of a results folder: kept whole, claimed once, and refused where it is damaged."""
+
+import json
+import threading
+from contextlib import suppress
+
+import pytest
+
+from understudy.logs import Audit, Finding
+from understudy.rehearsals import Rehearsal
+from understudy.runs.folder import FORMAT, FolderError, seal
+
+AUDIT = Audit((Finding("warning", "rule", (1, 2), 2, "a sentence"),), n_rows=20, n_episodes=2, n_actions=4)
+
+FINDING = {"severity": "note", "rule": "", "rows": [], "count": 1, "sentence": ""}
+
+
+def rehearsal(folder, **asked):
+    return Rehearsal(folder, "a title", {"learner": "q-learning", "columns": ["a", "b"]} | asked, AUDIT)
+
+
+def test_what_was_asked_comes_back_as_it_was(tmp_path):
+    rehearsal(tmp_path / "r").claim()
+    kept = Rehearsal.of(tmp_path / "r")
+    assert (kept.title, kept.asked, kept.audit) == ("a title", {"learner": "q-learning", "columns": ["a", "b"]}, AUDIT)
+    assert rehearsal(tmp_path / "r").check()
+    assert Rehearsal.of(tmp_path / "nowhere") is None
+
+
+def test_a_folder_in_which_something_else_was_asked_is_refused(tmp_path):
+    rehearsal(tmp_path / "r", gamma=0.9).claim()
+    for refuse in (rehearsal(tmp_path / "r", gamma=0.5).check, rehearsal(tmp_path / "r", gamma=0.5).claim):
+        with pytest.raises(FolderError, match=r"gamma is 0\.9 there and 0\.5 here; give another folder with --out"):
+            refuse()
+
+
+def test_of_rehearsals_that_start_together_one_takes_the_folder(tmp_path):
+    for attempt in range(40):
+        folder, barrier, taken, told = tmp_path / str(attempt), threading.Barrier(4), [], []
+
+        def claim(number, folder=folder, barrier=barrier, taken=taken, told=told):
+            barrier.wait()
+            try:
+                rehearsal(folder, seed=number % 2).claim()
+                taken.append(number % 2)
+            except FolderError as refused:
+                told.append(str(refused))
+
+        threads = [threading.Thread(target=claim, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(taken) == len(told) == 2
+        assert all("another rehearsal: seed is" in message for message in told)
+        assert {Rehearsal.of(folder).asked["seed"]} == set(taken)
+        assert [path.name for path in folder.iterdir()] == ["rehearsal.json"]
+
+
+def damaged_rehearsals(tmp_path, damage, count):
+    rehearsal(tmp_path).claim()
+    path = tmp_path / "rehearsal.json"
+    whole, content = Rehearsal.of(tmp_path), path.read_bytes()
+    for version in damage(content, count):
+        path.write_bytes(version)
+        with suppress(FolderError):
+            assert Rehearsal.of(tmp_path) == whole
+
+
+def test_a_damaged_file_is_refused_or_reads_as_it_was(tmp_path, damage):
+    damaged_rehearsals(tmp_path, damage, 300)
+
+
+@pytest.mark.slow
+def test_ten_thousand_damaged_files_are_refused_or_read_as_they_were(tmp_path, damage):
+    damaged_rehearsals(tmp_path, damage, 10_000)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"title": 3}, {"asked": []}, {"audit": None}, {"audit": {}}, {"audit": {"findings": 3}},
+        {"audit": {"findings": [3], "n_rows": 1, "n_episodes": 1, "n_actions": 1}},
+        {"audit": {"findings": [], "n_rows": "x", "n_episodes": 1, "n_actions": 1}},
+        *(
+            {"audit": AUDIT.to_json() | {"findings": [FINDING | wrong]}}
+            for wrong in ({"severity": "fatal"}, {"rows": ["x"]}, {"rows": 3}, {"rule": 3}, {"count": "x"}, {"more": 1})
+        ),
+    ],
+)  # fmt: skip
+def test_values_of_another_type_are_refused_even_where_the_digest_is_right(tmp_path, changed):
+    whole = {"format": FORMAT, "title": "t", "asked": {}, "audit": AUDIT.to_json()}
+    (tmp_path / "rehearsal.json").write_text(json.dumps(seal(whole | changed)))
+    for read in (lambda: Rehearsal.of(tmp_path), rehearsal(tmp_path).check, rehearsal(tmp_path).claim):
+        with pytest.raises(FolderError, match=r"rehearsal\.json does not say what was asked"):
+            read()
+
+
+def test_a_file_of_an_earlier_version_or_a_folder_in_its_place_is_refused(tmp_path):
+    path = tmp_path / "rehearsal.json"
+    path.write_text(json.dumps({"title": "t", "asked": {}, "audit": AUDIT.to_json()}))
+    with pytest.raises(FolderError, match=r"rehearsal\.json has format None, of an earlier version"):
+        Rehearsal.of(tmp_path)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(FolderError, match="Is a directory"):
+        Rehearsal.of(tmp_path)
+
+
+def test_odd_names_do_not_count_as_finished_runs(tmp_path):
+    (tmp_path / "psrs" / "runs").mkdir(parents=True)
+    for name in ("000000", "0", "notes", "\u00b2"):
+        (tmp_path / "psrs" / "runs" / f"{name}.json").write_text("{}")
+    assert rehearsal(tmp_path).n_finished("psrs") == 1
+    assert rehearsal(tmp_path).n_finished("qbe") == 0

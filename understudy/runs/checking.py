@@ -1,0 +1,114 @@
+"""What is read from results folders, checked: every value is of its type, so that nothing fails on it later."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from understudy.contracts import CAUSES, LogError, Stop
+from understudy.runs.compact import NotKept
+from understudy.runs.run import Run
+
+COUNT = "a count, or null"
+ABOUT = {
+    "simulator": "a table", "simulator_code": "a text, or null", "kind": "a text", "from_factory": "true or false",
+    "log": "a text, or null",
+    "log_rows": COUNT, "log_episodes": COUNT, "log_terminated": COUNT, "log_return": "a number, or null",
+    "states": "a text, or null",
+    "n_states": COUNT, "learner": "a table", "seed": "a whole number", "max_steps": COUNT, "probes": "a table",
+    "every": "a count", "digest": "a text",
+}  # fmt: skip
+"""What is known of an experiment, and of which type it is."""
+
+TYPES = {
+    "a table": lambda value: type(value) is dict,
+    "a text": lambda value: type(value) is str,
+    "true or false": lambda value: type(value) is bool,
+    "a whole number": lambda value: type(value) is int,
+    "a count": lambda value: type(value) is int and 0 <= value < 2**63,
+    "a number": lambda value: type(value) in (int, float) and abs(value) < math.inf,
+}
+
+ARRAYS = {"rows": np.int32, "openings": np.int32, "emissions": np.int32, "ends": np.int64, "returns": np.float64,
+          "steps": np.int64}  # fmt: skip
+
+
+def expect(name: str, value: Any, kind: str) -> Any:
+    """The value. Raises `ValueError` where it is not of this kind."""
+    optional = kind.endswith(", or null")
+    if not (optional and value is None) and not TYPES[kind.removesuffix(", or null")](value):
+        raise ValueError(f"{name!r} is {str(value)[:60]!r} instead of {kind}")
+    return value
+
+
+def check_about(about: Any) -> dict[str, Any]:
+    """What the runs of a folder are of, checked. Raises `ValueError` where it cannot be that."""
+    expect("about", about, "a table")
+    for name, kind in ABOUT.items():
+        if name in about:
+            expect(name, about[name], kind)
+    for name, key in (("simulator", "simulator"), ("learner", "class")):
+        if key in about.get(name, {}):
+            expect(f"{name} {key}", about[name][key], "a text")
+    return about
+
+
+def run_of(summary: Mapping[str, Any], lists: Mapping[str, np.ndarray]) -> Run:
+    """A run of its two files' contents. Raises `ValueError` or `KeyError` where they do not fit together."""
+    length = expect("length", summary["length"], "a count")
+    for name, dtype in ARRAYS.items():
+        if name in lists and lists[name].dtype != dtype:
+            raise ValueError(f"{name} are {lists[name].dtype} instead of {np.dtype(dtype)}")
+    not_kept = {name: NotKept(expect(name, n, "a count")) for name, n in summary["not_kept"].items()}
+    served: dict[str, Any] = {name: not_kept.get(name, lists.get(name)) for name in ("rows", "openings", "emissions")}
+    ends, returns, steps = lists["ends"], lists["returns"], lists["steps"]
+    if served["rows"] is None or served["openings"] is None or len(ends) != len(returns):
+        raise ValueError("its columns do not make a run")
+    for name in ("rows", "emissions"):
+        if served[name] is not None and len(served[name]) != length:
+            raise ValueError(f"there are {len(served[name]):,} {name} for {length:,} steps")
+    for name, places in (("ends", ends), ("steps", steps)):
+        if len(places) and not (places[0] > 0 and (np.diff(places) > 0).all() and places[-1] <= length):
+            raise ValueError(f"{name} are not steps of the run, in order")
+    curves, final = {}, {}
+    for name, (shape, last) in summary["shapes"].items():
+        curves[name] = _floats(lists[f"curve {name}"]).reshape(shape)
+        final[name] = _floats(lists[f"final {name}"]).reshape(last)[()]
+        if len(curves[name]) != len(steps):
+            raise ValueError(f"curve {name!r} has {len(curves[name]):,} readings at {len(steps):,} steps")
+    return Run(
+        seed=expect("seed", summary["seed"], "a whole number"),
+        **served,
+        ends=ends,
+        returns=returns,
+        steps=steps,
+        curves=curves,
+        final=final,
+        stopped=_stop_of(summary["stopped"]),
+        log=expect("log", summary["log"], "a text, or null"),
+    )
+
+
+def _stop_of(told: Mapping[str, Any]) -> Stop:
+    stop = check_stop(Stop(**told))
+    for name, kind in (("state", "a whole number, or null"), ("action", "a whole number, or null"),
+                       ("mass", "a number, or null"), ("counts", "a table"), ("place", "a text, or null"),
+                       ("example", "a text, or null"), ("label", "a text, or null")):  # fmt: skip
+        expect(name, getattr(stop, name), kind)
+    for name, count in stop.counts.items():
+        expect(name, count, "a count")
+    return stop
+
+
+def check_stop(stop: Stop) -> Stop:
+    """Why a run ended, checked. Raises `LogError` where that cannot be told."""
+    if not isinstance(stop.cause, str) or stop.cause not in CAUSES:
+        raise LogError(f"the run stopped for {stop.cause!r}; a cause is one of {', '.join(map(repr, CAUSES))}")
+    return stop
+
+
+def _floats(values: np.ndarray) -> np.ndarray:
+    if values.dtype != np.float64:
+        raise ValueError(f"readings are {values.dtype} instead of float64")
+    return values
