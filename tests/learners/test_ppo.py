@@ -393,7 +393,7 @@ def test_ppo_learns_on_a_small_grid_and_not_if_advantages_change_sign(broken, mo
         (lambda: PPO(gymnasium.make("Pendulum-v1")), "actions are Box"),
         (lambda: PPO(3), "log.spec"),
         (lambda: PPO(PLANE, gamma=1.5), "gamma is 1.5"),
-        (lambda: PPO(PLANE, epoch_steps=0), "epoch_steps=0"),
+        (lambda: PPO(PLANE, epoch_steps=0), "epoch_steps is 0"),
         (lambda: PPO(PLANE, policy_iterations=-1), "policy_iterations is -1"),
         (lambda: PPO(PLANE, clip=float("nan")), "clip is nan"),
         (lambda: PPO(PLANE, device="abacus"), "no device 'abacus'"),

@@ -8,8 +8,9 @@ from typing import Any
 from understudy.runs.graph import Node, settle, unknown_paths
 from understudy.runs.nodes import SMALL, Nodes
 
-SHALLOW, FEW = 8, 32
-"""A value is shown whole up to this height and the weight SMALL; the outermost ones, up to so many parts."""
+SHALLOW, FEW, DEPTH, OPENED = 8, 32, 5, 64
+"""A value is shown whole up to this height and the weight SMALL. Of larger ones, those of few parts are opened, down to
+this depth and up to so many of them; others are shown by their names and digests."""
 
 
 @dataclass(frozen=True)
@@ -54,19 +55,32 @@ def learner_settings(learner: Any) -> dict[str, Any]:
     return plain(learner)
 
 
-def shown(node: Node, depth: int = 0) -> Any:
+def shown(root: Node) -> Any:
     """A node as JSON can hold it."""
-    if node.form == "leaf":
-        return node.shown
-    whole = node.weight <= SMALL and node.height <= SHALLOW
-    outer = depth < 2 and (node.form == "object" or len(node.parts) <= FEW)
-    if node.form == "opaque" or not (whole or outer):
-        return node.name if node.unknown else f"{node.name} {node.digest}"
-    if node.form == "list":
-        items = [shown(part, depth + 1) for _, part in node.parts]
-        return items if node.ordered else sorted(items, key=repr)
-    told = {"class": node.name} if node.form == "object" else {}
-    return told | {label.removeprefix("."): shown(part, depth + 1) for label, part in node.parts}
+    opened = 0
+
+    def show(node: Node, depth: int) -> Any:
+        nonlocal opened
+        if node.form == "leaf":
+            return node.shown
+        if node.form == "opaque":
+            return _named(node)
+        if node.weight > SMALL or node.height > SHALLOW:
+            opened += 1
+            outer = depth < 2 and node.form == "object"
+            if not outer and (depth > DEPTH or opened > OPENED or len(node.parts) > FEW):
+                return _named(node)
+        if node.form == "list":
+            items = [show(part, depth + 1) for _, part in node.parts]
+            return items if node.ordered else sorted(items, key=repr)
+        told = {"class": node.name} if node.form == "object" else {}
+        return told | {label.removeprefix("."): show(part, depth + 1) for label, part in node.parts}
+
+    return show(root, 0)
+
+
+def _named(node: Node) -> str:
+    return node.name if node.unknown else f"{node.name} {node.digest}"
 
 
 def differences(there: Mapping[str, Any], here: Mapping[str, Any], prefix: str = "") -> list[str]:

@@ -181,8 +181,8 @@ class Nodes:
         settings = _settings(value)
         if settings is not None:
             # Functions are often told by their names only, and logs not at all, which says too little.
-            is_function = callable if anatomy.is_ours(kind) else inspect.isroutine
-            told = {name: part for name, part in attributes.items() if is_function(part) or isinstance(part, Log)}
+            told = {name: part for name, part in attributes.items() if _is_function(part, kind)}
+            told |= {name: part for name, part in attributes.items() if isinstance(part, Log)}
             told |= anatomy.beyond_settings(kind, attributes)
             table = {str(key): part for key, part in settings.items()}
             states = getattr(attributes.get("index"), "fingerprint", None)
@@ -284,6 +284,11 @@ def _together(node: Node, told: Iterable[str]) -> bool:
         return False
     node.tag += f" {digest(chr(10).join(lines).encode())}"
     return True
+
+
+def _is_function(part: Any, kind: type) -> bool:
+    """Whether a part of an object is a function; in this library's own objects, anything that is called."""
+    return inspect.isroutine(part) or (anatomy.is_ours(kind) and callable(part) and _settings(part) is None)
 
 
 def _settings(value: Any) -> Mapping[Any, Any] | None:
