@@ -98,11 +98,11 @@ def test_it_tells_what_it_is(log_of):
         encoder.describe(4)
 
 
-def test_an_observation_however_far_away_has_a_state_of_those_there_are(log_of):
+def test_an_observation_however_far_away_has_a_state_of_those_there_are(log_of, monkeypatch):
     # Squares beyond float32; so far out, centers are equally near, and the first is as good as any.
     encoder = KMeans(7).fit(log_of(np.random.default_rng(0).random((300, 2))))
     far = np.array([[-1e30, 0.5], [1e30, 0.5], [-1e19, 0.5], [0.5, 1e25], [0.1, 0.1]])
-    states = encoder.encode(far)
-    assert states.min() >= 0
-    assert states.max() < 7
-    assert states.tolist() == [int(encoder.encode(far[[i]])[0]) for i in range(len(far))]
+    monkeypatch.setattr(np, "empty", lambda shape, dtype=float, **_: np.full(shape, 77, dtype))  # unwritten, it shows
+    states = encoder.encode(far).tolist()
+    assert set(states) <= set(range(7))
+    assert states == [int(encoder.encode(far[[i]])[0]) for i in range(len(far))]
