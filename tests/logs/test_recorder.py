@@ -148,5 +148,5 @@ def test_spaces_a_log_cannot_hold_are_refused():
 def test_amounts_that_no_recording_reaches_are_refused(name, amount):
     import gymnasium
 
-    with pytest.raises(LogError, match=rf"{name}=.* must be an integer from 1 up"):
+    with pytest.raises(LogError, match=rf"{name} is .*; give {name}=, a whole number from 1"):
         record(gymnasium.make("FrozenLake-v1"), **{"episodes": 1, name: amount} if name != "steps" else {name: amount})

@@ -281,7 +281,7 @@ class TestBadInput:
             us.gym_env(log)
 
     def test_no_number_of_steps(self, log):
-        with pytest.raises(ValueError, match="max_steps=0 is no number of steps"):
+        with pytest.raises(ValueError, match="max_steps is 0; give max_steps=, a whole number from 1"):
             us.gym_env(us.qbe(log), max_steps=0)
 
     @pytest.mark.parametrize("action", [5, -1, 0.5, None, [1]])
@@ -315,5 +315,5 @@ class TestBadInput:
             us.simulate(us.real(grid), OwnsItsLoop())
 
     def test_no_count_of_copies(self, log):
-        with pytest.raises(ValueError, match="n=0 is no number of envs"):
+        with pytest.raises(ValueError, match="n is 0; give n=, a whole number from 1"):
             us.gym_envs(us.qbe(log), 0)

@@ -348,6 +348,7 @@ def test_ten_thousand_damaged_files_of_each_kind_are_refused_or_read_as_they_wer
         ("stopped", None), ("stopped", {}), ("stopped", {"cause": "boredom"}), ("stopped", {"cause": ["max steps"]}),
         ("stopped", {"cause": "max steps", "counts": {"rows taken": "many"}}), ("not_kept", 3),
         ("stopped", {"cause": "max steps", "counts": [1]}), ("stopped", {"cause": "queue empty", "state": "x"}),
+        ("stopped", {"cause": "queue empty", "state": 1, "place": ["page", 3]}),
         ("stopped", {"cause": "queue empty", "state": 1, "mass": "x"}), ("not_kept", {"rows": -1}),
         ("stopped", {"cause": "max steps", "counts": {}, "more": 1}), ("not_kept", {"emissions": 3}),
     ],
@@ -678,17 +679,3 @@ def test_stops_come_back_with_all_they_tell(log, out):
     assert folder.load(7).stopped == stop
     assert folder.numbers() == [7]
     assert 7 in folder.numbers()
-
-
-def test_stops_of_older_folders_have_no_words_and_forged_words_are_refused(log, make, out):
-    experiment(psrs(log), make, runs=1, out=out)
-    path = out / "runs" / "000000.json"
-    told = json.loads(path.read_text())
-    for word in ("place", "example", "label"):
-        told["stopped"].pop(word)
-    path.write_text(json.dumps(told))
-    assert load(out)[0].stopped.place is None
-    told["stopped"]["place"] = ["page", 3]
-    path.write_text(json.dumps(told))
-    with pytest.raises(FolderError, match="cannot be read"):
-        load(out)

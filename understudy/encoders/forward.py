@@ -13,7 +13,7 @@ from understudy.encoders.audit import audit
 from understudy.encoders.features import Features
 from understudy.encoders.finding import ROUND, Bank, described, nearest
 from understudy.encoders.forecast import DIMENSION, Examples, Forecast, is_image, trained_forecast
-from understudy.encoders.options import losses_of, positive, same_options, whole
+from understudy.encoders.options import losses_of, same_options
 from understudy.encoders.search import Search
 from understudy.encoders.training import (
     arrays_of,
@@ -23,6 +23,7 @@ from understudy.encoders.training import (
     learnable,
     split_rows,
 )
+from understudy.logs.numbers import positive, whole
 
 FEWEST_ROWS = 200  # of a log
 

@@ -16,7 +16,7 @@ from understudy.contracts.progress import Report, progress_bar
 from understudy.encoders import files
 from understudy.encoders.audit import audit
 from understudy.encoders.features import Features
-from understudy.encoders.options import losses_of, positive, same_options, whole
+from understudy.encoders.options import losses_of, same_options
 from understudy.encoders.training import (
     TRAINING,
     WEIGHTS,
@@ -31,6 +31,7 @@ from understudy.encoders.training import (
     learnable,
     split_rows,
 )
+from understudy.logs.numbers import positive, whole
 
 PUBLISHED_BATCH = 64
 FEWEST_STEPS = 32  # of an epoch, where the log is small

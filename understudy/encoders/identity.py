@@ -9,7 +9,7 @@ from understudy.contracts.vocabulary import Vocabulary
 from understudy.encoders import files
 from understudy.encoders.audit import audit
 from understudy.encoders.form import Form, batch, form_of
-from understudy.encoders.options import whole
+from understudy.logs.numbers import whole
 
 LARGEST_UNFITTED = 2**31 - 1
 

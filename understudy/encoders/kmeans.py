@@ -11,7 +11,8 @@ from understudy.encoders import files
 from understudy.encoders.audit import audit
 from understudy.encoders.features import Features
 from understudy.encoders.form import batch
-from understudy.encoders.options import same_options, whole
+from understudy.encoders.options import same_options
+from understudy.logs.numbers import whole
 
 CHUNK = 1 << 24  # distances held together
 OPTIONS = ("n_states", "seed", "iterations", "most_rows")

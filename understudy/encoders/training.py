@@ -14,7 +14,7 @@ from understudy.contracts import Log, LogError
 from understudy.contracts.devices import one_thread
 from understudy.contracts.streams import spawn
 from understudy.encoders.features import Features, refuse_missing
-from understudy.encoders.options import positive
+from understudy.logs.numbers import positive
 
 CHUNK = 1 << 16  # rows encoded together
 MANY_ROWS = 2048  # batches of fewer are not worth a second thread

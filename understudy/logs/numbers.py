@@ -14,16 +14,18 @@ LARGEST_SEED = 2**127
 
 
 def whole(name: str, number: Any, least: int | None = 1, most: int | None = None) -> int:
-    """A whole number from `least` to `most`. Raises `LogError` for anything else; True and "3" are no numbers.
+    """A whole number from `least` to `most`. Raises `LogError` for anything else; so for True and "3".
 
     >>> whole("runs", 64.0)
     64
     """
     found = None
-    if (isinstance(number, Integral) and not isinstance(number, bool)) or (
-        isinstance(number, float) and number.is_integer()
-    ):
+    if isinstance(number, bool):
+        pass
+    elif isinstance(number, Integral):
         found = int(number)
+    elif isinstance(number, Real) and float(number).is_integer():
+        found = int(float(number))
     if found is None or (least is not None and found < least) or (most is not None and found > most):
         limits = ("" if least is None else f" from {least}{' up' if most is None else ''}") + (
             "" if most is None else f" to {most}"
@@ -65,6 +67,11 @@ def real(name: str, number: Any, least: float = -math.inf, most: float = math.in
         )
         raise LogError(f"{name} is {_told(number)}; give {name}=, a number{limits or ' that is finite'}")
     return found
+
+
+def positive(name: str, number: Any) -> float:
+    """A finite number above 0. Raises `LogError` for anything else."""
+    return real(name, number, 0, ends=False)
 
 
 def _told(number: Any) -> str:
