@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import pytest
@@ -132,8 +132,8 @@ def agrees(case, reference, model_reference):
         )
         for compiled in (True, False)
     ]  # fmt: skip
-    for one, other in zip(*(vars(run) for run in learned), strict=True):
-        np.testing.assert_equal(vars(learned[0])[one], vars(learned[1])[other])
+    for field in fields(learned[0]):
+        np.testing.assert_equal(*(getattr(run, field.name) for run in learned))
     promises(case, learned[0])
 
 

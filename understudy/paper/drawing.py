@@ -284,7 +284,8 @@ def ranges(columns: Columns, *, unit: str, width: int = 900) -> "Figure":
 def _settled(mean: MeanCurve, share: float = 0.02) -> float:
     """The last step at which a mean is farther from its end than a share of its range; the last of all if it is short.
 
-    >>> curve = MeanCurve(np.arange(1, 6), np.array([0.0, -1, 0.5, 1, 1]), np.zeros(5), np.ones(5, bool), 5)
+    >>> none = np.zeros(5)
+    >>> curve = MeanCurve(np.arange(1, 6), np.array([0.0, -1, 0.5, 1, 1]), none, np.ones(5, bool), 5, none, none)
     >>> _settled(curve)
     3.0
     """
