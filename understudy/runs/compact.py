@@ -18,11 +18,16 @@ class Packed:
     def __init__(self, values: np.ndarray) -> None:
         least, most = (int(values.min()), int(values.max())) if len(values) else (0, 0)
         self._n, self._least = len(values), least if least in (most, -1) else 0  # subtracted where it saves a bit
-        above = values.astype(np.uint32)  # of int32: what is negative, and its difference, wrap around
-        above -= np.uint32(self._least % 2**32)
+        above = values.astype(np.int32, copy=False).view(np.uint32)  # what is negative, and its difference, wrap around
+        if self._least:
+            above = above - np.uint32(self._least % 2**32)
         n_bits = (most - self._least).bit_length()
         self._low = above.astype(np.uint8 if n_bits <= 8 else np.uint16) if n_bits else None
-        self._planes = [np.packbits((above & np.uint32(1 << bit)).astype(bool)) for bit in range(16, n_bits)]
+        self._planes: list[np.ndarray] = []
+        for first in range(16, n_bits, 8):  # a byte at a time, of which each bit that is used is a plane
+            byte = (above >> np.uint32(first)).astype(np.uint8)
+            bits = range(min(8, n_bits - first))
+            self._planes += [np.packbits(byte & np.uint8(1 << bit)) for bit in bits]
 
     def __len__(self) -> int:
         return self._n
@@ -37,8 +42,11 @@ class Packed:
         if self._low is None:
             return np.broadcast_to(np.int32(self._least), self._n)
         values = self._low.astype(np.uint32)
-        for bit, plane in enumerate(self._planes, start=16):
-            values |= np.unpackbits(plane, count=self._n).astype(np.uint32) << np.uint32(bit)
+        for first in range(0, len(self._planes), 8):
+            byte = np.zeros(self._n, np.uint8)
+            for bit, plane in enumerate(self._planes[first : first + 8]):
+                byte |= np.unpackbits(plane, count=self._n) << np.uint8(bit)
+            values |= byte.astype(np.uint32) << np.uint32(16 + first)
         values += np.uint32(self._least % 2**32)
         return values.view(np.int32)
 
