@@ -87,11 +87,11 @@ def test_a_folder_of_other_code_is_told_of_and_so_says_the_page(performed, monke
 
 
 def test_the_code_is_what_results_depend_on(tmp_path):
-    for place in ("cli.py", "paper/page.py", "reporting/plots.py", "paper/grids.py"):
+    for place in ("cli/words.py", "paper/page.py", "reporting/plots.py", "paper/grids.py"):
         (tmp_path / place).parent.mkdir(exist_ok=True)
         (tmp_path / place).write_text("1")
     before = code_of(tmp_path)
-    for place in ("cli.py", "paper/page.py", "reporting/plots.py"):
+    for place in ("cli/words.py", "paper/page.py", "reporting/plots.py"):
         (tmp_path / place).write_text("2")
     assert code_of(tmp_path) == before
     (tmp_path / "paper" / "grids.py").write_text("2")

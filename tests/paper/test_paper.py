@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-import understudy.cli
+import understudy.cli.flags
 from understudy.cli import main
 from understudy.paper import ITEMS, reproduce
 
@@ -45,7 +45,7 @@ def refused(capsys, *arguments):
 
 
 def test_help_names_every_item(capsys):
-    assert understudy.cli.ITEMS == ITEMS
+    assert understudy.cli.flags.ITEMS == ITEMS
     with pytest.raises(SystemExit):
         main(["paper", "--help"])
     printed = capsys.readouterr().out

@@ -1,0 +1,174 @@
+"""The commands and their flags."""
+
+import argparse
+import math
+from collections.abc import Callable, Mapping
+
+import understudy as us
+from understudy.logs.ends import ENDS
+
+Command = Callable[[argparse.Namespace], int]
+
+COLUMN_FLAGS = {
+    "observation": "column or columns of what the learner sees",
+    "action": "column of the action taken",
+    "reward": "column of the reward",
+    "next-observation": "column or columns of the observation that followed",
+    "terminated": "column that says an episode ended by itself",
+    "truncated": "column that says an episode was cut off",
+    "episode": "column that tells episodes apart",
+    "step": "column that counts steps within an episode",
+    "propensity": "columns of the logged probability of each action, or the column of the chosen one's",
+    "order-by": "column or columns to sort rows by, such as a time stamp",
+    "actions": "the actions' labels, in the order of the propensity columns",
+}
+ENDINGS = (
+    "how every episode ended, where no column tells: terminated (its last row ended it), truncated (a limit cut it off "
+    "there), unfinished (only the recording stopped), every-row (each row is a decision by itself)"
+)
+SEVERAL = ("observation", "next-observation", "propensity", "order-by", "actions")
+SIMULATORS = ("psrs", "qbe", "states_only", "actions_only", "any_row", "model")
+LEARNERS = ("q-learning", "expected-sarsa", "ppo", "uniform")
+ITEMS = ("protocol", "discrete", "continuous", "encoder", "rollouts", "exogenous")
+ENCODERS = ("identity", "boxes", "kmeans", "homer", "forward")
+
+
+def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
+    """The parser of all commands; `run` has what each is to call."""
+    parser = argparse.ArgumentParser(
+        prog="understudy", description="Rehearse a learning agent on your logs before it goes live."
+    )
+    parser.add_argument("--version", action="version", version=f"understudy {us.__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    demo = commands.add_parser("demo", help="the main job on a log it records itself, in under a minute")
+    demo.add_argument("--report", default="report.html", metavar="FILE", help="the page to write (%(default)s)")
+    demo.add_argument("--runs", type=positive, default=100, help="runs of each simulator (%(default)s)")
+    demo.add_argument("--seed", type=int, default=0, help="of the log and of the runs (%(default)s)")
+    demo.add_argument("--workers", type=positive, help="threads (one for each core)")
+    demo.set_defaults(command=run["demo"])
+
+    check = commands.add_parser("check", help="audit a log")
+    add_log(check)
+    check.add_argument("--json", action="store_true", help="print the findings as JSON")
+    check.set_defaults(command=run["check"])
+
+    simulate = commands.add_parser("simulate", help="how a learner would have learned, had it been deployed")
+    add_log(simulate)
+    add_simulation(simulate)
+    simulate.set_defaults(command=run["simulate"])
+
+    report = commands.add_parser("report", help="draw the page of a results folder")
+    report.add_argument("folders", nargs="+", metavar="DIR", help="what was --out of simulate; several are compared")
+    report.add_argument("--report", metavar="FILE", help="the page to write (report.html in the first DIR)")
+    report.set_defaults(command=run["report"])
+
+    paper = commands.add_parser("paper", help="reproduce the paper: figures, tables, its numbers beside ours")
+    paper.add_argument("names", nargs="*", metavar="NAME", help=f"items to run: {', '.join(ITEMS)} (all)")
+    paper.add_argument("--quick", action="store_true", help="small logs and few runs, a minute or so")
+    paper.add_argument(
+        "--runs",
+        type=positive,
+        help="runs of each set, 3 or more (the paper's number); continuous takes those beyond ten to 20 epochs only",
+    )
+    paper.add_argument(
+        "--out",
+        metavar="DIR",
+        help="results folder; called again, it goes on there (paper, and with these options paper-quick, "
+        "paper-authors, paper-search, paper-seed-N or several of them, as paper-quick-seed-3)",
+    )
+    paper.add_argument(
+        "--page", metavar="FILE.md", help="write the page there too, pictures in a folder of its name beside it"
+    )
+    paper.add_argument(
+        "--workers", type=positive, help="threads or processes that share the runs; results are the same (one a core)"
+    )
+    paper.add_argument("--seed", type=int, default=0, help="of logs and runs (%(default)s)")
+    paper.add_argument("--search", action="store_true", help="repeat the encoder search, about half an hour more")
+    paper.add_argument(
+        "--authors",
+        action="store_true",
+        help="the conventions of the paper's published code: the log in row order; episodes capped at 1,000 steps, "
+        "terminal with reward 0; the probe of observation 0; an epoch's end abandons the episode; empirical emissions",
+    )
+    paper.set_defaults(command=run["paper"])
+    return parser
+
+
+def add_log(parser: argparse.ArgumentParser) -> None:
+    """The log, and which of its columns is what."""
+    parser.add_argument("log", metavar="LOG", help="a Parquet or CSV file, a row for each step")
+    columns = parser.add_argument_group("columns, where they are not named as here")
+    for name, meaning in COLUMN_FLAGS.items():
+        columns.add_argument(f"--{name}", nargs="+" if name in SEVERAL else None, metavar="NAME", help=meaning)
+    columns.add_argument("--n-actions", type=positive, metavar="NUMBER", help="how many actions there are (as logged)")
+    columns.add_argument("--ends", choices=ENDS, help=ENDINGS)
+
+
+def add_simulation(parser: argparse.ArgumentParser) -> None:
+    """Who rehearses, where, and for how long."""
+    learner = parser.add_argument_group("learner")
+    learner.add_argument("--learner", choices=LEARNERS, default="q-learning", help="(%(default)s)")
+    learner.add_argument("--epsilon", type=probability, default=0.1, help="share of exploring steps (%(default)s)")
+    learner.add_argument("--alpha", type=probability, default=0.5, help="learning rate (%(default)s)")
+    learner.add_argument("--gamma", type=probability, default=0.99, help="discount (%(default)s)")
+    learner.add_argument("--initial", type=finite, default=0.0, help="value to start from (%(default)s)")
+    learner.add_argument("--epoch-steps", type=positive, default=5000, help="ppo: steps of an epoch (%(default)s)")
+
+    simulator = parser.add_argument_group("simulator")
+    simulator.add_argument(
+        "--simulator", nargs="+", choices=SIMULATORS, help="one or more (psrs; without propensities, qbe)"
+    )
+    simulator.add_argument(
+        "--encoder",
+        default="identity",
+        metavar="NAME|FILE",
+        help=f"states: {', '.join(ENCODERS)}, or a file that encoder.save wrote (%(default)s)",
+    )
+    simulator.add_argument("--bins", type=positive, default=5, help="boxes: bins of each dimension (%(default)s)")
+    simulator.add_argument("--states", type=positive, default=50, help="kmeans, homer: states at most (%(default)s)")
+    simulator.add_argument(
+        "--anyway", action="store_true", help="rehearse though most rows are in states that the audit finds suspicious"
+    )
+    simulator.add_argument("--order", choices=("episodes", "rows", "log"), help="how the log is read (episodes)")
+    simulator.add_argument("--openings", choices=("queue", "replacement"), help="first observations (queue)")
+    simulator.add_argument("--max-episode-steps", type=positive, help="the simulator's own time limit (the log's)")
+
+    runs = parser.add_argument_group("runs")
+    runs.add_argument("--runs", type=positive, default=100, help="how many (%(default)s)")
+    runs.add_argument("--seed", type=int, default=0, help="(%(default)s)")
+    runs.add_argument("--max-steps", type=positive, help="stop a run there (when the log has no further answer)")
+    runs.add_argument("--every", type=positive, help="steps between two readings of probes (about a hundred in a run)")
+    runs.add_argument("--workers", type=positive, help="threads or processes (one for each core)")
+    runs.add_argument(
+        "--no-rows", action="store_true", help="do not keep which rows each run was served: up to 4 bytes a step less"
+    )
+    runs.add_argument(
+        "--out", metavar="DIR", help="results folder; called again, it goes on there (LOG's name-rehearsal)"
+    )
+
+
+def positive(text: str) -> int:
+    """A whole number from 1."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is less than 1")
+    if number >= 2**63:
+        raise argparse.ArgumentTypeError(f"{text} is more than 2**63 - 1")
+    return number
+
+
+def finite(text: str) -> float:
+    """A number, but neither NaN nor infinite."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text} is not a finite number")
+    return number
+
+
+def probability(text: str) -> float:
+    """A number from 0 to 1."""
+    number = float(text)
+    if not 0.0 <= number <= 1.0:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
+    return number
