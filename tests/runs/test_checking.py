@@ -1,0 +1,75 @@
+"""What is read from results folders is of its type, or refused before anything works with it."""
+
+import numpy as np
+import pytest
+
+from understudy.contracts import LogError, Stop
+from understudy.runs.checking import check_about, check_stop, expect, run_of
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "bad"),
+    [
+        ("a table", {}, []), ("a text", "", 3), ("true or false", False, 0), ("a whole number", -3, 3.0),
+        ("a count", 0, -1), ("a count", 2**63 - 1, 2**63), ("a count", 1, True), ("a number", 0.5, "0.5"),
+        ("a number", 3, float("inf")), ("a number", 3, float("nan")),
+    ],
+)  # fmt: skip
+def test_a_value_is_of_its_kind_or_refused(kind, good, bad):
+    assert expect("x", good, kind) == good
+    with pytest.raises(ValueError, match=f"'x' is .* instead of {kind}"):
+        expect("x", bad, kind)
+    with pytest.raises(ValueError, match="'x' is"):
+        expect("x", None, kind)
+    assert expect("x", None, f"{kind}, or null") is None
+
+
+@pytest.mark.parametrize(
+    "about", [[], {"simulator": 3}, {"simulator": {"simulator": 3}}, {"learner": {"class": []}}, {"log_rows": "many"},
+              {"log_return": "much"}, {"every": None}, {"kind": 1}]
+)  # fmt: skip
+def test_what_runs_are_of_has_its_types(about):
+    with pytest.raises(ValueError, match="instead of"):
+        check_about(about)
+    assert check_about({"simulator": {"simulator": "psrs"}, "log_rows": None}) is not None
+
+
+def test_a_cause_is_one_that_can_be_told():
+    assert check_stop(Stop("no opening")) == Stop("no opening")
+    with pytest.raises(LogError, match="the run stopped for 'boredom'; a cause is one of"):
+        check_stop(Stop("boredom"))
+
+
+def contents(**changes):
+    """The contents of a run of ten steps."""
+    summary = {
+        "seed": 3, "log": None, "length": 10, "not_kept": {}, "stopped": {"cause": "no opening"},
+        "shapes": {"g": [[2], []]},
+    }  # fmt: skip
+    lists = {
+        "rows": np.arange(10, dtype=np.int32), "openings": np.zeros(1, np.int32), "ends": np.array([4, 9]),
+        "returns": np.zeros(2), "steps": np.array([5, 10]), "curve g": np.zeros(2), "final g": np.zeros(1),
+    }  # fmt: skip
+    return summary | {k: v for k, v in changes.items() if k in summary}, lists | {
+        k.replace("_", " "): v for k, v in changes.items() if k not in summary
+    }
+
+
+def test_contents_that_fit_together_make_a_run():
+    run = run_of(*contents())
+    assert (len(run), run.seed, run.curves["g"].shape, run.final["g"]) == (10, 3, (2,), 0.0)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"length": 9}, {"rows": np.arange(10.0)}, {"rows": np.arange(9, dtype=np.int32)}, {"ends": np.array([4])},
+        {"ends": np.array([9, 4])}, {"ends": np.array([4, 11])}, {"ends": np.array([0, 4])},
+        {"steps": np.array([5, 11])}, {"curve_g": np.zeros(3)}, {"curve_g": np.zeros(2, int)},
+        {"shapes": {"g": [[1], []]}}, {"shapes": {"h": [[2], []]}}, {"seed": "3"}, {"log": 3}, {"stopped": {}},
+        {"not_kept": {"rows": 3}},
+    ],
+)  # fmt: skip
+def test_contents_that_do_not_fit_together_are_refused(changes):
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        run_of(*contents(**changes))
