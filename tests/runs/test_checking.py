@@ -43,7 +43,7 @@ def test_a_cause_is_one_that_can_be_told():
 def contents(**changes):
     """The contents of a run of ten steps."""
     summary = {
-        "seed": 3, "log": None, "length": 10, "not_kept": {}, "stopped": {"cause": "no opening"},
+        "seed": 3, "log": None, "length": 10, "partial": None, "not_kept": {}, "stopped": {"cause": "no opening"},
         "shapes": {"g": [[2], []]},
     }  # fmt: skip
     lists = {

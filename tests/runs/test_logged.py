@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from understudy.logs import Log
-from understudy.runs.logged import logged_return
+from understudy.runs.logged import Logged, logged_return
 
 
 def log_of(*episodes):
@@ -11,8 +11,7 @@ def log_of(*episodes):
     lengths = [len(rewards) for rewards, _ in episodes]
     last = np.cumsum(lengths) - 1
     hows = np.array([how for _, how in episodes])
-    ends = {how: np.isin(np.arange(len(rewards)), last[hows == how])
-            for how in ("terminated", "truncated")}  # fmt: skip
+    ends = {how: np.isin(np.arange(len(rewards)), last[hows == how]) for how in ("terminated", "truncated")}
     zeros = np.zeros(len(rewards), int)
     return Log.from_columns(
         observation=zeros, action=zeros, reward=rewards, next_observation=zeros,
@@ -20,25 +19,30 @@ def log_of(*episodes):
     )  # fmt: skip
 
 
-def test_it_is_the_mean_over_episodes_that_ended():
-    assert logged_return(log_of(([1, 2], "terminated"), ([4], "terminated")), None) == 3.5
+def test_it_is_the_mean_over_episodes():
+    assert logged_return(log_of(([1, 2], "terminated"), ([4], "terminated")), None) == Logged(3.5, 0)
 
 
 def test_a_time_limit_cuts_the_logs_episodes_where_it_cuts_the_learners():
     log = log_of(([1, 2, 4], "terminated"), ([8], "terminated"))
-    assert logged_return(log, 2) == (3 + 8) / 2
-    assert logged_return(log, 3) == logged_return(log, 100) == (7 + 8) / 2
+    assert logged_return(log, 2) == Logged((3 + 8) / 2, 0)
+    assert logged_return(log, 3) == logged_return(log, 100) == Logged((7 + 8) / 2, 0)
 
 
 def test_episodes_cut_off_at_the_limit_count_whole():
-    assert logged_return(log_of(([1, 2], "truncated"), ([4], "terminated")), 2) == 3.5
+    assert logged_return(log_of(([1, 2], "truncated"), ([4], "terminated")), 2) == Logged(3.5, 0)
 
 
 @pytest.mark.parametrize("limit", [None, 3])
-def test_where_many_episodes_were_cut_off_before_the_limit_there_is_no_answer(limit):
-    assert logged_return(log_of(([1, 2], "truncated"), ([4], "terminated")), limit) is None
+def test_where_many_episodes_were_cut_off_before_the_limit_there_is_no_mean(limit):
+    assert logged_return(log_of(([1, 2], "truncated"), ([4], "terminated")), limit) == Logged(None, 1)
 
 
-def test_a_few_that_a_recording_cut_off_are_left_out():
-    log = log_of(*[([1.0], "terminated")] * 19, ([100.0], None))
-    assert logged_return(log, None) == 1.0
+def test_a_few_that_were_cut_off_count_up_to_there_and_are_counted():
+    """Leaving them out would leave out the long ones, which here cost all there is to lose."""
+    log = log_of(*[([1.0], "terminated")] * 19, ([-1.0] * 100, None))
+    assert logged_return(log, None) == Logged((19 - 100) / 20, 1)
+
+
+def test_sums_that_no_float_holds_have_no_mean():
+    assert logged_return(log_of(([1e308, 1e308], "terminated")), None).mean is None

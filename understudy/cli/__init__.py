@@ -155,4 +155,4 @@ def show_table(runs: dict[str, us.Runs]) -> None:
 
     Console().print(as_rich(brief_table(runs)))
     if (rivals := compare_learners(runs)) is not None:
-        say(rivals.sentence)
+        say("\n".join(rivals.sentences))

@@ -17,11 +17,19 @@ SHARE = 0.9
 class Earnings:
     """What an episode earned on average, over the first `episodes` episodes of every run.
 
-    Runs stop when the log has no answer, which depends on what happened in them, so the episodes that all runs finished
-    cannot be averaged as they come: runs that lasted would count for their later, better episodes, and long episodes
-    would be missing at each run's end. The first so many episodes of every run are the same for all. Where some runs
-    stopped before the last of them, `low` and `high` are what the mean would be if the missing episodes had earned the
-    lowest and the highest return that was seen; elsewhere they equal the mean.
+    Runs stop when the log has no answer, which depends on what happened in them, so finished episodes cannot be
+    averaged as they come: runs that lasted would count for their later, better episodes, and long episodes would be
+    missing at each run's end. The first so many episodes of every run are the same for all.
+
+    Where some runs stopped before the last of them, `low` and `high` are what the mean would be if each missing episode
+    had earned the lowest and the highest return seen, what unfinished episodes had earned so far included; elsewhere
+    they equal the mean. That is a range to reckon with, not a bound: an episode that was cut off may have gone on
+    worse.
+
+    `error` is 1.96 standard errors. Runs on one log share its luck, which their spread does not show. A single run is
+    served each row once, as a real one would be, so the mean over runs varies no more from log to log than a single run
+    does: the error is that of a single run, from the spread of runs and of the episodes within them, however many
+    runs there are. For real runs, and for runs on logs of their own, it falls with the number of runs.
     """
 
     episodes: int  # of each run, from its first
@@ -29,7 +37,7 @@ class Earnings:
     mean: float  # over those that were finished
     low: float
     high: float
-    error: float  # 1.96 standard errors of the mean over runs; the luck of the log is not in it
+    error: float  # NaN for a single run
     missing: float  # share of these episodes that were not finished
 
     def to_json(self) -> dict[str, Any]:
@@ -40,8 +48,8 @@ class Earnings:
 def earnings(sets: Mapping[str, Runs], *, share: float = SHARE) -> dict[str, Earnings]:
     """What an episode earned in each set of runs, counted over the same number of episodes in all of them.
 
-    That number is the largest that at least this share of the runs of every set finished; where it is 0, the answer is
-    empty. Use it to compare learners on one log, or a learner with what the log itself earned.
+    That number is the largest that at least this share of the runs of every set finished; sets in which that is none
+    are left out. Use it to compare learners on one log, or a learner with what the log itself earned.
 
     >>> from understudy.contracts import Stop
     >>> from understudy.runs import Run
@@ -54,27 +62,49 @@ def earnings(sets: Mapping[str, Runs], *, share: float = SHARE) -> dict[str, Ear
     """
     if not 0.5 <= share <= 1.0:
         raise ValueError(f"share={share!r} must be from 0.5 to 1: the means of fewer runs would be those of survivors")
-    sets = {name: runs for name, runs in sets.items() if len(runs)}
-    finished = [reached(np.array([len(run.ends) for run in runs]), share) for runs in sets.values()]
-    episodes = min(finished, default=0)
-    if not episodes:
-        return {}
-    seen = np.concatenate([run.returns[:episodes] for runs in sets.values() for run in runs])
-    return {name: _earnings(runs, episodes, float(seen.min()), float(seen.max())) for name, runs in sets.items()}
+    finished = {name: reached(np.array([len(run.ends) for run in runs]), share) for name, runs in sets.items() if runs}
+    counted = {name: sets[name] for name, n in finished.items() if n}
+    episodes = min((finished[name] for name in counted), default=0)
+    return {name: _earnings(runs, episodes) for name, runs in counted.items()}
 
 
-def _earnings(runs: Runs, episodes: int, lowest: float, highest: float) -> Earnings:
-    counted = [run.returns[:episodes] for run in runs]
-    total, n = sum(float(part.sum()) for part in counted), sum(map(len, counted))
-    n_all = episodes * len(runs)
-    means = [float(part.mean()) for part in counted if len(part) == episodes]
-    error = 1.96 * float(np.std(means, ddof=1)) / len(means) ** 0.5 if len(means) > 1 else float("nan")
+def _earnings(runs: Runs, episodes: int) -> Earnings:
+    values = np.full((len(runs), episodes), np.nan)
+    for place, run in enumerate(runs):
+        values[place, : len(run.returns)] = run.returns[:episodes]
+    known = np.isfinite(values)
+    cut_off = [run.partial for run in runs if len(run.returns) < episodes and run.partial is not None]
+    lowest, highest = (float(end) for end in _range(np.concatenate([values[known], cut_off])))
+    low, high = (np.where(known, values, filled) for filled in (lowest, highest))
+    mean = float(values[known].mean())
+    complete = bool(known.all())
     return Earnings(
         episodes=episodes,
         steps=max(int(run.ends[episodes - 1]) for run in runs if len(run.ends) >= episodes),
-        mean=total / n,
-        low=(total + (n_all - n) * lowest) / n_all if n < n_all else total / n,
-        high=(total + (n_all - n) * highest) / n_all if n < n_all else total / n,
-        error=error,
-        missing=1 - n / n_all,
+        mean=mean,
+        low=mean if complete else float(low.mean()),
+        high=mean if complete else float(high.mean()),
+        error=1.96 * max(_error(filled, _independent(runs)) for filled in (low, high)),
+        missing=float(1 - known.mean()),
     )
+
+
+def _range(values: np.ndarray) -> tuple[float, float]:
+    return values.min(), values.max()
+
+
+def _error(values: np.ndarray, independent: bool) -> float:
+    """The standard error of the mean of (runs, episodes)."""
+    n_runs, n_episodes = values.shape
+    if n_runs < 2:
+        return float("nan")
+    of_runs = float(values.mean(axis=1).var(ddof=1))
+    if independent:
+        return float(np.sqrt(of_runs / n_runs))
+    # Differences of neighbors leave out what changes as the learner learns.
+    of_episodes = np.mean(np.diff(values, axis=1) ** 2) / 2 if n_episodes > 1 else values.var(ddof=1)
+    return float(np.sqrt(of_runs + of_episodes / n_episodes))
+
+
+def _independent(runs: Runs) -> bool:
+    return bool(runs.about.get("own_logs")) or runs.about.get("kind") == "real"

@@ -6,16 +6,18 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from understudy.contracts import LogError
 from understudy.encoders import StateAudit
 from understudy.evaluation.earnings import SHARE
 from understudy.logs import Audit, Log, check
 from understudy.reporting import plots, tables
 from understudy.reporting.cautions import cautions
-from understudy.reporting.curves import has_readings, is_scalar
+from understudy.reporting.curves import has_readings, is_scalar, mean_curve, return_curve
 from understudy.reporting.learners import compare_learners
 from understudy.reporting.states import state_boxes
-from understudy.reporting.summary import tiles, what_came_of_it, what_was_done
+from understudy.reporting.summary import tiles, what_came_of_it, what_was_done, what_was_earned
 from understudy.reporting.svg import inline_svg
 from understudy.runs import Runs
 from understudy.runs.folder import write_text
@@ -110,8 +112,9 @@ def _content(
     return {
         "title": title or "What the rehearsal showed",
         "lead": [
-            *([rivals.sentence] if rivals else []),
+            *(rivals.sentences if rivals else []),
             what_was_done(finished, reference),
+            *what_was_earned(finished, reference),
             *what_came_of_it(finished, reference, headline, found),
         ],
         "cautions": cautions(finished),
@@ -136,7 +139,9 @@ def _returns(finished: Mapping[str, Runs], reference: str | None) -> dict[str, A
     sets = {name: set_ for name, set_ in finished.items() if any(len(run.returns) for run in set_)}
     if not sets:
         return None
-    shown, logged = reference if reference in sets else None, tables.logged_return(finished)
+    shown, logged = reference if reference in sets else None, tables.logged(finished, "log_return")
+    if not any(np.isfinite(return_curve(set_, SHARE).mean).any() for set_ in sets.values()):
+        return None
     return {"reference": shown, "logged": logged is not None} | _drawn(
         lambda width: plots.episode_returns(sets, shown, logged=logged, share=SHARE, width=width),
         f"Mean returns of episodes for {', '.join(sets)}",
@@ -152,21 +157,34 @@ def _figures(
     skipped = []
     for probe, sets in holders.items():
         scalar = {name: set_ for name, set_ in sets.items() if is_scalar(set_, probe)}
-        if any(has_readings(set_, probe) for set_ in scalar.values()):
+        if any(
+            np.isfinite(mean_curve(set_, probe, SHARE).mean).any()
+            for set_ in scalar.values()
+            if has_readings(set_, probe)
+        ):
             figures["curves"].append(_of_probe(plots.learning_curves, scalar, probe, reference, share=SHARE))
             figures["runs"].append(_of_probe(plots.curves_of_runs, scalar, probe, reference, share=SHARE))
         elif scalar:
-            shortest = min(int(set_.lengths.max()) for set_ in scalar.values())
-            skipped.append(
-                f"“{probe}” has no curve: every run stopped before its first reading. Read it more often, with every= "
-                f"(--every) of {max(1, shortest // 20):,} or less."
-            )
+            skipped.append(f"“{probe}” has no curve: {_why_no_curve(scalar)}")
         vectors = {name: set_ for name, set_ in sets.items() if name not in scalar}
         if any(plots.final_vector(set_, probe) is not None for set_ in vectors.values()):
             figures["vectors"].append(_of_probe(plots.visitation_bars, vectors, probe, reference))
         elif vectors:
             skipped.append(f"“{probe}” is not drawn: its readings are neither numbers nor vectors of one length.")
     return figures, skipped
+
+
+def _why_no_curve(sets: Mapping[str, Runs]) -> str:
+    """Why a probe has nothing to draw, and what to do."""
+    longest = max(int(set_.lengths.max()) for set_ in sets.values())
+    if not longest:
+        return "no run was served a single step."
+    if any(len(run.steps) for set_ in sets.values() for run in set_):
+        return "fewer than half of the runs have a reading that is a number."
+    often = max(1, longest // 20)
+    return (
+        f"every run stopped before its first reading. Read it more often, with every= (--every) of {often:,} or less."
+    )
 
 
 def _of_probe(

@@ -4,10 +4,19 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from understudy.evaluation import Efficiency, Fidelity, efficiency
+from understudy.evaluation import Efficiency, Fidelity, earnings, efficiency
 from understudy.evaluation.fidelity import ONE_LOG
-from understudy.reporting.learners import Rivals
-from understudy.reporting.tables import Comparisons, decimals, earned_cell, percent
+from understudy.reporting.learners import Rivals, n_learners
+from understudy.reporting.tables import (
+    Comparisons,
+    decimals,
+    earned_cell,
+    figures,
+    figures_of,
+    logged,
+    logged_sentence,
+    percent,
+)
 from understudy.runs import Runs
 
 MOST_LISTED = 6
@@ -28,17 +37,31 @@ def what_was_done(named: Mapping[str, Runs], reference: str | None) -> str:
     """One sentence: which learner, how often, on which log."""
     shown = {name: runs for name, runs in named.items() if name != reference} or dict(named)
     learners = {runs.about.get("learner", {}).get("class", "") for runs in shown.values()}
-    who = f"A {learners.pop()} learner" if len(learners) == 1 and "" not in learners else "A learner"
+    kind = f"{learners.pop()} learner" if len(learners) == 1 and "" not in learners else "learner"
+    who = f"{n_learners(shown)} {kind}s" if n_learners(shown) > 1 else f"A {kind}"
     counts = sorted({len(runs) for runs in shown.values()})
     times = _times(counts[0]) if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,} times"
     text = f"{who} {_where(shown)} {times}"
     if len(shown) > 1:
-        told = [[runs.about.get("simulator"), runs.about.get("states")] for runs in shown.values()]
-        alike = len({json.dumps(one, default=str) for one in told}) < len(shown)
+        simulators = {json.dumps(runs.about.get("simulator"), default=str) for runs in shown.values()}
+        alike = len(simulators) < len(shown)
         text += f" in each of {len(shown)} sets of runs" if alike else f" under each of {len(shown)} simulators"
     if reference in named and reference not in shown:
         text += f", to be compared with {len(named[str(reference)]):,} runs of “{reference}”"
     return f"{text}."
+
+
+def what_was_earned(named: Mapping[str, Runs], reference: str | None) -> list[str]:
+    """What an episode earned, beside the log's own: where one learner is looked at by itself."""
+    earned = earnings(named) if reference is None and n_learners(named) == 1 else {}
+    if not earned:
+        return []
+    name, one = next(iter(earned.items()))
+    show = figures(one.mean, logged(named, "log_return") or one.mean)
+    whose = f" of “{name}”" if len(named) > 1 else ""
+    which = f"the first {one.episodes:,} episodes" if one.episodes > 1 else "the first episode"
+    sentences = [f"Over {which} of each run, an episode{whose} earned {earned_cell(one, show)}."]
+    return sentences + ([told] if (told := logged_sentence(named)) else [])
 
 
 def what_came_of_it(
@@ -99,7 +122,13 @@ def tiles(
     """
     if rivals is not None and rivals.earned:
         ranked = sorted(rivals.earned, key=lambda name: rivals.earned[name].mean, reverse=True)
-        return [Tile(earned_cell(rivals.earned[name]), f"an episode, “{name}”") for name in ranked[:MOST_TILES]]
+        show = figures_of(rivals.earned)
+        shown = []
+        for name in ranked[:MOST_TILES]:
+            one = rivals.earned[name]
+            range_ = f" ({earned_cell(one, show)})" if one.missing else ""
+            shown.append(Tile(show(one.mean), f"an episode, “{name}”{range_}"))
+        return shown
     measured = _measured(found)
     lasting = {name: efficiency(runs) for name, runs in named.items() if name != reference or len(named) == 1}
     if measured:
@@ -116,6 +145,13 @@ def tiles(
         digits = decimals([best.rmse, best.floor])
         shown.append(Tile(f"{best.rmse:,.{digits}f}", f"RMSE of {probe} over {best.horizon:,} steps"))
         shown.append(Tile(f"{best.floor:,.{digits}f}", "noise floor of that RMSE"))
+    elif (earned := earnings(named)).get(name) is not None:
+        show = figures_of(earned)
+        shown.append(
+            Tile(earned_cell(earned[name], show), f"an episode, the first {earned[name].episodes:,} of each run")
+        )
+        if (log_return := logged(named, "log_return")) is not None:
+            shown.append(Tile(show(log_return), "an episode of the log"))
     else:
         shown.append(Tile(f"{one.n_runs:,}", "runs"))
     return shown

@@ -2,13 +2,13 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from understudy.evaluation import CensoringWarning, Earnings, Efficiency, Fidelity, earnings, efficiency, fidelity
+from understudy.evaluation import CensoringWarning, Earnings, Fidelity, earnings, efficiency, fidelity
 from understudy.runs import Runs
 
 NONE = "\N{EN DASH}"
@@ -91,10 +91,10 @@ def efficiency_table(runs: Mapping[str, Runs]) -> Table:
         Column("return an episode"),
         Column("log served"),
         Column("rows looked at per step"),
-        Column("what ran out", numeric=False),
     )
     measured = {str(name): (set_, efficiency(set_)) for name, set_ in runs.items() if len(set_)}
     earned = earnings({name: set_ for name, (set_, _) in measured.items()})
+    show = figures_of(earned)
     rows, values = [], []
     for name, (set_, found) in measured.items():
         low, high = found.quartiles
@@ -107,16 +107,15 @@ def efficiency_table(runs: Mapping[str, Runs]) -> Table:
                 f"{low:,.0f}{NONE}{high:,.0f}",
                 f"{found.horizon:,}",
                 f"{found.episodes:,.0f}",
-                earned_cell(earned.get(name)),
+                earned_cell(earned.get(name), show),
                 NONE if found.share_served is None else f"{at_least}{percent(found.share_served)}",
                 NONE if found.rows_per_step is None else f"{found.rows_per_step:.2f}",
-                _main_reason(found),
             )
         )
         values.append(
             (
                 name, found.n_runs, found.steps, found.quartiles, found.horizon, found.episodes, earned.get(name),
-                found.share_served, found.rows_per_step, found.stops,
+                found.share_served, found.rows_per_step,
             )
         )  # fmt: skip
     notes = [f"{name} has no finished run and is left out." for name, set_ in runs.items() if not len(set_)]
@@ -128,38 +127,53 @@ def efficiency_table(runs: Mapping[str, Runs]) -> Table:
     return Table("Efficiency", columns, tuple(rows), tuple(values), tuple(notes))
 
 
-def earned_cell(earned: Earnings | None) -> str:
+def earned_cell(earned: Earnings | None, show: Callable[[float], str]) -> str:
     """What an episode earned; a range where some runs did not finish all the episodes that are counted."""
     if earned is None:
         return NONE
-    if earned.missing:
-        return f"{earned.low:,.3f} to {earned.high:,.3f}"
-    return f"{earned.mean:,.3f}"
+    return f"{show(earned.low)} to {show(earned.high)}" if earned.missing else show(earned.mean)
+
+
+def figures_of(earned: Mapping[str, Earnings]) -> Callable[[float], str]:
+    """How what episodes earned is written, with as many decimals in all sets."""
+    return figures(*(found.mean for found in earned.values()))
 
 
 def notes_on_returns(runs: Mapping[str, Runs], earned: Mapping[str, Earnings]) -> list[str]:
-    """Which episodes the returns are of, and what those of the log earned, where the sets share one."""
-    if not any(len(set_) for set_ in runs.values()):
-        return []
-    if not earned:
-        return ["No return is shown: in some set, fewer than nine of ten runs finished an episode."]
-    one = next(iter(earned.values()))
-    which = f"the first {one.episodes:,} episodes" if one.episodes > 1 else "the first episode"
-    steps = max(found.steps for found in earned.values())
-    notes = [f"Return: the mean over {which} of each run (steps 1 to {steps:,}), the same number in every set."]
+    """Which episodes the returns are of, which sets have none, and what the log's own episodes earned."""
+    notes = []
+    if earned:
+        steps = max(found.steps for found in earned.values())
+        alike = ", the same number in every set" if len(earned) > 1 else ""
+        one = next(iter(earned.values()))
+        which = f"the first {one.episodes:,} episodes" if one.episodes > 1 else "the first episode"
+        notes.append(f"Return: the mean over {which} of each run (steps 1 to {steps:,}){alike}.")
     if any(found.missing for found in earned.values()):
         notes.append(
             "A range of returns: some runs stopped before the last of these episodes; its ends are what the mean would "
-            "be if the missing ones had earned the lowest and the highest return seen."
+            "be if each missing one had earned the lowest and the highest return seen. It may have been worse."
         )
-    if (logged := logged_return(runs)) is not None:
-        notes.append(f"The log's own episodes earned {logged:,.3f} on average.")
+    none = [name for name, set_ in runs.items() if len(set_) and name not in earned]
+    if none:
+        notes.append(f"No return of {', '.join(none)}: fewer than nine of ten runs finished an episode.")
+    if (sentence := logged_sentence(runs)) is not None:
+        notes.append(sentence)
     return notes
 
 
-def logged_return(runs: Mapping[str, Runs]) -> float | None:
-    """What an episode of the log itself earned, where the sets share one."""
-    known = {set_.about["log_return"] for set_ in runs.values() if set_.about.get("log_return") is not None}
+def logged_sentence(runs: Mapping[str, Runs]) -> str | None:
+    """What the log's own episodes earned, or its steps where episodes do not end; None where sets share no log."""
+    mean, reward = logged(runs, "log_return"), logged(runs, "log_reward")
+    if mean is None:
+        return None if reward is None else f"The log itself earned {figures(reward)(reward)} a step."
+    cut_off = logged(runs, "log_cut_off")
+    part = f" ({int(cut_off):,} were cut off, and count up to there)" if cut_off else ""
+    return f"The log's own episodes earned {figures(mean)(mean)} on average{part}."
+
+
+def logged(runs: Mapping[str, Runs], name: str) -> float | None:
+    """Something that is known of the log, where all sets share it."""
+    known = {set_.about[name] for set_ in runs.values() if set_.about.get(name) is not None}
     shared = len(known) == 1 and not any(set_.about.get("own_logs") for set_ in runs.values())
     return known.pop() if shared else None
 
@@ -273,6 +287,17 @@ def decimals(numbers: Sequence[float]) -> int:
     return int(np.clip(1 - np.floor(np.log10(known.min())), 0, 5)) if len(known) else 2
 
 
+def figures(*numbers: float) -> Callable[[float], str]:
+    """How some numbers are written: with the decimals that show three digits of the smallest of them.
+
+    >>> figures(0.000812)(0.000812), figures(-581.02, -606.4)(-581.02), figures(0.0)(0.0)
+    ('0.000812', '-581', '0.00')
+    """
+    known = np.abs([x for x in numbers if np.isfinite(x) and x != 0])
+    digits = int(np.clip(2 - np.floor(np.log10(known.min())), 0, 6)) if len(known) else 2
+    return lambda number: f"{number:,.{digits}f}"
+
+
 def percent(share: float) -> str:
     """A share as a percentage that says neither 0 nor 100 unless it is.
 
@@ -280,13 +305,6 @@ def percent(share: float) -> str:
     ('39%', '0.04%', '100%', '250%')
     """
     return f"{share:.1g}%" if share == 0 else f"{100 * share:.1g}%" if share < 0.01 else f"{share:.0%}"
-
-
-def _main_reason(found: Efficiency) -> str:
-    reason, count = next(iter(found.stops.items()))
-    others = len(found.stops) - 1
-    more = "" if not others else f", and {others} other reason{'s' if others > 1 else ''}"
-    return f"{reason} ({count:,} of {found.n_runs:,}){more}"
 
 
 def _where(places: Counter[str]) -> str:

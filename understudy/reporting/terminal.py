@@ -15,6 +15,7 @@ from understudy.reporting.tables import (
     decimals,
     earned_cell,
     errors_of,
+    figures_of,
     notes_on,
     notes_on_returns,
     number,
@@ -32,6 +33,7 @@ def brief_table(runs: Mapping[str, Runs]) -> Table:
     headings = [Column("", numeric=False), Column("steps"), Column("log")]
     errors: dict[str, list[Any]] = {}
     earned = earnings(runs)
+    show = figures_of(earned)
     notes: tuple[str, ...] = ()
     if reference is not None and probe is not None:
         others = {name: set_ for name, set_ in runs.items() if name != reference}
@@ -54,7 +56,7 @@ def brief_table(runs: Mapping[str, Runs]) -> Table:
         words = {run.stopped.group: run.stopped.what for run in reversed(set_)}
         what, count = Counter(words[run.stopped.group] for run in set_).most_common(1)[0]
         mine: list[Any] = errors.get(name, [None] * 3) if errors else [earned.get(name)]
-        cells = [number(value, digits) for value in mine] if errors else [earned_cell(earned.get(name))]
+        cells = [number(value, digits) for value in mine] if errors else [earned_cell(earned.get(name), show)]
         share = NONE if length.share_served is None else percent(length.share_served)
         ran_out = f"{what} ({percent(count / len(set_))})"
         rows.append((name, f"{length.steps:,.0f}", share, *cells, ran_out))

@@ -58,12 +58,16 @@ class Account:
         self._earned[place] += step.reward
         if step.terminated or step.truncated:
             self._ends.append(self._n_steps)
-            self._returns.append(self._earned[place])
+            self._returns.append(self._earned.pop(place))
+
+    @property
+    def _partial(self) -> float | None:
+        return sum(self._earned.values()) if self._earned else None
 
     def probe(self, learner: Any) -> None:
         """Read the probes, if it is time."""
         if self.readings.probes and len(self) % self.readings.every == 0:
-            self.readings.keep(learner, len(self), np.array(self._returns), self.visits)
+            self.readings.keep(learner, len(self), np.array(self._returns), self.visits, self._partial)
 
     def run(self, learner: Any, stopped: Stop) -> Run:
         """The run, now that it has stopped."""
@@ -76,8 +80,9 @@ class Account:
             returns=np.array(self._returns, np.float64),
             steps=np.array(self.readings.steps, np.int64),
             curves=self.readings.curves(),
-            final=self.readings.read(learner, len(self), np.array(self._returns), self.visits),
+            final=self.readings.read(learner, len(self), np.array(self._returns), self.visits, self._partial),
             stopped=stopped,
+            partial=self._partial,
         )
 
 

@@ -15,7 +15,7 @@ from understudy.learners.frozen import Frozen
 from understudy.logs.policies import as_policies
 from understudy.runs.account import Unwanted, stands_for
 from understudy.runs.compiled import advance
-from understudy.runs.ledger import BEGUN, EPISODES, STEPS, empty_ledger, longer, run_of
+from understudy.runs.ledger import BEGUN, EPISODES, STEPS, empty_ledger, longer, partial_of, run_of
 from understudy.runs.probes import Readings
 from understudy.runs.run import Run
 from understudy.simulators.coding import PLACES
@@ -81,7 +81,7 @@ def stretches(
             if getattr(learner, "gives_up", False):
                 source.mind[cells.OVER], ledger.earned[0] = 1, 0.0
         if readings.probes and steps == until and steps % every == 0:
-            readings.keep(learner, steps, ledger.returns[: ledger.tally[EPISODES]], ledger.visits)
+            readings.keep(learner, steps, ledger.returns[: ledger.tally[EPISODES]], ledger.visits, partial_of(ledger))
     return run_of(ledger, simulator, rehearsal, learner, readings, seed)
 
 

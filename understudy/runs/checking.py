@@ -15,6 +15,7 @@ ABOUT = {
     "simulator": "a table", "simulator_code": "a text, or null", "kind": "a text", "from_factory": "true or false",
     "log": "a text, or null",
     "log_rows": COUNT, "log_episodes": COUNT, "log_terminated": COUNT, "log_return": "a number, or null",
+    "log_cut_off": COUNT, "log_reward": "a number, or null",
     "states": "a text, or null",
     "n_states": COUNT, "learner": "a table", "seed": "a whole number", "max_steps": COUNT, "probes": "a table",
     "every": "a count", "digest": "a text",
@@ -87,6 +88,7 @@ def run_of(summary: Mapping[str, Any], lists: Mapping[str, np.ndarray]) -> Run:
         final=final,
         stopped=_stop_of(summary["stopped"]),
         log=expect("log", summary["log"], "a text, or null"),
+        partial=expect("partial", summary["partial"], "a number, or null"),
     )
 
 

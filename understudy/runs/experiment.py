@@ -14,7 +14,7 @@ from understudy.logs.numbers import seed_of, whole
 from understudy.runs.backends import BACKENDS, n_cores
 from understudy.runs.describing import describe, plain
 from understudy.runs.folder import Folder, FolderError
-from understudy.runs.logged import logged_return
+from understudy.runs.logged import logged_return, logged_reward
 from understudy.runs.loop import can_compile, check_fit, simulate
 from understudy.runs.probes import Probes, Readings
 from understudy.runs.run import KINDS, Run, Runs
@@ -118,6 +118,7 @@ class Plan:
         log, n_states = log_of(simulator), plain(getattr(simulator, "n_states", None))
         states = getattr(getattr(simulator, "index", None), "fingerprint", None)
         limit = getattr(simulator, "settings", {}).get("max_episode_steps")
+        earned = logged_return(log, limit) if log is not None else None
         found = describe({"simulator": simulator, "learner": learner, "probes": self.probes})
         shown = {"simulator": found.shown["simulator"].pop("class")} | found.shown["simulator"]
         return {
@@ -129,7 +130,9 @@ class Plan:
             "log_rows": len(log) if log is not None else None,
             "log_episodes": log.n_episodes if log is not None else None,
             "log_terminated": int(log.terminated.sum()) if log is not None else None,
-            "log_return": logged_return(log, limit) if log is not None else None,
+            "log_return": earned.mean if earned is not None else None,
+            "log_cut_off": earned.n_cut_off if earned is not None else None,
+            "log_reward": logged_reward(log) if log is not None else None,
             "states": states if isinstance(states, str) else None,
             "n_states": n_states if isinstance(n_states, int) else None,
             "learner": found.shown["learner"],
@@ -222,6 +225,8 @@ def experiment(
         folder = Folder(out, about)
         folder.claim()
         finished = {number: folder.load(number) for number in folder.numbers() if number < runs}
+        if keep_rows:  # those that were made without are made again
+            finished = {number: run for number, run in finished.items() if run.has_rows}
         plan = replace(plan, folder=folder)
 
     blocks = plan.blocks([number for number in range(runs) if number not in finished])

@@ -9,6 +9,7 @@ Each JSON file holds a digest of itself. Files of other names do not count.
 """
 
 import json
+import math
 import os
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -114,6 +115,7 @@ class Folder:
             "seed": int(run.seed),
             "log": run.log,
             "length": len(run),
+            "partial": run.partial if run.partial is None or math.isfinite(run.partial) else None,
             "not_kept": {name: len(values) for name, values in held.items() if isinstance(values, NotKept)},
             "stopped": {
                 "cause": stop.cause,

@@ -67,6 +67,12 @@ def run_of(ledger: Ledger, simulator: Any, rehearsal: Any, learner: Any, reading
         returns=ledger.returns[:episodes].copy(),
         steps=np.array(readings.steps, np.int64),
         curves=readings.curves(),
-        final=readings.read(learner, steps, ledger.returns[:episodes], ledger.visits),
+        final=readings.read(learner, steps, ledger.returns[:episodes], ledger.visits, partial_of(ledger)),
         stopped=rehearsal.stop(),
+        partial=partial_of(ledger),
     )
+
+
+def partial_of(ledger: Ledger) -> float | None:
+    """What the episode under way has earned so far; None between episodes."""
+    return float(ledger.earned[0]) if ledger.tally[BEGUN] > ledger.tally[EPISODES] else None

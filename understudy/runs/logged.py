@@ -1,33 +1,50 @@
-"""What the episodes of a log earned, counted as a simulator counts its own."""
+"""What a log earned, counted as a simulator counts what its runs earn."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from understudy.logs import Log
 
-MOST_CENSORED = 0.1
-"""The share of episodes whose return may be unknown; with more, those that are known would be a choice among them."""
+MOST_CUT_OFF = 0.1
+"""The share of episodes that may have been cut off; where more were, what was recorded of them says too little."""
 
 
-def logged_return(log: Log, max_episode_steps: int | None) -> float | None:
+class Logged(NamedTuple):
+    """What the episodes of a log earned on average, and how many of them were cut off before they were over."""
+
+    mean: float | None
+    n_cut_off: int
+
+
+def logged_return(log: Log, max_episode_steps: int | None) -> Logged:
     """The mean return of the log's episodes under this time limit: what a learner's is to be compared with.
 
-    An episode that goes on beyond the limit counts up to it. One that the log cut off earlier has an unknown return: it
-    is left out, and where that happens to more than a tenth of the episodes there is no answer (None).
+    An episode that goes on beyond the limit counts up to it. One that the log cut off earlier counts up to there:
+    leaving such episodes out would leave out the long ones. Where more than a tenth were cut off there is no mean.
 
     >>> log = Log.from_columns(observation=[0] * 4, action=[0] * 4, reward=[1, 2, 4, 8], next_observation=[0] * 4,
     ...     terminated=[False, False, True, True])
-    >>> logged_return(log, None), logged_return(log, 2)
-    (7.5, 5.5)
+    >>> logged_return(log, None), logged_return(log, 2).mean
+    (Logged(mean=7.5, n_cut_off=0), 5.5)
     """
     lengths = np.diff(log.starts)
     limit = int(lengths.max()) + 1 if max_episode_steps is None else max_episode_steps
-    known = log.terminated[log.starts[1:] - 1] | (lengths >= limit)
-    if np.mean(~known) > MOST_CENSORED:
-        return None
+    n_cut_off = int((~log.terminated[log.starts[1:] - 1] & (lengths < limit)).sum())
+    if n_cut_off > MOST_CUT_OFF * len(lengths):
+        return Logged(None, n_cut_off)
     place = np.arange(len(log)) - np.repeat(log.starts[:-1], lengths)
-    with np.errstate(over="ignore", invalid="ignore"):  # sums of the largest floats
-        returns = np.add.reduceat(np.where(place < limit, log.reward, 0.0), log.starts[:-1])
-        mean = float(returns[known].mean())
+    return Logged(_ratio(np.where(place < limit, log.reward, 0.0), len(lengths)), n_cut_off)
+
+
+def logged_reward(log: Log) -> float | None:
+    """The mean reward of a row of the log."""
+    return _ratio(log.reward, len(log))
+
+
+def _ratio(rewards: np.ndarray, n: int) -> float | None:
+    """The sum over n; None where that is more than a float holds."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = float(rewards.sum() / n)
     return mean if math.isfinite(mean) else None

@@ -24,7 +24,7 @@ from understudy.runs.account import Account, Unwanted, check_limits, stands_for
 from understudy.runs.ahead import ahead_loop, can_look_ahead
 from understudy.runs.compiled import advance
 from understudy.runs.env import GymEnv
-from understudy.runs.ledger import BEGUN, EPISODES, STEPS, empty_ledger, longer, run_of
+from understudy.runs.ledger import BEGUN, EPISODES, STEPS, empty_ledger, longer, partial_of, run_of
 from understudy.runs.probes import Probes, Readings
 from understudy.runs.run import Run
 from understudy.simulators.kernels import cells
@@ -207,7 +207,7 @@ def compiled_loop(
         advance(source, arrays, ledger, until)
         steps, episodes = int(ledger.tally[STEPS]), int(ledger.tally[EPISODES])
         if readings.probes and steps == until and steps % every == 0:
-            readings.keep(learner, steps, ledger.returns[:episodes], ledger.visits)
+            readings.keep(learner, steps, ledger.returns[:episodes], ledger.visits, partial_of(ledger))
         if ledger.tally[BEGUN] == len(ledger.openings):
             ledger = longer(ledger)
     return run_of(ledger, simulator, rehearsal, learner, readings, seed)

@@ -29,6 +29,7 @@ class Progress:
     visits: np.ndarray  # (n_states,) steps taken from each state so far; empty if no probe counts visits
     seed: int = 0  # of the run: probes that draw numbers derive theirs from it, so that they touch no one else's
     shared: dict[Any, Any] = field(default_factory=dict)  # what probes of one reading need not find out twice
+    partial: float = 0.0  # what the episode under way has earned so far
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,11 @@ def mean_recent_return(progress: Progress) -> float:
     """The mean return of episodes finished since the last reading; NaN if none was."""
     recent = progress.returns[progress.n_before :]
     return float(recent.mean()) if len(recent) else float("nan")
+
+
+def mean_reward(progress: Progress) -> float:
+    """The mean reward of a step since the run began; NaN before the first step."""
+    return float(progress.returns.sum() + progress.partial) / progress.steps if progress.steps else float("nan")
 
 
 def visited_share(progress: Progress) -> np.ndarray:
@@ -143,6 +149,9 @@ def _mean_of(played: Validation, which: int, progress: Progress) -> float:
 episode_returns = History(mean_recent_return)
 """Mean return of the episodes finished since the last reading; NaN if none was."""
 
+reward_per_step = History(mean_reward)
+"""Mean reward of a step since the run began: what to look at where episodes are very long, or never end."""
+
 visitation = History(visited_share, counts_visits=True)
 """Share of steps taken from each state so far; a vector."""
 
@@ -181,7 +190,9 @@ class Readings:
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._n_before = 0
 
-    def read(self, learner: Any, steps: int, returns: np.ndarray, visits: np.ndarray) -> dict[str, Any]:
+    def read(
+        self, learner: Any, steps: int, returns: np.ndarray, visits: np.ndarray, partial: float | None = None
+    ) -> dict[str, Any]:
         """The value of each probe now."""
         shared: dict[Any, Any] = {}
         now = {}
@@ -189,7 +200,7 @@ class Readings:
             try:
                 if isinstance(probe, History):  # with arrays of its own: the run goes on with ours
                     own = returns.copy(), self._n_before, visits.copy()
-                    now[name] = number(probe.measure(Progress(learner, steps, *own, self.seed, shared)))
+                    now[name] = number(probe.measure(Progress(learner, steps, *own, self.seed, shared, partial or 0.0)))
                 else:
                     now[name] = number(probe(learner))
                 shape = self._shapes.setdefault(name, now[name].shape)
@@ -200,9 +211,11 @@ class Readings:
                 raise
         return now
 
-    def keep(self, learner: Any, steps: int, returns: np.ndarray, visits: np.ndarray) -> None:
+    def keep(
+        self, learner: Any, steps: int, returns: np.ndarray, visits: np.ndarray, partial: float | None = None
+    ) -> None:
         """Read the probes and add them to the curves."""
-        for name, value in self.read(learner, steps, returns, visits).items():
+        for name, value in self.read(learner, steps, returns, visits, partial).items():
             self._values[name].append(value)
         self.steps.append(steps)
         self._n_before = len(returns)

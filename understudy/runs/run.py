@@ -42,6 +42,7 @@ class Run:
     final: Mapping[str, Any]  # the same probes when the run stopped
     stopped: Stop
     log: str | None = None  # the fingerprint of the run's own log, where runs were given one each
+    partial: float | None = None  # what the episode under way had earned when the run stopped; None between episodes
 
     def __len__(self) -> int:
         return len(vars(self)["rows"])
