@@ -51,6 +51,7 @@ def n_learners(sets: Mapping[str, Runs]) -> int:
 
 
 def _compared(rivals: Mapping[str, Runs], earned: Mapping[str, Earnings]) -> tuple[str, Mapping[str, Earnings]]:
+    """The sentence on learners under one simulator, and what was compared."""
     names = ", ".join(f"“{name}”" for name in rivals if name not in earned)
     if n_learners({name: rivals[name] for name in earned}) < 2:
         if all(PER_STEP in runs.probes for runs in rivals.values()):
@@ -62,19 +63,18 @@ def _compared(rivals: Mapping[str, Runs], earned: Mapping[str, Earnings]) -> tup
     one, other, (low, high) = earned[best], earned[rival], ahead[rival]
     show = figures(one.mean, other.mean)
     where = f"over {_episodes(one)} of each run (steps 1 to {max(found.steps for found in earned.values()):,}), "
-    if not np.isfinite(low):
-        text = (
-            f"“{best}” earned {show(one.mean)} an episode and “{rival}” {show(other.mean)}; single runs show no spread"
-        )
-        return f"{CANNOT_TELL}{where}{text}.", earned
-    allowed = _allowed(rivals, [one, other])
-    apart = f"the difference is {show(low)} to {show(high)}, {allowed} allowed for (95 %)"
+    if np.isfinite(low):
+        allowed = _allowed(rivals, [one, other])
+        apart = f"the difference is {show(low)} to {show(high)}, {allowed} allowed for (95 %)"
+    else:
+        apart = "single runs show no spread"
     if low > 0:
         rest = " and the others less" * (len(others) > 1)
-        text = f"“{best}” earned most, {show(one.mean)} an episode, and “{rival}” {show(other.mean)}{rest}; {apart}"
-        sentence = f"{where[0].upper()}{where[1:]}{text}."
+        text = f"“{best}” earned most, {show(one.mean)} an episode, and “{rival}” {show(other.mean)}{rest}"
+        sentence = f"{where[0].upper()}{where[1:]}{text}; {apart}."
     else:
-        sentence = f"{CANNOT_TELL}{where}“{best}” earned {show(one.mean)} an episode and “{rival}” {show(other.mean)}; {apart}."
+        text = f"“{best}” earned {show(one.mean)} an episode and “{rival}” {show(other.mean)}"
+        sentence = f"{CANNOT_TELL}{where}{text}; {apart}."
     left_out = f" Left out, since fewer than nine of ten of their runs finished an episode: {names}." if names else ""
     return sentence + left_out, earned
 
@@ -104,8 +104,8 @@ def _compared_by_steps(rivals: Mapping[str, Runs]) -> str:
     show = figures(*means.values())
     told = ", ".join(f"“{name}” {show(mean)}" for name, mean in sorted(means.items(), key=lambda item: -item[1]))
     return (
-        f"{CANNOT_TELL}no episode of this log ends, so one log has no spread to judge by. Over the first {last:,} steps, "
-        f"which all runs reached, a step earned: {told}."
+        f"{CANNOT_TELL}no episode of this log ends, so one log has no spread to judge by. Over the first {last:,} "
+        f"steps, which all runs reached, a step earned: {told}."
     )
 
 

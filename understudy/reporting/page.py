@@ -157,11 +157,7 @@ def _figures(
     skipped = []
     for probe, sets in holders.items():
         scalar = {name: set_ for name, set_ in sets.items() if is_scalar(set_, probe)}
-        if any(
-            np.isfinite(mean_curve(set_, probe, SHARE).mean).any()
-            for set_ in scalar.values()
-            if has_readings(set_, probe)
-        ):
+        if any(_has_curve(set_, probe) for set_ in scalar.values()):
             figures["curves"].append(_of_probe(plots.learning_curves, scalar, probe, reference, share=SHARE))
             figures["runs"].append(_of_probe(plots.curves_of_runs, scalar, probe, reference, share=SHARE))
         elif scalar:
@@ -172,6 +168,11 @@ def _figures(
         elif vectors:
             skipped.append(f"“{probe}” is not drawn: its readings are neither numbers nor vectors of one length.")
     return figures, skipped
+
+
+def _has_curve(runs: Runs, probe: str) -> bool:
+    """Whether some mean is drawn: enough runs have a reading that is a number."""
+    return has_readings(runs, probe) and bool(np.isfinite(mean_curve(runs, probe, SHARE).mean).any())
 
 
 def _why_no_curve(sets: Mapping[str, Runs]) -> str:

@@ -125,9 +125,9 @@ def tiles(
         show = figures_of(rivals.earned)
         shown = []
         for name in ranked[:MOST_TILES]:
-            one = rivals.earned[name]
-            range_ = f" ({earned_cell(one, show)})" if one.missing else ""
-            shown.append(Tile(show(one.mean), f"an episode, “{name}”{range_}"))
+            earned_by = rivals.earned[name]
+            range_ = f" ({earned_cell(earned_by, show)})" if earned_by.missing else ""
+            shown.append(Tile(show(earned_by.mean), f"an episode, “{name}”{range_}"))
         return shown
     measured = _measured(found)
     lasting = {name: efficiency(runs) for name, runs in named.items() if name != reference or len(named) == 1}
