@@ -1,6 +1,7 @@
 """Returns over the same episodes of every run; the mean of runs' own means is the wrong variant that is caught."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -67,11 +68,41 @@ def test_shares_that_would_average_survivors_are_refused(share):
         earnings({"a": runs([1])}, share=share)
 
 
-def test_one_run_has_no_error_and_more_have_that_of_their_means():
+def test_one_run_has_no_error_and_independent_ones_have_that_of_their_means():
     assert np.isnan(earnings({"a": runs([1, 2])})["a"].error)
     means = np.array([1.5, 3.5, 8.5])
-    found = earnings({"a": runs([1, 2], [3, 4], [8, 9])})["a"]
-    assert found.error == pytest.approx(1.96 * means.std(ddof=1) / np.sqrt(3))
+    own = Runs(runs([1, 2], [3, 4], [8, 9]).runs, {"own_logs": True})
+    assert earnings({"a": own})["a"].error == pytest.approx(1.96 * means.std(ddof=1) / np.sqrt(3))
+
+
+def test_runs_on_one_log_have_the_error_of_a_single_one_however_many_they_are():
+    """Runs that replay a log word for word differ by the order of its episodes only: their means are all the same."""
+    rng, log = np.random.default_rng(0), np.random.default_rng(1).normal(size=50)
+    for n in (3, 300):
+        replayed = runs(*(rng.permutation(log) for _ in range(n)))
+        assert earnings({"a": replayed})["a"].error == pytest.approx(1.96 * log.std(ddof=1) / np.sqrt(50), rel=0.2)
+
+
+def test_a_run_that_stopped_early_is_in_the_error_too():
+    """Nine runs of 7.9 and a lucky one that stopped after its first episode: the mean is far from certain."""
+    found = earnings({"c": Runs(runs(*[[7.9, 7.9]] * 9, [60.0]).runs, {"own_logs": True})})["c"]
+    assert found.missing > 0
+    assert found.error > 2
+
+
+def test_what_an_unfinished_episode_had_cost_so_far_is_reckoned_with():
+    """An episode is missing since it was long: those that were finished say too little of it."""
+    stuck = replace(run(-1.0), partial=-1000.0)
+    found = earnings({"a": Runs((*runs(*[[-1.0, -1.0]] * 19), stuck))})["a"]
+    assert found.episodes == 2
+    assert found.low == pytest.approx((-39 - 1000) / 40)
+    assert found.high == pytest.approx(-1.0)
+
+
+def test_sets_that_finished_no_episode_are_left_out_and_take_nothing_from_others():
+    found = earnings({"a": runs([1, 3], [2, 2]), "b": runs([], [])})
+    assert set(found) == {"a"}
+    assert found["a"].episodes == 2
 
 
 def test_earnings_are_plain_json():
