@@ -13,7 +13,7 @@ def test_a_continuing_log_and_a_long_one_have_nothing_to_be_said(runs_of):
 
 def test_lengths_that_few_runs_reached_are_named(runs_of):
     (found,) = cautions({"psrs": runs_of([10] * 2 + [60] * 8), "qbe": runs_of([60] * 10)})
-    assert "“psrs” step 10 (half: 60)" in found
+    assert "of “psrs”, nine of ten runs reached step 10, and half of them step 60" in found
     assert "qbe" not in found
 
 

@@ -86,7 +86,8 @@ def test_several_audits_are_told_by_their_names(drawn):
     assert "a/&lt;b&gt;: Do not trust these curves" in page
     assert "other: Nothing was found" in page
     assert len(state_boxes({"alone": audit_of(3)})) == 1
-    assert state_boxes({"alone": audit_of(3)})[0].title.startswith("Do not")
+    assert state_boxes({"alone": audit_of(3)})[0].title.startswith("alone: Do not")
+    assert state_boxes(audit_of(3))[0].title.startswith("Do not")
 
 
 def test_names_are_escaped(drawn):

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import understudy as us
@@ -20,7 +21,7 @@ from understudy.cli.choices import (
 )
 from understudy.cli.flags import build_parser
 from understudy.cli.words import as_flags, in_flags, say
-from understudy.logs.findings import visible
+from understudy.logs.findings import errors_first, visible
 from understudy.rehearsals import Rehearsal, keep_states, states_of_folders
 from understudy.reporting.naming import names_of
 from understudy.runs.folder import folders_in
@@ -130,11 +131,29 @@ def run_report(options: argparse.Namespace) -> int:
     if empty:
         raise us.LogError(f"no run of {', '.join(empty)} is finished; go on with understudy simulate")
     show_table(runs)
-    told = Rehearsal.of(folders[0]) if len(folders) == 1 else None
-    title, audit = (told.title, told.audit) if told is not None else (None, None)
-    page = options.report or folders[0] / "report.html"
-    say(f"\nThe page is {us.report(runs, page, title=title, audit=audit, states=states_of_folders(folders))}")
+    kept = {str(folder): told for folder in folders if (told := Rehearsal.of(folder)) is not None}
+    if len(folders) == 1:
+        title, page = (kept[str(folders[0])].title if kept else None), folders[0] / "report.html"
+    else:  # the folders' own pages stay as they are
+        title, page = f"{len(runs)} sets of runs compared: {', '.join(runs)}", Path("comparison.html")
+    audit = joined({name: told.audit for name, told in kept.items()})
+    states = states_of_folders(folders)
+    one = next(iter(states.values())) if len(folders) == len(states) == 1 else states
+    say(f"\nThe page is {us.report(runs, options.report or page, title=title, audit=audit, states=one)}")
     return 0
+
+
+def joined(audits: dict[str, us.Audit]) -> us.Audit | None:
+    """The audits of several folders as one: as it is where all are the same, else each finding with its folder."""
+    told = {json.dumps(audit.to_json()): audit for audit in audits.values()}
+    if len(told) < 2:
+        return next(iter(told.values()), None)
+    findings = [
+        replace(found, sentence=f"{name}: {found.sentence}") for name, a in audits.items() for found in a.findings
+    ]
+    counts = [(a.n_rows or 0, a.n_episodes or 0, a.n_actions or 0) for a in told.values()]
+    rows, episodes, actions = zip(*counts, strict=True)
+    return us.Audit(errors_first(findings), sum(rows), sum(episodes), max(actions))
 
 
 def run_paper(options: argparse.Namespace) -> int:

@@ -6,10 +6,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import understudy as us
 from understudy.cli.flags import COLUMN_FLAGS, ENCODERS
 from understudy.rehearsals import kept_states
+from understudy.reporting.learners import PER_STEP
 from understudy.runs.folder import FolderError
+
+TRIALS = 5
+"""Runs that tell how long runs are."""
 
 
 def columns_of(options: argparse.Namespace) -> dict[str, Any]:
@@ -34,12 +40,13 @@ def asked_of(options: argparse.Namespace, log: us.Log) -> dict[str, Any]:
 
 def learner_for(log: us.Log, encoder: Any, options: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
     """A learner factory and what is measured of it."""
+    endless = {} if (log.terminated | log.truncated).any() else {PER_STEP: us.probes.reward_per_step}
     if options.learner == "uniform":
         return (
             lambda seed: us.learners.MonteCarlo(us.learners.Uniform(log.spec.n_actions), gamma=options.gamma),
-            {"mean return": us.probes.estimate},
+            {f"mean return so far, discounted by {options.gamma:g}": us.probes.estimate} | endless,
         )
-    probes = {"start value": us.probes.start_value(log)}
+    probes = {"start value": us.probes.start_value(log)} | endless
     if options.learner == "ppo":
         settings: dict[str, Any] = {"gamma": options.gamma, "epoch_steps": options.epoch_steps}
         return (lambda seed: us.learners.PPO(log.spec, seed=seed, **settings), probes)
@@ -114,15 +121,15 @@ def simulator_for(name: str, log: us.Log, encoder: Any, options: argparse.Namesp
 
 
 def reading_interval(simulator: Any, make: Any, log: us.Log, options: argparse.Namespace) -> int:
-    """Steps between two readings: about a hundred in a run, as one run tells that is made for this alone.
+    """Steps between two readings: about a hundred in the median run, as a few tell that are made for this alone.
 
     How long runs last cannot be told from the log: a few steps of a million rows, or most of it. A learner that trains
     a network takes too long for a run on trial; what it knows changes once an epoch.
     """
     if options.learner == "ppo":
         return min(options.epoch_steps, round_number(len(log) / 200))
-    trial = us.simulate(simulator, make(options.seed), options.seed, options.max_steps)
-    return round_number(len(trial) / 100)
+    trials = [us.simulate(simulator, make(seed), seed, options.max_steps) for seed in range(TRIALS)]
+    return round_number(float(np.median([len(trial) for trial in trials])) / 100)
 
 
 def round_number(number: float) -> int:

@@ -60,7 +60,9 @@ def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
 
     report = commands.add_parser("report", help="draw the page of a results folder")
     report.add_argument("folders", nargs="+", metavar="DIR", help="what was --out of simulate; several are compared")
-    report.add_argument("--report", metavar="FILE", help="the page to write (report.html in the first DIR)")
+    report.add_argument(
+        "--report", metavar="FILE", help="the page to write (DIR/report.html; for several comparison.html, here)"
+    )
     report.set_defaults(command=run["report"])
 
     paper = commands.add_parser("paper", help="reproduce the paper: figures, tables, its numbers beside ours")

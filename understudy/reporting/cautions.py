@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from understudy.evaluation.earnings import SHARE
+from understudy.logs import Audit
 from understudy.logs.rules import FEW_EPISODES
 from understudy.runs import Runs
 
@@ -10,10 +11,17 @@ MOST_NAMED = 3
 """Sets named in one sentence."""
 
 
-def cautions(named: Mapping[str, Runs]) -> list[str]:
-    """A sentence for each reason to be careful: few logged episodes, and lengths that few runs reached."""
+MISLEADING = ("propensity-frequency", "propensity-trend", "no-episode", "next-observation-continuity", "step-order")
+"""Findings of an audit that can make every number of a page wrong."""
+
+
+def cautions(named: Mapping[str, Runs], audit: Audit | None = None) -> list[str]:
+    """A sentence for each reason to be careful: what the audit found, few logged episodes, lengths few runs reached."""
     simulated = {name: runs for name, runs in named.items() if runs.about.get("kind") != "real" and len(runs)}
-    return [*_few_episodes(simulated), *_few_runs(simulated)]
+    found = () if audit is None else audit.findings
+    wrong = [finding for finding in found if finding.severity == "error" or finding.rule in MISLEADING]
+    told = [f"The audit of the log found: {finding.sentence}." for finding in wrong if finding.severity != "note"]
+    return [*told, *_few_episodes(simulated), *_few_runs(simulated)]
 
 
 def _few_episodes(named: Mapping[str, Runs]) -> list[str]:
@@ -34,11 +42,12 @@ def _few_runs(named: Mapping[str, Runs]) -> list[str]:
     early = {name: runs.horizon(SHARE) for name, runs in named.items() if 2 * runs.horizon(SHARE) < runs.horizon(0.5)}
     if not early:
         return []
-    listed = ", ".join(
-        f"“{name}” step {early[name]:,} (half: {named[name].horizon(0.5):,})" for name in list(early)[:MOST_NAMED]
+    listed = "; ".join(
+        f"of “{name}”, nine of ten runs reached step {step:,}, and half of them step {named[name].horizon(0.5):,}"
+        for name, step in list(early.items())[:MOST_NAMED]
     )
-    more = f" and {len(early) - MOST_NAMED} others" * (len(early) > MOST_NAMED)
+    more = f"; {len(early) - MOST_NAMED} other sets are alike" * (len(early) > MOST_NAMED)
     return [
-        f"Few runs got as far as the longest: nine of ten reached, of {listed}{more}. What lies beyond is about the "
-        "runs that lasted, and whether a run lasts depends on what happened in it."
+        f"Runs differ much in length: {listed}{more}. What lies beyond is about the runs that lasted, and whether a "
+        "run lasts depends on what happened in it."
     ]

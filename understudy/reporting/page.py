@@ -117,7 +117,7 @@ def _content(
             *what_was_earned(finished, reference),
             *what_came_of_it(finished, reference, headline, found),
         ],
-        "cautions": cautions(finished),
+        "cautions": cautions(finished, audit),
         "tiles": tiles(finished, reference, headline, found, rivals),
         "figures": figures,
         "returns": _returns(finished, reference),
@@ -130,6 +130,7 @@ def _content(
         "audit": audit,
         "settings": {name: _settings(set_) for name, set_ in named.items()},
         "apart": _apart(named),
+        "probes_value": "start value" in names,
         "version": __version__,
     }
 

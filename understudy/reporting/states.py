@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from understudy.encoders import StateAudit
 from understudy.encoders.audit import NOTHING, SUSPICIOUS, shown
@@ -22,14 +23,14 @@ class StateBox:
 
 
 def state_boxes(states: StateAudit | Mapping[str, StateAudit] | None) -> list[StateBox]:
-    """A box for each audit of states; with a name where there are several."""
+    """A box for each audit of states, with its name where it has one."""
     if states is None:
         return []
-    named = dict(states) if isinstance(states, Mapping) else {"": states}
+    named: dict[str, Any] = dict(states) if isinstance(states, Mapping) else {"": states}
     for name, audit in named.items():
         if not isinstance(audit, StateAudit):
             raise TypeError(f"states of {name!r} is a {type(audit).__name__}; give what encoder.audit(log) returns")
-    return [state_box(audit, name if len(named) > 1 else "") for name, audit in named.items()]
+    return [state_box(audit, str(name)) for name, audit in named.items()]
 
 
 def state_box(audit: StateAudit, name: str = "") -> StateBox:
