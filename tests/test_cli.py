@@ -550,3 +550,48 @@ def test_a_rehearsal_without_rows_is_as_long_and_has_a_page(results, tmp_path):
 def test_seeds_of_too_many_bits_end_in_one_sentence(events, tmp_path, capsys):
     told = refused(capsys, "simulate", events, *COLUMNS, "--seed", str(2**200), "--out", tmp_path / "out")
     assert "more than 127 bits" in told
+
+
+def test_a_process_without_ends_is_told_by_its_steps(tmp_path, capsys):
+    rng, n = np.random.default_rng(0), 3000
+    frame = pd.DataFrame(
+        {"stock": rng.integers(0, 3, n), "order": rng.integers(0, 2, n), "profit": rng.normal(1, 1, n)}
+    )
+    frame.to_csv(tmp_path / "inventory.csv", index=False)
+    flags = ["--observation", "stock", "--action", "order", "--reward", "profit", "--ends", "unfinished", "--runs", "5"]
+    for name, alpha in (("a", "0.5"), ("b", "0.05")):
+        arguments = [
+            "simulate",
+            str(tmp_path / "inventory.csv"),
+            *flags,
+            "--alpha",
+            alpha,
+            "--out",
+            str(tmp_path / name),
+        ]
+        assert main(arguments) == 0
+    assert "The log itself earned" in capsys.readouterr().out
+    runs = us.load(tmp_path / "a" / "qbe")
+    assert runs[0].final["reward per step"] == pytest.approx(runs[0].partial / len(runs[0]))
+    page = tmp_path / "both.html"
+    assert main(["report", str(tmp_path / "a"), str(tmp_path / "b"), "--report", str(page)]) == 0
+    assert "no episode of this log ends" in page.read_text()
+    assert "a step earned: “" in page.read_text()
+
+
+def test_a_comparison_keeps_the_pages_and_the_audits_of_its_folders(events, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    swapped = [*COLUMNS[: COLUMNS.index("p0")], "p1", "p0", *COLUMNS[COLUMNS.index("p1") + 1 :]]
+    frame = pd.read_csv(events)
+    frame["p0"], frame["p1"] = 0.05, 0.35
+    frame.to_csv(tmp_path / "wrong.csv", index=False)
+    assert main(["simulate", str(events), *COLUMNS, "--runs", "2", "--out", "right"]) == 0
+    assert main(["simulate", "wrong.csv", *swapped, "--runs", "2", "--out", "wrong"]) == 0
+    own = (tmp_path / "right" / "report.html").read_text()
+    assert "The audit of the log found: action" in (tmp_path / "wrong" / "report.html").read_text()
+    assert "The audit of the log found" not in own
+    assert main(["report", "right", "wrong"]) == 0
+    assert (tmp_path / "right" / "report.html").read_text() == own
+    both = (tmp_path / "comparison.html").read_text()
+    assert "The audit of the log found: wrong: action" in both
+    assert "2 sets of runs compared: right, wrong</h1>" in both

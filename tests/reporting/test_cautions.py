@@ -1,3 +1,4 @@
+from understudy.logs import Audit, Finding
 from understudy.reporting.cautions import cautions
 
 
@@ -19,3 +20,12 @@ def test_lengths_that_few_runs_reached_are_named(runs_of):
 
 def test_real_runs_and_sets_without_runs_are_left_out(runs_of, real_of):
     assert not cautions({"real": real_of([10] * 2 + [60] * 8), "none": runs_of([])})
+
+
+def test_what_the_audit_found_that_makes_numbers_wrong_is_said_first(runs_of):
+    findings = (
+        Finding("warning", "propensity-frequency", (), 1, "the order is wrong"),
+        Finding("warning", "action-never-logged", (), 1, "harmless here"),
+        Finding("note", "no-episode", (), 1, "derived"),
+    )
+    assert cautions({"psrs": runs_of([40] * 5)}, Audit(findings)) == ["The audit of the log found: the order is wrong."]

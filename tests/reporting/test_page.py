@@ -200,3 +200,15 @@ def test_a_path_that_cannot_be_written_is_a_clear_error(tmp_path, runs_of):
     with pytest.raises(LogError, match="cannot write"):
         report(runs_of([40]), tmp_path / "missing" / "report.html")
     assert not list(tmp_path.iterdir())
+
+
+def test_readings_that_are_no_numbers_are_told_from_none(tmp_path, run_of):
+    nothing = {"g": lambda t: float("nan")}
+    text = page(tmp_path, {"psrs": Runs((run_of(40, nothing), run_of(40, nothing)))})
+    assert "fewer than half of the runs have a reading that is a number" in text
+    assert "Read it more often" not in text
+    few = Runs((run_of(40, {"g": float}), *(run_of(5, {"g": float}) for _ in range(5))))
+    text = page(tmp_path, {"psrs": few})
+    assert "fewer than half of the runs have a reading that is a number" in text
+    assert "Mean of “g”" not in text
+    assert "no run was served a single step" in page(tmp_path, {"psrs": Runs((run_of(0, {"g": float}),))})

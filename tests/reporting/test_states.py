@@ -107,3 +107,12 @@ def test_the_worst_states_are_listed_and_only_suspicious_ones():
     box = state_box(audit_of(2, 4))
     assert {state for state, *_ in box.worst} == {"0", "1"}
     assert len(state_box(audit_of(9)).worst) == 5
+
+
+def test_states_do_not_become_acceptable_by_being_made_smaller():
+    """All states that could be tested fail; the others are too small to be tested."""
+    small = audit_of(2, n_few=200)
+    assert small.suspicious_share < 0.5
+    assert small.mostly_suspicious
+    assert not audit_of(2, n_other=5).mostly_suspicious
+    assert state_boxes(small)[0].severity == "error"

@@ -183,3 +183,14 @@ def test_a_probe_a_learner_cannot_answer_is_named(log):
     with pytest.raises(TypeError) as caught:
         simulate(psrs(log), FixedPolicy([0.2] * 5), probes={"start": probes.start_value([0])}, every=20)
     assert "raised by probe 'start' after 20 steps" in caught.value.__notes__
+
+
+@pytest.mark.parametrize("compiled", [None, False])
+def test_the_reward_of_a_step_counts_the_episode_under_way(log, make, compiled):
+    measured = {"per step": probes.reward_per_step}
+    run = simulate(psrs(log), make(1), 1, 97, probes=measured, every=10, compiled=compiled)
+    earned = np.cumsum(log.reward[run.rows])
+    np.testing.assert_allclose(run.curves["per step"], earned[run.steps - 1] / run.steps)
+    assert run.final["per step"] == pytest.approx(earned[-1] / 97)
+    under_way = run.ends[-1] if len(run.ends) else 0
+    assert run.partial == pytest.approx(log.reward[run.rows[under_way:]].sum())
