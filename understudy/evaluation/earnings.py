@@ -26,10 +26,9 @@ class Earnings:
     they equal the mean. That is a range to reckon with, not a bound: an episode that was cut off may have gone on
     worse.
 
-    `error` is 1.96 standard errors. Runs on one log share its luck, which their spread does not show. A single run is
-    served each row once, as a real one would be, so the mean over runs varies no more from log to log than a single run
-    does: the error is that of a single run, from the spread of runs and of the episodes within them, however many
-    runs there are. For real runs, and for runs on logs of their own, it falls with the number of runs.
+    `error` is 1.96 standard errors. Runs on one log share its luck, which their spread does not show: it is reckoned as
+    if all runs had been served the same episodes, whose own spread over their number it then is, however many runs
+    there are. For real runs, and for runs on logs of their own, only the spread of runs counts.
     """
 
     episodes: int  # of each run, from its first
@@ -84,7 +83,7 @@ def _earnings(runs: Runs, episodes: int) -> Earnings:
         mean=mean,
         low=mean if complete else float(low.mean()),
         high=mean if complete else float(high.mean()),
-        error=1.96 * max(_error(filled, _independent(runs)) for filled in (low, high)),
+        error=1.96 * _error(values, _independent(runs)),
         missing=float(1 - known.mean()),
     )
 
@@ -94,16 +93,28 @@ def _range(values: np.ndarray) -> tuple[float, float]:
 
 
 def _error(values: np.ndarray, independent: bool) -> float:
-    """The standard error of the mean of (runs, episodes)."""
+    """The standard error of the mean of (runs, episodes), NaN where an episode is missing."""
     n_runs, n_episodes = values.shape
     if n_runs < 2:
         return float("nan")
-    of_runs = float(values.mean(axis=1).var(ddof=1))
+    of_runs = _jackknife(np.nansum(values, axis=1), np.isfinite(values).sum(axis=1))
     if independent:
-        return float(np.sqrt(of_runs / n_runs))
-    # Differences of neighbors leave out what changes as the learner learns.
-    of_episodes = np.mean(np.diff(values, axis=1) ** 2) / 2 if n_episodes > 1 else values.var(ddof=1)
+        return float(np.sqrt(of_runs))
+    if n_episodes > 1:  # differences of neighbors leave out what changes as the learner learns
+        steps = np.diff(values, axis=1)
+        of_episodes = float(np.nanmean(steps**2)) / 2
+    else:
+        of_episodes = float(np.nanvar(values, ddof=1))
     return float(np.sqrt(of_runs + of_episodes / n_episodes))
+
+
+def _jackknife(totals: np.ndarray, counts: np.ndarray) -> float:
+    """The variance of the sum of totals over the sum of counts, by leaving out one run at a time."""
+    n, left = len(totals), counts.sum() - counts
+    if (left == 0).any():
+        return float("inf")
+    without = (totals.sum() - totals) / left
+    return float((n - 1) / n * ((without - without.mean()) ** 2).sum())
 
 
 def _independent(runs: Runs) -> bool:
