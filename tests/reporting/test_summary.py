@@ -1,4 +1,4 @@
-from understudy.reporting.summary import tiles, what_came_of_it, what_was_done
+from understudy.reporting.summary import tiles, what_came_of_it, what_was_done, what_was_earned
 from understudy.reporting.tables import comparisons
 
 
@@ -50,3 +50,22 @@ def test_a_verdict_is_told_with_its_margin(runs_of, real_of):
 def test_sets_that_share_no_probe_are_said_not_to(runs_of, real_of):
     sets = {"psrs": runs_of([40] * 3, probe="h"), "real": real_of([100] * 3)}
     assert "they share no probe" in what_came_of_it(sets, "real", None, None)[-1]
+
+
+def test_what_an_episode_earned_stands_beside_the_logs_own(runs_of, real_of):
+    alone = {"psrs": runs_of([40] * 3, log_return=0.25)}
+    assert what_was_earned(alone, None) == [
+        "Over the first 8 episodes of each run, an episode earned 0.000.",
+        "The log's own episodes earned 0.250 on average.",
+    ]
+    assert [tile.value for tile in tiles(alone, None, None, None)][2:] == ["0.00", "0.25"]
+    two = {"psrs": runs_of([40] * 3), "qbe": runs_of([60] * 3)}
+    assert "an episode of “psrs” earned" in what_was_earned(two, None)[0]
+    assert "of “qbe”" in tiles(two, None, None, None)[2].label
+    assert what_was_earned({**two, "real": real_of([90] * 3)}, "real") == []
+
+
+def test_several_learners_are_counted(runs_of):
+    learners = [{"class": "QLearning", "gamma": gamma} for gamma in (0.5, 0.9)]
+    sets = {str(place): runs_of([40] * 3, learner=learner) for place, learner in enumerate(learners)}
+    assert what_was_done(sets, None).startswith("2 QLearning learners rehearsed")

@@ -147,9 +147,9 @@ def tiles(
         shown.append(Tile(f"{best.floor:,.{digits}f}", "noise floor of that RMSE"))
     elif (earned := earnings(named)).get(name) is not None:
         show = figures_of(earned)
-        shown.append(
-            Tile(earned_cell(earned[name], show), f"an episode, the first {earned[name].episodes:,} of each run")
-        )
+        whose = f" of “{name}”" if len(lasting) > 1 else ""
+        which = f"the first {earned[name].episodes:,} of each run"
+        shown.append(Tile(earned_cell(earned[name], show), f"an episode{whose}, {which}"))
         if (log_return := logged(named, "log_return")) is not None:
             shown.append(Tile(show(log_return), "an episode of the log"))
     else:
