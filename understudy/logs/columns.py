@@ -121,10 +121,21 @@ def whole(name: str, values: Any, move: str = "give every row an integer") -> np
         array = rounded(name, array)
         refuse(name, array, ~np.isfinite(array), move)
         refuse(name, array, array != np.floor(array), move)
-    limits = np.iinfo(np.int32)
+    limits, instead = np.iinfo(np.int32), ", or give the values as labels with actions=" * name.startswith("action")
     if array.dtype.kind != "b" and array.dtype.itemsize > 2:
-        refuse(name, array, (array < limits.min) | (array > limits.max), "number them from 0 up")
+        refuse(name, array, (array < limits.min) | (array > limits.max), "number them from 0 up" + instead)
     return array.astype(np.int32, copy=False)
+
+
+def steps(name: str, values: Any) -> np.ndarray:
+    """The number of each step within its episode."""
+    array = flat(name, values)
+    if array.dtype.kind in "mM":
+        raise LogError(
+            f"{name} holds {kind_of(array)}, and step counts the steps of an episode; sort the rows by it with "
+            "order_by=, and leave step out"
+        )
+    return whole(name, array)
 
 
 def flags(name: str, values: Any) -> np.ndarray:
@@ -217,7 +228,7 @@ CLEAN: dict[str, Callable[[str, Any], np.ndarray]] = {
     "terminated": flags,
     "truncated": flags,
     "episode": episode_ids,
-    "step": whole,
+    "step": steps,
     "propensity": propensities,
 }
 """What brings each column to its dtype; actions need their labels too."""

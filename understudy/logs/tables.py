@@ -354,7 +354,10 @@ def _unlisted(name: str, array: Any, height: int) -> np.ndarray:
     width = int(lengths[0]) if len(lengths) else 0
     if np.any(lengths != width):
         row = first(lengths != width)
-        raise LogError(f"column {name} has {lengths[row]} entries in row {row} and {width} in row 0; give all the same")
+        raise LogError(
+            f"column {name} has {lengths[row]} entr{'y' if lengths[row] == 1 else 'ies'} in row {row} and {width} in "
+            "row 0; give all the same"
+        )
     entries = values(name, array.flatten(), height)
     return entries.reshape(len(array), width, *entries.shape[1:])
 
