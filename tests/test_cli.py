@@ -12,6 +12,7 @@ import pytest
 
 import understudy as us
 from understudy.cli import main
+from understudy.cli.words import as_flags, in_flags
 
 COLUMNS = [
     "--observation", "cell", "--action", "move", "--reward", "paid", "--terminated", "home", "--episode", "trip",
@@ -595,3 +596,46 @@ def test_a_comparison_keeps_the_pages_and_the_audits_of_its_folders(events, tmp_
     both = (tmp_path / "comparison.html").read_text()
     assert "The audit of the log found: wrong: action" in both
     assert "2 sets of runs compared: right, wrong</h1>" in both
+
+
+def test_a_log_with_a_path_that_is_not_utf8_is_checked(tmp_path, capsys):
+    path = os.fsencode(tmp_path) + b"/b\xff.csv"
+    try:
+        with open(path, "wb") as file:
+            file.write(b"observation,action,reward,terminated\n0,left,1,true\n")
+    except OSError:
+        pytest.skip("the file system takes no such name")
+    assert main(["check", os.fsdecode(path)]) == 0
+    assert refused(capsys, "check", os.fsdecode(path), "--reward", "gain").isascii()
+
+
+def test_a_terminal_without_the_letters_of_a_log_gets_escapes(tmp_path):
+    (tmp_path / "log.csv").write_text("observation,action,reward,terminated\n0,1,1,true\n", encoding="utf-8")
+    (tmp_path / "bad.csv").write_text("é,action,reward\n0,1,1\n", encoding="utf-8")
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; from understudy.cli import main; sys.exit(main(sys.argv[1:]))",
+        "check",
+    ]
+    for name, code in (("log.csv", 0), ("bad.csv", 2)):
+        run = subprocess.run(
+            [*command, name],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONIOENCODING": "ascii"},
+            capture_output=True,
+            check=False,
+        )
+        assert (run.returncode, b"Traceback" in run.stderr) == (code, False)
+    assert b"\\xe9" in run.stderr
+
+
+def test_advice_on_actions_and_states_is_in_the_words_of_the_command_line():
+    assert as_flags('say actions=["0", "5", "b c"], in order') == "say --actions 0 5 'b c', in order"
+    for name in ("runs", "seed", "every", "workers", "order_by", "max_steps"):
+        assert as_flags(f"say {name}= and {name}=.") == "say --{0} and --{0}.".format(name.replace("_", "-"))
+    floats = np.random.default_rng(0).random(200)
+    audit = us.check({"observation": floats, "action": [0] * 200, "reward": [0.0] * 200, "ends": "every-row"})
+    sentence = next(finding.sentence for finding in in_flags(audit).findings if finding.rule == "distinct-observations")
+    assert "encoder.audit" not in sentence
+    assert "--encoder" in sentence

@@ -412,7 +412,20 @@ def test_csv_refuses_labels_that_would_come_back_in_another_order_than_their_pro
 
 
 @pytest.mark.parametrize(
-    "labels", [("a", "b"), ("0", "1"), ("false", "true"), ("-1", "x"), ("a,b", 'c"d'), ("a\nb", "c")]
+    "labels",
+    [
+        ("a", "b"),
+        ("0", "1"),
+        ("false", "true"),
+        ("-1", "x"),
+        ("a,b", 'c"d'),
+        ("a\nb", "c"),
+        ("NA", "a"),
+        ("a", "null"),
+        ("2020-01-01", "2020-01-02"),
+        ("01", "1"),
+        ("1e3", "2e3"),
+    ],
 )
 def test_csv_brings_labels_back_to_their_propensities(tmp_path, labels):
     log = labeled(labels)
@@ -422,14 +435,14 @@ def test_csv_brings_labels_back_to_their_propensities(tmp_path, labels):
     assert back.spec.actions in (labels, None)
 
 
-@pytest.mark.parametrize("labels", [("NA", "a"), ("null", "a"), ("2020-01-01", "2020-01-02"), ("a", "a ")])
+@pytest.mark.parametrize("labels", [("a", "a "), ("a", "\t")])
 def test_csv_refuses_labels_that_it_would_lose(tmp_path, labels):
     with pytest.raises(LogError, match="would not come back from a CSV"):
         write(labeled(labels, propensity=False), tmp_path / "log.csv")
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("empty", ["", '""', "NA", "null"])
+@pytest.mark.parametrize("empty", ["", '""'])
 def test_an_empty_cell_of_a_csv_is_refused_by_row(tmp_path, empty):
     head = "observation,action,reward,terminated,episode,ts"
     for row in (f"1,{empty},0,true,v1,a", f"1,x,0,true,{empty},a"):
@@ -437,6 +450,152 @@ def test_an_empty_cell_of_a_csv_is_refused_by_row(tmp_path, empty):
             read(csv_file(tmp_path, f"{head}\n0,x,1,true,v0,b\n{row}\n"))
     with pytest.raises(LogError, match="order_by column ts has no value in row 1"):
         read(csv_file(tmp_path, f"{head}\n0,x,1,true,v0,b\n1,x,0,true,v1,{empty}\n"), order_by="ts")
+
+
+@pytest.mark.parametrize("word", ["NA", "null", "nan", "#N/A", '"NA"'])
+def test_only_an_empty_cell_of_text_is_missing(tmp_path, word):
+    head = "observation,action,reward,terminated,episode,ts"
+    path = csv_file(tmp_path, f"{head}\n0,x,1.5,true,b,b\n1,{word},NA,true,{word},{word}\n2,x,1,true,a,a\n")
+    log = read(path, order_by="ts")
+    text = word.strip('"')
+    order = sorted(["b", text, "a"])
+    assert [log.spec.actions[code] for code in log.action] == ["x" if ts in "ab" else text for ts in order]
+    assert log.n_episodes == 3
+    assert np.isnan(log.reward[order.index(text)])  # a word for nothing, among numbers
+
+
+WRITTEN = [
+    ("1.1", "1.10"), ("007", "7"), ("1e3", "10e2"), ("0x10", "16"), ("+1", "1"), ("-0", "0"), ("1", "1.0"),
+    ("0.12345678901234567891", "0.12345678901234567892"), ("true", "TRUE"), ("1", "true"),
+    ("2020-01-01", "2020-01-01 00:00"),    (str(10**20), str(10**20 + 1)), ("-0.0", "0.0"), ("1", " 1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("one", "other"), WRITTEN)
+def test_ids_and_labels_that_are_written_differently_stay_apart_in_a_csv(tmp_path, one, other):
+    head = "observation,action,reward,terminated,id"
+    path = csv_file(tmp_path, f"{head}\n0,a,1,true,{one}\n1,b,0,true,{other}\n2,b,0,true,5\n")
+    assert read(path, episode="id").n_episodes == 3
+    if one.strip() != other.strip():  # labels that differ in spaces only are refused
+        assert len(set(read(path, action="id", n_actions=None).action.tolist())) == 3
+
+
+@pytest.mark.parametrize(
+    ("texts", "ids"),
+    [(["7", "12", "7"], [7, 12, 7]), (["-3", "0", "1"], [-3, 0, 1]), (["7.0", "12.0", "7.0"], [7, 12, 7])],
+)
+def test_integers_of_a_csv_are_the_ids_they_spell(tmp_path, texts, ids):
+    rows = "".join(f"0,a,1,true,{text}\n" for text in texts)
+    assert read(csv_file(tmp_path, f"observation,action,reward,terminated,episode\n{rows}")).episode.tolist() == ids
+
+
+def test_labels_that_are_given_match_a_csv_by_value(tmp_path):
+    path = csv_file(tmp_path, LABELED.format("0.10", "0.20"))
+    assert read(path, actions=["0.2", "0.1"]).action.tolist() == [1, 0, 1]
+    with pytest.raises(LogError, match="action is '01' in row 1; another text of the column has the same label"):
+        read(csv_file(tmp_path, LABELED.format("1", "01")), actions=["1", "2"])
+
+
+NUMBERS = ["9", "10", "11", "100", "2", "-1", "1e3", "0.5", str(2**70), str(2**70 + 1)]
+
+
+def by_order(column, **options):
+    n = len(column)
+    table = pa.table({"observation": range(n), "action": [0] * n, "reward": [0.0] * n, "episode": [0] * n, "t": column})
+    return read(table, order_by="t", ends="terminated", **options).observation.tolist()
+
+
+@pytest.mark.parametrize("encode", [pa.array, lambda texts: pa.array(texts).dictionary_encode(),
+                                    lambda texts: pa.array(texts, pa.string_view())])  # fmt: skip
+def test_text_that_spells_numbers_is_sorted_as_numbers(encode):
+    expected = sorted(range(len(NUMBERS)), key=lambda row: Decimal(NUMBERS[row]))
+    assert by_order(encode(NUMBERS)) == expected
+    assert by_order(encode([*NUMBERS, "x"])) == sorted(range(len(NUMBERS) + 1), key=lambda row: [*NUMBERS, "x"][row])
+    assert by_order(encode(["2", "1.0", "1", "01"])) == [1, 2, 3, 0]  # equal numbers keep their order
+
+
+def test_long_numbers_of_a_csv_are_sorted_as_numbers(tmp_path):
+    rows = "".join(f"{at},0,0,1,{text}\n" for at, text in enumerate(NUMBERS))
+    path = csv_file(tmp_path, f"observation,action,reward,episode,t\n{rows}")
+    expected = sorted(range(len(NUMBERS)), key=lambda row: Decimal(NUMBERS[row]))
+    assert read(path, order_by="t", ends="terminated").observation.tolist() == expected
+
+
+def test_categories_are_sorted_by_value_and_ordered_ones_by_their_order():
+    texts, order = ["high", "low", "mid"], ["low", "mid", "high"]
+    enum = pl.Series(texts, dtype=pl.Enum(order)).to_arrow()
+    ordered = pa.Array.from_pandas(pd.Categorical(texts, categories=order, ordered=True))
+    plain = pa.Array.from_pandas(pd.Categorical(texts, categories=order))
+    assert by_order(enum) == by_order(ordered) == [1, 2, 0]
+    assert by_order(plain) == [0, 1, 2]
+    assert by_order(pa.Array.from_pandas(pd.Categorical([30, 4, 5], categories=[30, 4, 5]))) == [1, 2, 0]
+    assert by_order(pa.Array.from_pandas(pd.Categorical([3.5, None, 0.5])).fill_null(3.5)) == [2, 0, 1]
+
+
+def test_an_order_with_a_category_missing_is_refused_by_row():
+    with pytest.raises(LogError, match="order_by column t has no value in row 1"):
+        by_order(pa.array(["b", None, "a"]).dictionary_encode())
+
+
+def test_one_column_may_be_the_propensity_of_several_actions():
+    table = pa.table({**ENDED, "action": ["l", "r", "l", "r"], "p": [0.5] * 4})
+    for asked in (["p", "p"], {"l": "p", "r": "p"}):
+        log = read(table, propensity=asked)
+        assert log.propensity.tolist() == [[0.5, 0.5]] * len(log)
+
+
+def test_an_observation_that_names_a_column_twice_is_refused():
+    for role in ("observation", "next_observation"):
+        with pytest.raises(LogError, match=f"{role} names reward more than once; name each column once"):
+            read(pa.table(ENDED), **{role: ["reward", "action", "reward"]})
+
+
+def named_after(column, names, **options):
+    columns = {name: [0.1 * (at + 1)] * len(column) for at, name in enumerate(names)}
+    table = {"observation": range(len(column)), "action": column, "reward": [0.0] * len(column)}
+    log = read(pa.table({**table, "terminated": [True] * len(column), **columns}), propensity=list(names), **options)
+    labels = log.spec.actions or tuple(map(str, range(log.spec.n_actions)))
+    return {label: round(float(p), 3) for label, p in zip(labels, log.propensity[0], strict=True)}, log
+
+
+@pytest.mark.parametrize(
+    ("actions", "names"),
+    [
+        (["false", "true"], ["true", "false"]),
+        ([False, True], ["true", "false"]),
+        (["shoes", "hats", "bags"], ["shoes", "hats", "bags"]),
+        (["10", "9"], ["10", "9"]),
+        ([0, 1], ["1", "0"]),
+        ([0, 0], ["1", "0"]),
+        ([0, 5, 10, 15], ["15", "0", "5", "10"]),
+        (["b", "b"], ["b", "a"]),
+    ],
+)
+def test_propensity_columns_named_like_the_actions_belong_to_them(actions, names):
+    belongs, log = named_after(actions, names)
+    assert belongs == {name: round(0.1 * (at + 1), 3) for at, name in enumerate(names)}
+    labels = log.spec.actions or tuple(map(str, range(log.spec.n_actions)))
+    assert [labels[code] for code in log.action] == [str(action).lower() for action in actions]
+    assert not any(note.startswith("labels") for note in log.notes)
+
+
+def test_actions_in_another_order_than_the_propensity_columns_named_after_them_are_refused():
+    assert named_after(["a", "b"], ["b", "a"], actions=["b", "a"])[0] == {"b": 0.1, "a": 0.2}
+    with pytest.raises(
+        LogError, match="b, a are named after the actions, and actions= has these in another order, a, b"
+    ):
+        named_after(["a", "b"], ["b", "a"], actions=["a", "b"])
+
+
+def test_a_mapping_of_propensities_is_taken_at_its_word():
+    table = pa.table({**ENDED, "action": list("abab"), "a": [0.1] * 4, "b": [0.9] * 4})
+    log = read(table, propensity={"a": "b", "b": "a"})
+    assert (log.spec.actions, log.propensity[0].tolist()) == (("a", "b"), [0.9, 0.1])
+
+
+def test_other_propensity_columns_are_taken_by_their_place():
+    assert named_after(["a", "b"], ["p", "q"])[0] == {"a": 0.1, "b": 0.2}
+    assert named_after(["a", "b"], ["p", "q"], actions=["b", "a"])[0] == {"b": 0.1, "a": 0.2}
 
 
 @pytest.mark.parametrize("big", [2**53, 2**63, 2**64, 10**30, 10**75, 10**90])

@@ -22,7 +22,7 @@ def test_only_an_error_makes_an_audit_fail():
 def test_an_audit_shows_itself():
     audit = Audit((ERROR, NOTE), 4000, 1, 2)
     assert repr(audit) == str(audit)
-    assert str(audit).splitlines()[0] == "4,000 rows, 1 episodes, 2 actions"
+    assert str(audit).splitlines()[0] == "4,000 rows, 1 episode, 2 actions"
     assert str(audit).splitlines()[1] == "  error: missing: reward is NaN"
 
 

@@ -63,7 +63,10 @@ def test_a_last_row_without_next_observation_is_dropped_and_said():
     log = small(terminated=[0, 0, 1, 0, 0])
     assert log.observation.tolist() == [0, 1, 2, 5]
     assert log.unfinished.tolist() == [False, True]
-    assert any(note.startswith("dropped: 1 last rows") for note in log.notes)
+    assert any(
+        note.startswith("dropped: 1 last row had no next observation, did not terminate and was dropped")
+        for note in log.notes
+    )
 
 
 def test_the_row_before_a_dropped_truncated_one_is_truncated():

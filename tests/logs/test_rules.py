@@ -312,3 +312,73 @@ def test_a_log_in_which_nothing_ends_has_no_ends_to_miss():
         observation=rows, action=rows, reward=rows, next_observation=rows, terminated=rows.astype(bool)
     )
     assert "few-episodes" not in [finding.rule for finding in check(log).findings]
+
+
+def sentence_of(rule, columns):
+    return next(finding.sentence for finding in check(columns).findings if finding.rule == rule)
+
+
+NUMBERED = {"observation": np.zeros(8, int), "reward": np.zeros(8), "action": [0, 5, 10, 15] * 2, "ends": "every-row"}
+
+
+def test_numbers_with_gaps_are_advised_as_labels():
+    labels = 'the column holds 0, 5, 10, 15: if these are the actions, say actions=["0", "5", "10", "15"]'
+    outside = sentence_of("action-range", {**NUMBERED, "propensity": np.full((8, 4), 0.25)})
+    assert f"{labels}, all 4 of them in the order of the propensity columns" in outside
+    assert labels in sentence_of("action-never-logged", NUMBERED)
+    assert check({**NUMBERED, "actions": ["0", "5", "10", "15"]}).n_actions == 4
+    assert "holds" not in sentence_of("action-never-logged", {**NUMBERED, "action": [0, 1, 3, 4] * 2})
+    assert "holds" not in sentence_of("action-never-logged", {**NUMBERED, "n_actions": 40})
+
+
+def test_one_step_decisions_are_one_note_of_next_observations(clean):
+    notes = [finding.sentence for finding in check(NUMBERED).findings if finding.rule == "no-next-observation"]
+    assert notes == ["8 terminated rows have none, and show their own observation"]
+    one = {name: column[:1] for name, column in clean.items() if name not in ("episode", "next_observation")}
+    one |= {"terminated": [True], "truncated": [False]}
+    assert "1 terminated row has none, and shows its own observation" in sentence_of("no-next-observation", one)
+    assert str(check(one)).startswith("1 row, 1 episode, 3 actions")
+    assert repr(Log.from_columns(**one)).startswith("Log of 1 row, 1 episode, 3 actions")
+
+
+def test_a_missing_observation_is_said_once():
+    columns = {"observation": [0.0, np.nan, 2.0, 3.0, 4.0, 5.0], "action": [0] * 6, "reward": [0.0] * 6}
+    columns["terminated"] = [False, False, True] * 2
+    assert [finding.rule for finding in check(columns).findings].count("missing") == 1
+    dropped = {
+        **columns,
+        "observation": [0.0, 1.0, 2.0, 3.0, 4.0, np.nan],
+        "terminated": [False, False, True] + [False] * 3,
+    }
+    assert "next_observation is NaN" in sentence_of("missing", dropped)
+
+
+@pytest.mark.parametrize(
+    ("p", "words"),
+    [([[30.0, 70.0]] * 8, "percentages"), ([30.0, 0.5] * 4, "percentages"), ([[-0.5, -1.2]] * 8, "logarithms")],
+)
+def test_propensities_in_other_units_are_guessed(p, words):
+    columns = {**NUMBERED, "action": [0, 1] * 4, "propensity": p}
+    assert f"(are they {words}?)" in sentence_of("propensity-range", columns)
+    assert "are they" not in sentence_of("propensity-range", {**columns, "propensity": [[-0.5, 1.5]] * 8})
+
+
+def test_episodes_that_stop_at_one_length_seem_to_have_met_a_time_limit():
+    episode = np.repeat([0, 1, 2], [5, 5, 3])
+    terminated = np.arange(13) == 12
+    columns = {"observation": np.arange(13), "action": [0] * 13, "reward": [0.0] * 13, "episode": episode}
+    following = {"next_observation": np.arange(13) + 1}
+    for given in ({}, following):
+        told = sentence_of("unfinished", {**columns, **given, "terminated": terminated})
+        assert "All of these have 5 steps, and no episode has more: a time limit" in told
+        assert "set truncated= there" in told
+        said = sentence_of("unfinished", {**columns, **given, "ends": "unfinished"})
+        assert "truncated=" not in said
+        assert "time limit" not in said
+    other = sentence_of("unfinished", {**columns, "episode": np.repeat([0, 1, 2], [6, 4, 3]), "terminated": terminated})
+    assert "All of these" not in other
+
+
+def test_steps_that_are_dates_are_to_be_sorted_by(clean):
+    dates = np.arange(len(clean["step"])).astype("M8[s]")
+    assert "sort the rows by it with order_by=" in check({**clean, "step": dates}).findings[0].sentence

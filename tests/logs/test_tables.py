@@ -1,3 +1,4 @@
+import os
 from decimal import Decimal
 
 import numpy as np
@@ -41,7 +42,7 @@ def test_chunked_and_sliced_tables_are_read():
 
 
 def test_ragged_lists_are_refused_by_row():
-    with pytest.raises(LogError, match="column observation has 1 entries in row 2 and 2 in row 0"):
+    with pytest.raises(LogError, match="column observation has 1 entry in row 2 and 2 in row 0"):
         read(pa.table({**ENDED, "observation": [[0, 1], [2, 3], [4], [6, 7]]}))
 
 
@@ -203,3 +204,44 @@ def test_decimals_are_the_nearest_floats(precision):
 def test_encoded_values_are_matched_by_the_labels_that_spell_them(column):
     log = read(pa.table({**ENDED, "action": column}), actions=["true", "0"])
     assert log.action.tolist() == [0, 1, 0, 1]
+
+
+HEAD = b"observation,action,reward,terminated\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (HEAD.replace(b",", b";") + b"0;1;0,5;1\n", "separate columns by ';'; save it with commas"),
+        (HEAD.replace(b",", b"\t") + b"0\t1\t0.5\t1\n", "separate columns by tabs; save it with commas"),
+        (b"\xef\xbb\xbf" + HEAD.replace(b",", b";"), "separate columns by ';'"),
+        (b"sep=,\n" + HEAD + b"0,1,0.5,1\n", "the first line is sep=,, .* delete that line"),
+        ((HEAD + b"0,1,0.5,1\n").decode().encode("utf-16"), "UTF-16, .* save it as UTF-8"),
+        ((HEAD + b"0,1,0.5,1\n").decode().encode("utf-16-le"), "UTF-16, .* save it as UTF-8"),
+        (b"\xe9t\xe9," + HEAD + b"0,0,1,0.5,1\n", "header holds text that is not UTF-8"),
+        (HEAD + b"0,caf\xe9,0.5,1\n", "column action holds text that is not UTF-8"),
+        (HEAD + b"caf\xe9,1,0.5,1\n", "column observation holds text that is not UTF-8"),
+        (HEAD + b'0,1,"0,5",1\n', "reward is '0,5' in row 0, .* write numbers with a point before decimals"),
+    ],
+)
+def test_what_spreadsheets_call_csv_is_refused_with_what_to_do(tmp_path, content, words):
+    (tmp_path / "log.csv").write_bytes(content)
+    with pytest.raises(LogError, match=words):
+        read(tmp_path / "log.csv")
+
+
+def test_text_that_is_not_utf8_in_a_column_of_no_use_does_no_harm(tmp_path):
+    (tmp_path / "log.csv").write_bytes(b"note," + HEAD + b"caf\xe9,0,1,0.5,1\n")
+    assert read(tmp_path / "log.csv").reward.tolist() == [0.5]
+    with pytest.raises(LogError, match="column note holds text that is not UTF-8"):
+        read(tmp_path / "log.csv", order_by="note")
+
+
+@pytest.mark.parametrize("ending", [b".csv", b".csv.gz", b".parquet"])
+def test_a_path_that_is_not_utf8_is_read(tmp_path, ending):
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/b\xff" + ending)
+    try:
+        write(Log.from_columns(**ENDED), path)
+    except LogError:
+        pytest.skip("the file system takes no such name")
+    assert read(path).fingerprint == Log.from_columns(**ENDED).fingerprint

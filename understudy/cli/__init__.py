@@ -1,6 +1,7 @@
 """The command line: demo, check, simulate, report, paper."""
 
 import argparse
+import io
 import json
 import os
 import sys
@@ -34,6 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = {
         "demo": run_demo, "check": run_check, "simulate": run_simulate, "report": run_report, "paper": run_paper,
     }  # fmt: skip
+    for stream in (sys.stdout, sys.stderr):  # a terminal may lack letters that a log has
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     options = build_parser(commands).parse_args(arguments)
     try:
         return options.command(options)
@@ -86,7 +90,7 @@ def run_simulate(options: argparse.Namespace) -> int:
 
     folder = Path(options.out or f"{Path(options.log).name.split('.')[0]}-rehearsal")
     rehearsal = Rehearsal(
-        folder, f"{options.learner} rehearsed on {Path(options.log).name}", asked_of(options, log), audit
+        folder, f"{options.learner} rehearsed on {visible(Path(options.log).name)}", asked_of(options, log), audit
     )
     ours = rehearsal.check()
     encoder = encoder_for(log, options, folder / "encoder.npz" if ours else None)

@@ -1,6 +1,7 @@
 """What the library says, in the words of the command line."""
 
 import re
+import shlex
 from dataclasses import replace
 from typing import Any
 
@@ -8,11 +9,16 @@ import understudy as us
 from understudy.cli.flags import COLUMN_FLAGS
 from understudy.logs.findings import visible
 
-OTHER_FLAGS = ("n_actions", "ends", "order", "max_steps", "max_episode_steps", "out")
+OTHER_FLAGS = (
+    "n_actions", "ends", "order", "max_steps", "max_episode_steps", "out", "runs", "seed", "every", "workers", "level",
+    "margin",
+)  # fmt: skip
 IN_FLAGS = {
     "turn (it|them) into numbers first, for example .*": "add a column to the file that numbers the distinct texts 0, "
     "1, ..., and name that one",
     r"turn it into codes \(np.*\) or features": "add a column of numbers to the file, and name that one",
+    r"merge them with one, and let encoder\.audit\(log\) test its states": "merge them with --encoder boxes, kmeans, "
+    "homer or forward, whose states are tested before the first run",
     r"encoders\.Boxes or encoders\.Function": "--encoder boxes or --encoder forward",
 }
 """Advice in Python, and what to say instead where there is none."""
@@ -23,16 +29,20 @@ def as_flags(message: str) -> str:
 
     >>> as_flags('give terminated=, sort by order_by=, or say ends="every-row"')
     'give --terminated, sort by --order-by, or say --ends every-row'
+    >>> as_flags('say actions=["0", "big hat"]')
+    "say --actions 0 'big hat'"
     """
     for words, instead in IN_FLAGS.items():
         message = re.sub(words, instead, message)
     names = "|".join([name.replace("-", "_") for name in COLUMN_FLAGS] + list(OTHER_FLAGS))
 
     def flag(found: re.Match) -> str:
-        name, value = found[1].replace("_", "-"), found[2]
-        return f"--{name} {value}" if value else f"--{name}"
+        name, values = found[1].replace("_", "-"), re.findall(r'"([^"]*)"', found[2] or "")
+        return " ".join([f"--{name}", *map(shlex.quote, values)])
 
-    return re.sub(rf'(?<![\w/])({names})=(?:"([\w-]+)"|(?!\w))', flag, message)  # not in a path such as action=3/log
+    one = r'"[^"]*"'
+    value = rf"({one}|\[{one}(?:, {one})*\])"
+    return re.sub(rf"(?<![\w/])({names})=(?:{value}|(?![\w\[\"]))", flag, message)  # not in paths such as action=3/log
 
 
 def in_flags(audit: us.Audit) -> us.Audit:

@@ -1,5 +1,6 @@
 """What was given as a column, as an array: nothing rounded and nothing merged on the way."""
 
+import re
 import reprlib
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -9,6 +10,7 @@ import numpy as np
 
 from understudy.logs.findings import LogError
 
+COMMAS = re.compile(r"[+-]?[0-9]+(,[0-9]+)+(\.[0-9]*)?")
 EXACT = 2**53
 """Up to here a float64 holds every integer."""
 
@@ -65,7 +67,13 @@ def rounded(name: str, array: np.ndarray) -> np.ndarray:
         row, value = place * len(array) // array.size, array.flat[place]
         what = "text that spells a number" if spells_a_number(value) else "not a number"
         what = "more than a float can be" if isinstance(value, int) else what
-        raise LogError(f"{name} is {shown(value)} in row {row}, {what}; convert the column first") from None
+        raise LogError(f"{name} is {shown(value)} in row {row}, {what}; {_move(value)}") from None
+
+
+def _move(value: Any) -> str:
+    if isinstance(value, str) and COMMAS.fullmatch(value.strip()):
+        return "write numbers with a point before decimals and without other commas"
+    return "convert the column first"
 
 
 def told_apart(name: str, array: np.ndarray) -> np.ndarray:

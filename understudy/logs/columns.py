@@ -121,10 +121,21 @@ def whole(name: str, values: Any, move: str = "give every row an integer") -> np
         array = rounded(name, array)
         refuse(name, array, ~np.isfinite(array), move)
         refuse(name, array, array != np.floor(array), move)
-    limits = np.iinfo(np.int32)
+    limits, instead = np.iinfo(np.int32), ", or give the values as labels with actions=" * name.startswith("action")
     if array.dtype.kind != "b" and array.dtype.itemsize > 2:
-        refuse(name, array, (array < limits.min) | (array > limits.max), "number them from 0 up")
+        refuse(name, array, (array < limits.min) | (array > limits.max), "number them from 0 up" + instead)
     return array.astype(np.int32, copy=False)
+
+
+def steps(name: str, values: Any) -> np.ndarray:
+    """The number of each step within its episode."""
+    array = flat(name, values)
+    if array.dtype.kind in "mM":
+        raise LogError(
+            f"{name} holds {kind_of(array)}, and step counts the steps of an episode; sort the rows by it with "
+            "order_by=, and leave step out"
+        )
+    return whole(name, array)
 
 
 def flags(name: str, values: Any) -> np.ndarray:
@@ -175,10 +186,11 @@ def action_codes(
 ) -> tuple[np.ndarray, tuple[str, ...] | None]:
     """The code of each row's action, and the labels, if any.
 
-    Labels that were given stand in the order of their codes. A column of text is matched with them as it is, a
-    column of truth values or numbers by what they spell ("true", "True", "1" and "1.0" are all 1); integers beside
-    labels that are all words are codes already. Without labels, text is sorted, as numbers where all of it spells
-    numbers; truth values are the codes 0 and 1, labeled "false" and "true"; integers are codes, without labels.
+    Labels that were given stand in the order of their codes. A text is matched with the label that is equal to it, or
+    else with the one that spells the same number; a truth value or number with the one that spells it ("true",
+    "True", "1" and "1.0" are all 1). Two texts never share a label. Integers beside labels that are all words are
+    codes already. Without labels, text is sorted, as numbers where all of it spells numbers; truth values are the
+    codes 0 and 1, labeled "false" and "true"; integers are codes, without labels.
 
     >>> action_codes(["right", "left"], None)
     (array([1, 0], dtype=int32), ('left', 'right'))
@@ -216,7 +228,7 @@ CLEAN: dict[str, Callable[[str, Any], np.ndarray]] = {
     "terminated": flags,
     "truncated": flags,
     "episode": episode_ids,
-    "step": whole,
+    "step": steps,
     "propensity": propensities,
 }
 """What brings each column to its dtype; actions need their labels too."""
@@ -227,10 +239,12 @@ def _text_codes(array: np.ndarray, labels: tuple[str, ...] | None, name: str) ->
     no_labels = [not isinstance(item, str) or is_empty(item) for item in found]
     _refuse_items(name, array, codes, no_labels, "give every row a label")
     labels = labels or labeling.in_order(found, name)
-    position = {label: code for code, label in enumerate(labels)}
-    codes = np.array([position.get(label, -1) for label in found], np.int32)[codes]
-    refuse(name, array, codes < 0, labeling.every_label(labels))
-    return codes, labels
+    positions = labeling.positions_of(found, labels)
+    _refuse_items(name, array, codes, [at is None for at in positions], labeling.every_label(labels))
+    taken: dict[int, int] = {}
+    again = [taken.setdefault(at, code) != code for code, at in enumerate(positions) if at is not None]
+    _refuse_items(name, array, codes, again, "another text of the column has the same label, so write both alike")
+    return np.array(positions, np.int32)[codes], labels
 
 
 def _refuse_items(name: str, array: np.ndarray, codes: np.ndarray, bad: list[bool], move: str) -> None:

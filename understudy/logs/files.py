@@ -18,7 +18,7 @@ import numpy as np
 from understudy.logs import arrays, columns, tables
 from understudy.logs.columns import COLUMNS, REQUIRED, LogError
 from understudy.logs.findings import visible
-from understudy.logs.labels import checked, listed
+from understudy.logs.labels import checked, in_order, listed, positions_of, spelled
 from understudy.logs.log import Log
 from understudy.logs.metadata import from_metadata, refuse_more_than_fit, to_metadata
 from understudy.logs.tables import CSV, PARQUET
@@ -51,8 +51,12 @@ def read(
 
     Each column is named, or found under its own name; observations and propensities may be lists of names, or
     spread over `observation_0, observation_1, ...`; propensities also a mapping from each action's label to its
-    column. With `order_by`, rows are sorted by those columns and the rows of an episode brought together. `actions`,
-    `n_actions` and `ends` are as in `Log.from_columns`.
+    column. Propensity columns that are named like the actions belong to the actions of their names, whatever their
+    order. With `order_by`, rows are sorted by those columns (text that spells numbers as numbers) and the rows of an
+    episode brought together. `actions`, `n_actions` and `ends` are as in `Log.from_columns`.
+
+    In a CSV, actions and episodes are told apart by their text: 7 and 007 are two of them. Only an empty cell is
+    missing there.
     """
     asked: dict[str, Any] = {
         "observation": observation, "action": action, "reward": reward, "next_observation": next_observation,
@@ -62,10 +66,10 @@ def read(
     if isinstance(propensity, Mapping):
         if actions is not None and actions != tuple(propensity):
             raise LogError("propensity names the actions already, in another order than actions=; give one of them")
-        asked["propensity"], actions = list(propensity.values()), list(propensity)
+        actions = list(propensity)
     is_path = isinstance(source, str | os.PathLike)
     try:
-        table = tables.load_file(tables.path_of(source)) if is_path else tables.load_frame(source)
+        table = tables.load_file(tables.path_of(source), _told_by_text(asked)) if is_path else tables.load_frame(source)
         return _log(table, asked, order_by, actions, n_actions, ends)
     except LogError as error:
         if is_path and visible(tables.named(source)) not in str(error):
@@ -127,8 +131,13 @@ def _log(
     order = None if by is None else _order(table, by)
     known = from_metadata(table) if asked["action"] in (None, "action") else {}
     notes: tuple[str, ...] = tuple(known.get("notes", ()))
-    actions = _labels(actions, known.get("actions"), "propensity" in names and asked["propensity"] is None)
+    asked_actions, actions = (
+        actions,
+        _labels(actions, known.get("actions"), "propensity" in names and asked["propensity"] is None),
+    )
     n_actions = known.get("n_actions") if n_actions is None else n_actions
+    if isinstance(asked["propensity"], Sequence) and len(names["propensity"]) > 1:
+        names["propensity"], actions = _by_name(table, names, actions, asked_actions is not None)
     given: dict[str, Any] = {
         role: _column(table, role, found, actions, asked[role] is None) for role, found in names.items()
     }
@@ -152,6 +161,16 @@ def _log(
         ),
         derived=(*derived, *log.derived),
     )
+
+
+def _told_by_text(asked: dict[str, Names]) -> list[str]:
+    """The columns of actions and episodes, whose values are names even where they look like numbers."""
+    wanted = [role if (name := asked[role]) is None else name for role in ("action", "episode")]
+    return [name for one in wanted for name in ([one] if isinstance(one, str) else _strings(one))]
+
+
+def _strings(names: Any) -> list[str]:
+    return [name for name in names if isinstance(name, str)] if isinstance(names, Iterable) else []
 
 
 def _features(names: Sequence[str], known: list[str] | None) -> tuple[str, ...] | None:
@@ -181,6 +200,8 @@ def _resolve(table: Any, role: str, wanted: Names) -> list[str] | tuple[str, ...
     """The names of the columns that hold this one; None where it may be, and is, missing."""
     if wanted is not None:
         found = _named(table, role, wanted)
+        if len(set(found)) < len(found) and role != "propensity":  # a logger that drew evenly may have one column
+            raise LogError(f"{role} names {max(found, key=found.count)} more than once; name each column once")
         if len(found) > 1 and role not in WIDE:
             raise LogError(f"{role} is one column, not {len(found)}; name one")
         return found[0:1] if isinstance(wanted, str) else tuple(found)
@@ -194,7 +215,8 @@ def _resolve(table: Any, role: str, wanted: Names) -> list[str] | tuple[str, ...
     return None
 
 
-def _named(table: Any, role: str, wanted: str | Sequence[str]) -> list[str]:
+def _named(table: Any, role: str, wanted: Any) -> list[str]:
+    wanted = wanted.values() if isinstance(wanted, Mapping) else wanted
     wanted = [wanted] if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
     if not all(isinstance(name, str) for name in wanted):
         raise LogError(f"{role}={arrays.shown(wanted)} does not name columns; give a name, or a list of names")
@@ -229,15 +251,17 @@ def _column(
 
     They are brought to their dtypes before rows are sorted, so that what is refused is named by its place in the file.
     """
-    parts = [tables.values(name, table.column(name)) for name in names]
+    held = {name: tables.values(name, table.column(name)) for name in names}
     if role in ("observation", "next_observation"):
-        _refuse_text(role, dict(zip(names, parts, strict=True)))
-    parts = [_cleaned(role, name, part, actions) for name, part in zip(names, parts, strict=True)]
+        _refuse_text(role, held)
+    held = {name: _cleaned(role, name, part, actions) for name, part in held.items()}
     if isinstance(names, list):
-        return parts[0]
-    if len({part.shape for part in parts}) > 1:
+        return held[names[0]]
+    if len({part.shape for part in held.values()}) > 1:
         raise LogError(f"{role} cannot be made of {listed(names)}, which differ in shape")
-    parts = arrays.one_dtype({f"{role} column {name}": part for name, part in zip(names, parts, strict=True)})
+    alike = arrays.one_dtype({f"{role} column {name}": part for name, part in held.items()})
+    held = dict(zip(held, alike, strict=True))
+    parts = [held[name] for name in names]  # a column of propensities may stand for several actions
     return _shaped(role, names, parts) if found else np.stack(parts, axis=1)
 
 
@@ -275,17 +299,49 @@ def _shaped(role: str, names: tuple[str, ...], parts: list[np.ndarray]) -> np.nd
     return np.stack(parts, axis=1).reshape(len(parts[0]), *shape, *parts[0].shape[1:])
 
 
+def _by_name(
+    table: Any, names: Mapping[str, Sequence[str]], labels: Sequence[str] | None, asked: bool
+) -> tuple[tuple[str, ...], Sequence[str] | None]:
+    """Propensity columns in the order of the actions they are named after, where they are, and the labels to read with.
+
+    Labels that the user asked for in another order contradict the names, and are refused.
+    """
+    given, title = tuple(names["propensity"]), names["action"][0]
+    if len(set(given)) < len(given):
+        return given, labels
+    known = labels
+    if known is None:
+        codes, known = columns.action_codes(tables.values(title, table.column(title)), None, title)
+        every = [str(code) for code in range(len(given))]
+        if known is None and None not in positions_of(every, given):
+            return _sorted_after(every, given), None
+        known = [str(code) for code in np.unique(codes)] if known is None else list(known)
+        if set(known) < set(given) or (codes.max() >= len(given) and None not in positions_of(known, given)):
+            known = list(in_order(list(given), "propensity"))  # some were never taken, or they are numbers with gaps
+    if len(known) != len(given) or None in positions_of(known, given, spelled):
+        return given, labels
+    ordered = _sorted_after(known, given)
+    if asked and ordered != given:
+        raise LogError(
+            f"the propensity columns {listed(given)} are named after the actions, and actions= has these in another "
+            f"order, {listed(known)}; give both in one order"
+        )
+    return ordered, known
+
+
+def _sorted_after(labels: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(names[at] for at in positions_of(labels, names, spelled) if at is not None)
+
+
 def _order(table: Any, names: list[str]) -> np.ndarray:
+    """Row numbers sorted by these columns, rows that are equal in them as they stand."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     try:
-        for name in names:
-            empty = pc.is_null(table.column(name), nan_is_null=True).to_numpy()
-            if empty.any():
-                raise LogError(f"order_by column {name} has no value in row {arrays.first(empty)}; fill it in")
-        return pc.sort_indices(table, sort_keys=[(name, "ascending") for name in names]).to_numpy()
-    except pa.ArrowException:
+        keys = {name: tables.sort_key(name, table.column(name)) for name in names}
+        return pc.sort_indices(pa.table(keys), sort_keys=[(name, "ascending") for name in keys]).to_numpy()
+    except (pa.ArrowException, NotImplementedError):
         raise LogError(f"rows cannot be sorted by {', '.join(names)}; give order_by numbers, dates or text") from None
 
 
@@ -330,7 +386,7 @@ def _refuse_lost_labels(log: Log) -> None:
     text = io.StringIO()
     csv.writer(text).writerows([("action", "code"), *((log.spec.actions[code], code) for code in taken)])
     try:
-        values = tables.values("action", tables.parse_csv(text.getvalue().encode()).column("action"))
+        values = tables.values("action", tables.parse_csv(text.getvalue().encode(), ["action"]).column("action"))
         codes, labels = columns.action_codes(values, None)
         lost = None if labels is None or set(labels) <= {*log.spec.actions, *columns.TRUTH_VALUES} else "changed"
     except LogError as error:

@@ -68,13 +68,23 @@ class Audit:
 
     def __str__(self) -> str:
         title = "no log could be made"
-        if self.n_rows is not None:
-            title = f"{self.n_rows:,} rows, {self.n_episodes:,} episodes, {self.n_actions} actions"
+        if self.n_rows is not None and self.n_episodes is not None and self.n_actions is not None:
+            counts = {"row": self.n_rows, "episode": self.n_episodes, "action": self.n_actions}
+            title = ", ".join(counted(number, noun) for noun, number in counts.items())
         if not self.findings:
             return f"{title}: nothing found"
         return "\n".join([title, *(f"  {finding}" for finding in self.findings)])
 
     __repr__ = __str__
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and what it counts.
+
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def errors_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:

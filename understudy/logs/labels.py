@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 
 import numpy as np
@@ -43,10 +43,10 @@ def in_order(found: list[str], name: str) -> tuple[str, ...]:
                 f"{name} has the labels {shown(other)} and {shown(label)}, which differ only in spaces around them; "
                 "clean the column, or give actions="
             )
-    numbers = {label: _number(label) for label in found}
-    if None in numbers.values():
+    numbers = numbers_of(found)
+    if numbers is None:
         return tuple(sorted(found))
-    return tuple(sorted(found, key=lambda label: (numbers[label], label)))
+    return tuple(label for _, label in sorted(zip(numbers, found, strict=True)))
 
 
 def spelled(label: str) -> Decimal | None:
@@ -56,7 +56,16 @@ def spelled(label: str) -> Decimal | None:
     (True, None)
     """
     word = label.strip()
-    return Decimal(TRUTH[word]) if word in TRUTH else _number(word)
+    return Decimal(TRUTH[word]) if word in TRUTH else number(word)
+
+
+def number(label: str) -> Decimal | None:
+    """The number that a label spells; None where it is a word."""
+    text = label.strip()
+    try:
+        return Decimal(text) if NUMBER.fullmatch(text) else None
+    except InvalidOperation:  # an exponent beyond all bounds
+        return None
 
 
 def matched(array: np.ndarray, labels: tuple[str, ...], name: str) -> np.ndarray:
@@ -82,6 +91,32 @@ def matched(array: np.ndarray, labels: tuple[str, ...], name: str) -> np.ndarray
     return np.array([code[0] for code in codes], np.int32)[inverse]
 
 
+def positions_of(
+    texts: Sequence[str], labels: Sequence[str], value: Callable[[str], Decimal | None] = number
+) -> list[int | None]:
+    """The position of each text among the labels: of the label that is equal to it, or of the one of the same value.
+
+    >>> positions_of(["0.50", "left", "2"], ["left", "0.5"])
+    [1, 0, None]
+    """
+    same = {label: at for at, label in enumerate(labels)}
+    alike = defaultdict(list)
+    for at, label in enumerate(labels):
+        alike[value(label)].append(at)
+    alike.pop(None, None)
+    return [same[text] if text in same else _only(alike.get(value(text), [])) for text in texts]
+
+
+def numbers_of(texts: Sequence[str]) -> list[Decimal] | None:
+    """The numbers that the texts spell, exactly; None where one of them spells none.
+
+    >>> numbers_of(["10", "9.5"]), numbers_of(["10", "b"])
+    ([Decimal('10'), Decimal('9.5')], None)
+    """
+    found = [number(text) for text in texts]
+    return None if None in found else [value for value in found if value is not None]
+
+
 def every_label(labels: Sequence[str]) -> str:
     """What to do about an action that has no label."""
     return f"give actions= every label (it has {listed(labels)})"
@@ -93,12 +128,8 @@ def listed(labels: Sequence[str]) -> str:
     return ", ".join(short) + ", ..." * (len(labels) > LISTED)
 
 
-def _number(label: str) -> Decimal | None:
-    text = label.strip()
-    try:
-        return Decimal(text) if NUMBER.fullmatch(text) else None
-    except InvalidOperation:  # an exponent beyond all bounds
-        return None
+def _only(places: list[int]) -> int | None:
+    return places[0] if len(places) == 1 else None
 
 
 def _as_stored(value: Decimal, dtype: np.dtype) -> Decimal | float:

@@ -12,6 +12,7 @@ import numpy as np
 from understudy.logs import columns, rules
 from understudy.logs import ends as episode_ends
 from understudy.logs.columns import COLUMNS, LogError
+from understudy.logs.findings import counted
 
 MOST_ACTIONS = 2**20  # a policy is a vector of so many probabilities, made at every step
 
@@ -136,7 +137,8 @@ class Log:
         return len(self.action)
 
     def __repr__(self) -> str:
-        title = f"Log of {len(self):,} rows, {self.n_episodes:,} episodes, {self.spec.n_actions} actions"
+        counts = {"row": len(self), "episode": self.n_episodes, "action": self.spec.n_actions}
+        title = f"Log of {', '.join(counted(number, noun) for noun, number in counts.items())}"
         shapes = {name: f"{column.shape} {column.dtype}" for name, column in self._columns()}
         return "\n".join([title, *(f"  {name:<17} {shapes.get(name, 'none')}" for name in COLUMNS)])
 
@@ -291,13 +293,16 @@ def _followed(made: dict[str, np.ndarray], starts: np.ndarray) -> tuple[dict[str
     truncated = made["truncated"].copy()
     truncated[lost[truncated[lost] & (lost > starts[:-1][~stays])] - 1] = True
     made = {**made, "next_observation": made["observation"][following], "truncated": truncated}
-    notes = ["no-next-observation: next_observation was taken from the next row of the episode"]
+    taken = ["next_observation was taken from the next row of the episode"] * (len(last) < len(following))
     if over.any():
-        notes.append(f"no-next-observation: {over.sum():,} terminated rows have none, and show their own observation")
+        n = int(over.sum())
+        few = f"{counted(n, 'terminated row')} {'has' if n == 1 else 'have'} none, and show{'s' * (n == 1)}"
+        taken.append(f"{few} {'its' if n == 1 else 'their'} own observation")
+    notes = [f"no-next-observation: {'; '.join(taken)}"] if taken else []
     if len(lost):
         notes.append(
-            f"dropped: {len(lost):,} last rows had no next observation, did not terminate and were dropped; "
-            "row numbers here count the rows that are left"
+            f"dropped: {counted(len(lost), 'last row')} had no next observation, did not terminate and "
+            f"{'was' if len(lost) == 1 else 'were'} dropped; row numbers here count the rows that are left"
         )
         kept = np.ones(len(following), bool)
         kept[lost] = False
@@ -326,7 +331,7 @@ def _n_actions(
     if number > MOST_ACTIONS:
         raise LogError(
             f"there would be {columns.shown(number)} actions, and {MOST_ACTIONS:,} is the most; number them from 0 up "
-            "without gaps"
+            "without gaps, or give the values as labels with actions="
         )
     return number
 

@@ -17,6 +17,7 @@ TOLERANCE = 1e-5  # of a sum of probabilities
 RESET_RATE = 1e-6  # false alarms of next-observation-is-reset
 SAMPLE = 20_000  # rows that tell how common an observation is
 FEW_EPISODES = 20  # with so many, an end of true probability .2 is served in .19 of steps or more (exactness.md)
+MOST_LABELS = 50  # named in a sentence
 FEW_ROWS = 100  # fewer say nothing of how common observations are
 BLOCK = 1 << 22  # entries looked at together, so that a log of images needs no second copy
 
@@ -25,11 +26,14 @@ Findings = Iterator[Finding]
 
 def missing(log: "Log") -> Findings:
     """NaN or infinite values."""
+    seen: dict[str, np.ndarray] = {}
     for name in ("reward", "observation", "next_observation", "propensity"):
         column = getattr(log, name)
         if column is None or column.dtype.kind != "f":
             continue
-        rows = _rows_where(lambda block: ~np.isfinite(block), column)
+        rows = seen[name] = _rows_where(lambda block: ~np.isfinite(block), column)
+        if name in log.derived:  # what was taken from the observation of this row or the next is said already
+            rows = rows[~np.isin(rows, seen["observation"]) & ~np.isin(rows + 1, seen["observation"])]
         if len(rows):
             move = "fill them in" if name != "propensity" else "fill them in, or leave propensity out and use qbe"
             yield found("error", "missing", rows, f"{name} is NaN or infinite {{where}}; {move}, or drop the episodes")
@@ -39,12 +43,11 @@ def action_range(log: "Log") -> Findings:
     """Actions that are none."""
     if log.action.min() < 0 or log.action.max() >= log.spec.n_actions:
         rows = np.flatnonzero((log.action < 0) | (log.action >= log.spec.n_actions))
-        yield found(
-            "error",
-            "action-range",
-            rows,
-            f"action is outside 0 to {log.spec.n_actions - 1} {{where}}; code actions from 0 up, or say n_actions=",
-        )
+        values = np.unique(log.action)
+        move = "code actions from 0 up, or say n_actions="
+        if log.spec.actions is None and len(values) <= log.spec.n_actions:
+            move = f"{_as_labels(values)}{_beside(log)}; or code actions from 0 up"
+        yield found("error", "action-range", rows, f"action is outside 0 to {log.spec.n_actions - 1} {{where}}; {move}")
 
 
 def propensity_range(log: "Log") -> Findings:
@@ -58,8 +61,17 @@ def propensity_range(log: "Log") -> Findings:
             "error",
             "propensity-range",
             rows,
-            "propensity is outside 0 to 1 {where}; fix the column (are they logarithms?), or drop it and use qbe",
+            f"propensity is outside 0 to 1 {{where}}; fix the column{_unit(p[rows])}, or drop it and use qbe",
         )
+
+
+def _unit(p: np.ndarray) -> str:
+    """A guess at what probabilities are given in, from rows in which they are outside 0 to 1."""
+    if p.ndim == 2 and np.all(p >= 0) and np.all(np.abs(p.sum(axis=1) - 100) < 1):
+        return " (are they percentages?)"
+    if p.ndim == 1 and np.all(p >= 0) and p.max() <= 100:
+        return " (are they percentages?)"
+    return " (are they logarithms?)" if np.all(p <= 0) else ""
 
 
 def propensity_sum(log: "Log") -> Findings:
@@ -217,13 +229,19 @@ def unfinished(log: "Log") -> Findings:
     """Episodes that just stop."""
     rows = log.starts[1:][log.unfinished] - 1
     if len(rows) and not len(later_pieces(log.episode, log.starts)):  # the end of a piece is not the end of an episode
+        lengths = np.diff(log.starts) + (log.unfinished & ("next_observation" in log.derived))  # with the row dropped
+        stopped, some_ended = lengths[log.unfinished], log.terminated.any() or log.truncated.any()
+        limit = len(stopped) > 1 and np.all(stopped == lengths.max())
+        move = "; set truncated= where a time limit ended them" if some_ended else ""
+        if limit:
+            move = f". All of these have {lengths.max():,} steps, and no episode has more: a time limit of that length "
+            move += f"seems to have ended them{', so set truncated= there' if some_ended else ''}"
         yield found(
             "note",
             "unfinished",
             rows,
             "an episode ends neither terminated nor truncated {where}: the recording is taken to have been cut off "
-            "there, so such episodes keep their places, and none is moved past them; set truncated= where a time limit "
-            "ended them",
+            f"there, so such episodes keep their places, and none is moved past them{move}",
         )
 
 
@@ -290,8 +308,33 @@ def action_never_logged(log: "Log") -> Findings:
             (),
             len(never),
             f"{len(never)} of {log.spec.n_actions} actions were never taken ({', '.join(names)}"
-            f"{', ...' if len(never) > 5 else ''}): a learner that wants one ends the run",
+            f"{', ...' if len(never) > 5 else ''}): a learner that wants one ends the run{_gaps(log)}",
         )
+
+
+def _gaps(log: "Log") -> str:
+    """What to do about actions that are numbers with wide gaps, where no propensity column stands for each code."""
+    values = np.unique(log.action)
+    derived = values[0] >= 0 and values[-1] == log.spec.n_actions - 1
+    if log.spec.actions is not None or not derived or 2 * len(values) > log.spec.n_actions:
+        return ""
+    return "" if log.propensity is not None and log.propensity.ndim == 2 else f"; {_as_labels(values)}"
+
+
+def _as_labels(values: np.ndarray) -> str:
+    """The advice to give the numbers in an action column as labels."""
+    if len(values) > MOST_LABELS:
+        return f"the column holds {len(values):,} different numbers: give them as labels with actions="
+    numbers = values.tolist()
+    labels = ", ".join(f'"{number}"' for number in numbers)
+    return f"the column holds {', '.join(map(str, numbers))}: if these are the actions, say actions=[{labels}]"
+
+
+def _beside(log: "Log") -> str:
+    """In which order labels are to stand, and how many of them."""
+    if log.propensity is None or log.propensity.ndim == 1:
+        return ""
+    return f", all {log.spec.n_actions} of them in the order of the propensity columns"
 
 
 def distinct_observations(log: "Log") -> Findings:
