@@ -10,6 +10,7 @@ import understudy as us
 from understudy.cli.flags import COLUMN_FLAGS, ENCODERS
 from understudy.rehearsals import kept_states
 from understudy.runs.folder import FolderError
+from understudy.runs.graph import digest
 
 
 def columns_of(options: argparse.Namespace) -> dict[str, Any]:
@@ -29,14 +30,19 @@ def asked_of(options: argparse.Namespace, log: us.Log) -> dict[str, Any]:
         "learner", "epsilon", "alpha", "gamma", "initial", "epoch_steps", "encoder", "bins", "states", "seed", "every",
         "max_steps",
     )  # fmt: skip
-    return columns_of(options) | {name: getattr(options, name) for name in shared} | {"log": log.fingerprint}
+    asked = columns_of(options) | {name: getattr(options, name) for name in shared} | {"log": log.fingerprint}
+    if options.encoder not in (*ENCODERS, "identity") and os.path.isfile(options.encoder):
+        asked["encoder_content"] = digest(Path(options.encoder).read_bytes())
+    return asked
 
 
 def learner_for(log: us.Log, encoder: Any, options: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
     """A learner factory and what is measured of it."""
+    # What a factory refers to is part of what its runs are of; so none of these refers to all options.
+    gamma = options.gamma
     if options.learner == "uniform":
         return (
-            lambda seed: us.learners.MonteCarlo(us.learners.Uniform(log.spec.n_actions), gamma=options.gamma),
+            lambda seed: us.learners.MonteCarlo(us.learners.Uniform(log.spec.n_actions), gamma=gamma),
             {"mean return": us.probes.estimate},
         )
     probes = {"start value": us.probes.start_value(log)}
