@@ -7,6 +7,7 @@ import sys
 import sysconfig
 import types
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +71,11 @@ def _is_installed(module: str) -> bool:
 
 def function_parts(function: types.FunctionType) -> Parts:
     """What a function does: its code and defaults, what it closes over and, of one of yours, the globals it uses."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    notes = _only_added_to(function)
     parts: Parts = [
         ("code", code_parts(function.__code__)),
-        ("closure", [cell_content(cell) for cell in function.__closure__ or ()]),
+        ("closure", ["(added to)" if name in notes else cell_content(cell) for name, cell in cells]),
         ("defaults", function.__defaults__),
         ("keywords", function.__kwdefaults__),
     ]
@@ -103,9 +106,26 @@ def globals_of(function: types.FunctionType) -> dict[str, Any]:
         if instruction.opname in LOADS and not instruction.argval.startswith("__")
     } | (spelled if "globals" in names else set())
     names |= spelled
+    loaded -= _only_added_to(function)
     found = {name: function.__globals__[name] for name in loaded if name in function.__globals__}
     found |= {f"import {name}": module for name, module in _imported(function, codes).items()}
     return {name: _taken(value, names) for name, value in found.items()}
+
+
+def _only_added_to(function: types.FunctionType) -> set[str]:
+    """Variables from outside that a function adds to and never reads, as one that keeps a list of what it was given.
+
+    They say nothing of what it does, and would tell each call from the one before.
+    """
+    added: set[str] = set()
+    read: set[str] = set()
+    for code in _codes(function.__code__):
+        instructions = list(dis.get_instructions(code))
+        for one, following in pairwise([*instructions, instructions[-1]]):
+            if one.opname in (*LOADS, "LOAD_DEREF", "LOAD_CLASSDEREF"):
+                adds = following.opname in ("LOAD_METHOD", "LOAD_ATTR") and following.argval in ("append", "add")
+                (added if adds else read).add(one.argval)
+    return added - read
 
 
 def _spelled(codes: list[types.CodeType]) -> set[str]:

@@ -146,7 +146,7 @@ class Plan:
             "log_cut_off": earned.n_cut_off if earned is not None else None,
             "log_reward": logged_reward(log) if log is not None else None,
             "states": states if isinstance(states, str) else None,
-            "n_states": int(n_states) if is_count(n_states) else None,
+            "n_states": count_of(n_states),
             "learner": as_table(found.shown["learner"], learner),
             "seed": self.seed,
             "max_steps": None if self.max_steps is None else int(self.max_steps),
@@ -182,9 +182,10 @@ def as_table(shown: Any, thing: Any) -> dict[str, Any]:
     return shown if isinstance(shown.get("class"), str) else shown | {"class": type(thing).__name__}
 
 
-def is_count(number: Any) -> bool:
-    """Whether this is a whole number that files can hold."""
-    return isinstance(number, Integral) and not isinstance(number, bool) and 0 <= number < 2**63
+def count_of(number: Any) -> int | None:
+    """A whole number that files can hold, or None for anything else."""
+    found = int(number) if isinstance(number, Integral) and not isinstance(number, bool) else -1
+    return found if 0 <= found < 2**63 else None
 
 
 def is_real(simulator: Any) -> bool:
