@@ -107,13 +107,14 @@ def kept_states(folder: Path) -> StateAudit | None:
     if not (os.path.exists(folder / "rehearsal.json") and os.path.exists(path)):  # someone else's, or none
         return None
     again = "remove it, and call understudy simulate again to have it made anew"
-    kept = read_sealed(path, again)
+    try:
+        kept = read_sealed(path, again)
+        audit = StateAudit.from_json(kept.get("audit"))
+    except ValueError as error:
+        raise FolderError(f"{path} cannot be read, or is not an audit of states; {again}") from error
     if kept.get("rehearsal") != _identity(folder):
         raise FolderError(f"{path} is of another rehearsal than the one in {folder}; {again}")
-    try:
-        return StateAudit.from_json(kept.get("audit"))
-    except ValueError as error:
-        raise FolderError(f"{path} is not an audit of states ({error}); {again}") from error
+    return audit
 
 
 def states_of_folders(folders: Sequence[Path]) -> dict[str, StateAudit]:

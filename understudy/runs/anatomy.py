@@ -122,7 +122,7 @@ def _only_added_to(function: types.FunctionType) -> set[str]:
     for code in _codes(function.__code__):
         instructions = list(dis.get_instructions(code))
         for one, following in pairwise([*instructions, instructions[-1]]):
-            if one.opname in (*LOADS, "LOAD_DEREF", "LOAD_CLASSDEREF"):
+            if one.opname in (*LOADS, "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"):
                 adds = following.opname in ("LOAD_METHOD", "LOAD_ATTR") and following.argval in ("append", "add")
                 (added if adds else read).add(one.argval)
     return added - read
