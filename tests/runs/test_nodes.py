@@ -757,9 +757,12 @@ def test_a_thing_without_end_cannot_be_described(monkeypatch):
         def settings(self):
             return {"inner": Endless()}
 
-    monkeypatch.setattr("understudy.runs.nodes.MOST_NODES", 1000)
+    monkeypatch.setattr("understudy.runs.nodes.MOST_TOLD", 1000)
     (told,) = describe(Endless()).unknown.values()
-    assert "among more than 1,000 parts" in told
+    assert "Endless among more than 1,0" in told
+    monkeypatch.setattr("understudy.runs.nodes.MOST_NODES", 100)
+    (told,) = describe([[number] for number in range(101)]).unknown.values()
+    assert told == "a list among more than 100 parts"
 
 
 def cart_pole(used=0, **attributes):

@@ -23,8 +23,9 @@ from understudy.runs.leaves import LEAVES, digest_of_array, json_numbers, label_
 SMALL = 64
 """Items of a list or array up to which it is shown whole."""
 
-MOST_NODES = 1_000_000
-"""Parts of a thing that are looked at; one with more, or with ever more, cannot be described."""
+MOST_NODES, MOST_TOLD = 1_000_000, 50_000
+"""Parts of a thing that are looked at, and how many of them may tell `settings`, which may be made of ever new parts;
+a thing with more cannot be described."""
 
 KNOWS, CHANGED = ".knows", ".changed"
 """Labels of what counts and is not shown: what a learner of ours has learned, and what was changed in its class."""
@@ -46,14 +47,15 @@ class Nodes:
         self._nodes: dict[int, Node] = {}
         self._kept: list[Any] = []  # alive, so that no other thing is given its id
         self._ahead: list[tuple[Node, Any]] = []
+        self._n_told = 0
 
     def of(self, value: Any) -> Node:
         """The node of a thing, and of all that it refers to."""
         root = self._node(value)
         while self._ahead:
             node, item = self._ahead.pop()
-            if len(self._nodes) > MOST_NODES:
-                _give_up(node, item, f" among more than {MOST_NODES:,} parts")
+            if len(self._nodes) > MOST_NODES or self._n_told > MOST_TOLD:
+                _give_up(node, item, f" among more than {min(len(self._nodes), MOST_NODES):,} parts")
                 self._ahead.clear()
                 break
             try:
@@ -201,6 +203,7 @@ class Nodes:
         settings = anatomy.settings_of(value)
         believed: set[str] = set()
         if settings is not None:
+            self._n_told += 1
             # Functions are often told by their names only, and logs not at all, which says too little.
             told = {name: part for name, part in attributes.items() if _is_function(part, kind)}
             told |= {name: part for name, part in attributes.items() if isinstance(part, Log)}
