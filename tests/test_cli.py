@@ -75,6 +75,25 @@ def test_a_learned_encoder_is_audited_kept_and_not_fitted_again(floats, tmp_path
     assert main(["simulate", str(floats), "--runs", "1", "--anyway", *elsewhere]) == 0
 
 
+def test_an_encoder_of_a_file_is_remembered_by_what_is_in_it(floats, tmp_path, capsys):
+    path, arguments = tmp_path / "boxes.npz", ["simulate", str(floats), "--anyway", "--out", str(tmp_path / "out")]
+    arguments += ["--encoder", str(path)]
+    for bins, runs, code in ((2, "1", 0), (2, "2", 0), (3, "2", 2)):
+        us.encoders.Boxes(bins=bins).fit(us.read(floats)).save(path)
+        capsys.readouterr()
+        assert main([*arguments, "--runs", runs]) == code
+    told = capsys.readouterr().err
+    assert "holds another rehearsal: encoder_content is" in told
+    assert len(told.splitlines()) == 1
+
+
+def test_a_uniform_learner_goes_on_with_more_runs(floats, tmp_path):
+    arguments = ["simulate", str(floats), "--learner", "uniform", "--anyway", "--out", str(tmp_path / "out")]
+    for runs in ("1", "2"):
+        assert main([*arguments, "--runs", runs]) == 0
+    assert len(us.load(tmp_path / "out" / "psrs")) == 2
+
+
 def test_an_encoder_that_is_neither_a_name_nor_a_file_is_refused(floats, tmp_path, capsys):
     assert main(["simulate", str(floats), "--encoder", "fourier", "--out", str(tmp_path / "out")]) == 2
     assert "there is no encoder 'fourier'" in capsys.readouterr().err

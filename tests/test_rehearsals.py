@@ -3,14 +3,20 @@
 import json
 import threading
 from contextlib import suppress
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from understudy.logs import Audit, Finding
-from understudy.rehearsals import Rehearsal
+from understudy.encoders import Identity
+from understudy.envs import Grid
+from understudy.logs import Audit, Finding, Log
+from understudy.rehearsals import Rehearsal, keep_states, kept_states, states_of_folders
 from understudy.runs.folder import FORMAT, FolderError, seal
 
 AUDIT = Audit((Finding("warning", "rule", (1, 2), 2, "a sentence"),), n_rows=20, n_episodes=2, n_actions=4)
+
+LOG = Log.from_columns(**Grid(3).rollout(np.full((9, 5), 0.2), 20, seed=0))
 
 FINDING = {"severity": "note", "rule": "", "rows": [], "count": 1, "sentence": ""}
 
@@ -113,3 +119,51 @@ def test_odd_names_do_not_count_as_finished_runs(tmp_path):
         (tmp_path / "psrs" / "runs" / f"{name}.json").write_text("{}")
     assert rehearsal(tmp_path).n_finished("psrs") == 1
     assert rehearsal(tmp_path).n_finished("qbe") == 0
+
+
+STATES = Identity().fit(LOG).audit(LOG)
+
+
+def test_an_audit_of_states_comes_back_as_it_was(tmp_path):
+    rehearsal(tmp_path).claim()
+    keep_states(tmp_path, STATES)
+    assert kept_states(tmp_path).to_json() == STATES.to_json()
+
+
+def test_an_audit_of_states_of_another_rehearsal_is_refused(tmp_path):
+    for name, gamma in (("one", 0.9), ("other", 0.5)):
+        rehearsal(tmp_path / name, gamma=gamma).claim()
+        keep_states(tmp_path / name, STATES)
+    (tmp_path / "one" / "states.json").write_bytes((tmp_path / "other" / "states.json").read_bytes())
+    with pytest.raises(FolderError, match=r"states\.json is of another rehearsal .*; remove it, and call"):
+        kept_states(tmp_path / "one")
+
+
+def damaged_states(tmp_path, damage, count):
+    rehearsal(tmp_path).claim()
+    keep_states(tmp_path, STATES)
+    path = tmp_path / "states.json"
+    for content in damage(path.read_bytes(), count, seed=3):
+        path.write_bytes(content)
+        with suppress(FolderError):
+            assert kept_states(tmp_path).to_json() == STATES.to_json()
+
+
+def test_a_damaged_audit_of_states_is_refused_or_reads_as_it_was(tmp_path, damage):
+    damaged_states(tmp_path, damage, 300)
+
+
+@pytest.mark.slow
+def test_ten_thousand_damaged_audits_of_states_are_refused_or_read_as_they_were(tmp_path, damage):
+    damaged_states(tmp_path, damage, 10_000)
+
+
+def test_states_are_found_from_within_a_folder_and_named_by_it(tmp_path, monkeypatch):
+    for name in ("one", "other"):
+        rehearsal(tmp_path / name, title=name).claim()
+        keep_states(tmp_path / name, STATES)
+        (tmp_path / name / "psrs").mkdir()
+    monkeypatch.chdir(tmp_path / "one" / "psrs")
+    assert list(states_of_folders([Path(".")])) == ["psrs"]
+    assert list(states_of_folders([Path("."), Path("../../other/psrs")])) == ["one, other"]
+    assert states_of_folders([]) == {}

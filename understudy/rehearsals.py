@@ -10,10 +10,12 @@ from typing import Any
 from understudy.encoders import StateAudit
 from understudy.logs import Audit, Finding
 from understudy.logs.findings import errors_first
+from understudy.reporting.naming import names_of
 from understudy.runs.checking import expect
 from understudy.runs.describing import differences, plain
 from understudy.runs.folder import FORMAT, Folder, FolderError, read_sealed, seal, write_text
-from understudy.storage import parse_json, write_first
+from understudy.runs.graph import digest
+from understudy.storage import write_first
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,14 @@ def audit_of(told: Any) -> Audit:
 
 def keep_states(folder: Path, audit: StateAudit) -> None:
     """Write what was found of the states beside rehearsal.json, for pages that are drawn later."""
-    write_text(folder / "states.json", json.dumps(audit.to_json()))
+    content = {"format": FORMAT, "rehearsal": _identity(folder), "audit": audit.to_json()}
+    write_text(folder / "states.json", json.dumps(seal(content)))
+
+
+def _identity(folder: Path) -> str | None:
+    """What tells the rehearsal of a folder from others: its log, encoder, learner and seed."""
+    rehearsal = Rehearsal.of(folder)
+    return None if rehearsal is None else digest(json.dumps(rehearsal.asked, sort_keys=True).encode())
 
 
 def kept_states(folder: Path) -> StateAudit | None:
@@ -97,20 +106,23 @@ def kept_states(folder: Path) -> StateAudit | None:
     path = folder / "states.json"
     if not (os.path.exists(folder / "rehearsal.json") and os.path.exists(path)):  # someone else's, or none
         return None
+    again = "remove it, and call understudy simulate again to have it made anew"
     try:
-        return StateAudit.from_json(parse_json(path.read_bytes()))
-    except (OSError, ValueError) as error:
-        raise FolderError(
-            f"{path} cannot be read, or is not an audit of states; remove it, and call understudy simulate again to "
-            "have it made anew"
-        ) from error
+        kept = read_sealed(path, again)
+        audit = StateAudit.from_json(kept.get("audit"))
+    except ValueError as error:
+        raise FolderError(f"{path} cannot be read, or is not an audit of states; {again}") from error
+    if kept.get("rehearsal") != _identity(folder):
+        raise FolderError(f"{path} is of another rehearsal than the one in {folder}; {again}")
+    return audit
 
 
 def states_of_folders(folders: Sequence[Path]) -> dict[str, StateAudit]:
     """What was found of the states of folders (or of the rehearsals that they are in), once where it is the same."""
     found: dict[str, tuple[list[str], StateAudit]] = {}
-    for folder in folders:
-        audit = kept_states(folder) or kept_states(folder.parent)
+    paths = list(dict.fromkeys(folder.resolve() for folder in folders))  # the parent of "." is "."
+    for name, path in zip(names_of(paths) if paths else (), paths, strict=True):
+        audit = kept_states(path) or kept_states(path.parent)
         if audit is not None:
-            found.setdefault(json.dumps(audit.to_json()), ([], audit))[0].append(str(folder))
+            found.setdefault(json.dumps(audit.to_json()), ([], audit))[0].append(name)
     return {", ".join(names): audit for names, audit in found.values()}

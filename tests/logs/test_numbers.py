@@ -23,7 +23,9 @@ def test_whole_numbers_of_every_kind_become_pythons_own(number):
     assert (real("x", number), type(real("x", number))) == (3.0, float)
 
 
-@pytest.mark.parametrize("number", [*NEITHER, *FRACTIONS, 0, -1, 11, 10**400, -(10**5000), Decimal(3)], ids=kind_of)
+@pytest.mark.parametrize(
+    "number", [*NEITHER, *FRACTIONS, 0, -1, 11, 10**400, -(10**5000), Fraction(10**400), Decimal(3)], ids=kind_of
+)
 def test_anything_else_is_refused_in_a_sentence(number):
     with pytest.raises(LogError, match=r"^n is .*; give n=, a whole number from 1 to 10$") as caught:
         whole("n", number, most=10)

@@ -13,6 +13,7 @@ from understudy.runs.checking import check_about, check_stop, expect, run_of
         ("a table", {}, []), ("a text", "", 3), ("true or false", False, 0), ("a whole number", -3, 3.0),
         ("a count", 0, -1), ("a count", 2**63 - 1, 2**63), ("a count", 1, True), ("a number", 0.5, "0.5"),
         ("a number", 3, float("inf")), ("a number", 3, float("nan")),
+        ("a number", 3, 10**400), ("a number", -(10**300), -(10**400)),
     ],
 )  # fmt: skip
 def test_a_value_is_of_its_kind_or_refused(kind, good, bad):

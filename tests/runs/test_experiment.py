@@ -19,6 +19,7 @@ from understudy.envs import Grid
 from understudy.learners import FixedPolicy, QLearning, Uniform, script
 from understudy.logs import Log, record
 from understudy.runs import Runs, experiment, load, probes, simulate
+from understudy.runs.describing import plain
 from understudy.runs.folder import FolderError
 from understudy.simulators import model, psrs, qbe, real
 
@@ -331,7 +332,7 @@ def test_what_cannot_be_described_is_refused_with_out_only(log, tmp_path):
         return Bare(net=Bare(handle=threading.Lock()))
 
     assert len(experiment(psrs(log), make, runs=1, max_steps=5, backend="serial")) == 1
-    told = r"learner\.net\.handle is a _thread\.lock, which cannot be described; give the class .* settings"
+    told = r"learner\.net\.handle is a _thread\.lock, which cannot be described; .* give the class .* settings"
     with pytest.raises(FolderError, match=told):
         experiment(psrs(log), make, runs=1, max_steps=5, backend="serial", out=tmp_path / "r")
     assert not (tmp_path / "r").exists()
@@ -438,6 +439,8 @@ out, backend = sys.argv[1:]
 
 def make(seed):
     time.sleep(0.15)
+    with open(out + ".made", "a") as file:
+        print(seed, file=file)
     return QLearning(18, 5, epsilon=0.5, seed=seed)
 
 try:
@@ -467,16 +470,13 @@ def wait_for(condition, seconds=30.0):
         time.sleep(0.01)
 
 
-def go_on(out, log, make):
+def go_on(script, out, backend):
     """The experiment of the script, gone on with; the runs and the seeds for which a learner was made."""
-    made = []
-
-    def counted(seed):
-        made.append(seed)
-        return make(seed)
-
-    measured = {"value": probes.start_value([0, 9])}
-    return experiment(psrs(log), counted, runs=12, max_steps=100, probes=measured, every=50, out=out), made
+    made = Path(f"{out}.made")
+    made.unlink()
+    told, error = script(SLOW, out, backend).communicate()
+    assert told == "finished 12\n", error
+    return load(out), set(map(int, made.read_text().split()))
 
 
 @pytest.mark.parametrize("backend", ["threads", "processes"])
@@ -492,10 +492,10 @@ def test_after_a_kill_an_experiment_goes_on_as_if_it_had_never_been_interrupted(
     assert 3 <= len(before) < 12
     kept = load(out)
     assert_same_runs(kept, Runs(tuple(uninterrupted[number] for number in before)))
-    runs, made = go_on(out, log, make)
+    runs, made = go_on(script, out, backend)
     assert_same_runs(runs, uninterrupted)
     done = {uninterrupted[number].seed for number in before if number > 0}  # the first is made to be described
-    assert not done & set(made)
+    assert not done & made
 
 
 @pytest.mark.parametrize(("backend", "to"), [("threads", "process"), ("processes", "process"), ("processes", "group")])
@@ -518,7 +518,7 @@ def test_ctrl_c_loses_no_finished_run_and_leaves_no_half(
     assert [path.name for path in out.rglob("*") if path.name.startswith(".")] == []
     assert {path.stem for path in (out / "runs").glob("*.parquet")} == {f"{number:06d}" for number in after}
     assert [path for path in (tmp_path / "scratch").iterdir() if path.name.startswith("understudy")] == []
-    runs, _ = go_on(out, log, make)
+    runs, _ = go_on(script, out, backend)
     assert_same_runs(runs, uninterrupted)
 
 
@@ -651,3 +651,150 @@ def test_learners_that_own_their_loop_do_not_learn_side_by_side(log):
     experiment(psrs(log), script(learn), runs=2, workers=2, backend="threads")
     assert both.broken
     assert not met
+
+
+# What makes an experiment another one
+
+
+def by_table(rates):
+    return lambda seed: QLearning(18, 5, epsilon=rates.get(seed, 0.5), seed=seed)
+
+
+def test_a_make_that_differs_for_later_runs_only_is_another_one(log, tmp_path):
+    options = {"runs": 2, "max_steps": 5, "out": tmp_path / "r", "backend": "serial"}
+    seeds = [run.seed for run in experiment(psrs(log), by_table({}), **options)]
+    experiment(psrs(log), by_table({}), **options | {"runs": 3})
+    with pytest.raises(FolderError, match=r"make is .*by_table.* there and .*by_table.* here"):
+        experiment(psrs(log), by_table({seeds[1]: 0.1}), **options)
+
+
+def test_a_factory_that_differs_for_later_runs_only_is_another_one(log, grid, make, tmp_path):
+    other = Log.from_columns(**grid.rollout(np.full((18, 5), 0.2), 30, seed=1))
+
+    def factory(logs):
+        return lambda seed: psrs(logs.get(seed, log))
+
+    options = {"runs": 2, "max_steps": 5, "out": tmp_path / "r", "backend": "serial"}
+    seeds = [run.seed for run in experiment(factory({}), make, **options)]
+    experiment(factory({}), make, **options | {"runs": 3})
+    with pytest.raises(FolderError, match="factory is"):
+        experiment(factory({seeds[1]: other}), make, **options)
+
+
+def test_what_a_learner_knows_before_its_first_step_makes_another_experiment(log, tmp_path):
+    prior = np.zeros((18, 5))
+
+    class Make:
+        settings = {"kind": "warm"}  # noqa: RUF012
+
+        def __call__(self, seed):
+            learner = QLearning(18, 5, seed=seed)
+            learner.q[:] = prior_of()
+            return learner
+
+    def prior_of():
+        return prior
+
+    options = {"runs": 2, "max_steps": 5, "out": tmp_path / "r", "backend": "serial"}
+    for _ in range(2):
+        experiment(psrs(log), Make(), **options)
+    prior[3] = 1.0
+    with pytest.raises(FolderError, match="another experiment"):
+        experiment(psrs(log), Make(), **options)
+
+
+def test_an_experiment_of_lambdas_goes_on_in_another_process(script, tmp_path):
+    text = """
+    import sys
+    import numpy as np
+    from understudy.encoders import Function
+    from understudy.envs import NoisyGrid
+    from understudy.learners import PPO
+    from understudy.logs import record
+    from understudy.runs import experiment
+    from understudy.simulators import psrs
+
+    grid = NoisyGrid(1, size=3)
+    log = record(grid, episodes=20, seed=0)
+    states = Function(grid.latent)
+    options = {"hidden": (4,), "epoch_steps": 50}
+    make = lambda seed: PPO(log.spec, seed=seed, **options)
+    factory = lambda seed: psrs(log, states)
+    for simulator, out in ((psrs(log, states), "one"), (factory, "each")):
+        runs = experiment(simulator, make, runs=int(sys.argv[2]), max_steps=60, out=sys.argv[1] + out, backend="serial")
+        print(len(runs))
+    """
+    for runs in (1, 2):
+        told, error = script(text, tmp_path / "r", runs).communicate()
+        assert told.split() == [str(runs)] * 2, error
+
+
+class Opaque:
+    """A learner and a simulator at once, of which others show a text only."""
+
+    def __init__(self, simulator=None, seed=0):
+        self.simulator, self.seed = simulator, seed
+        self.log = getattr(simulator, "log", None)
+
+    def __getstate__(self):
+        return {"seed": self.seed}
+
+    def policy(self, observation):
+        return np.full(5, 0.2)
+
+    def learn(self, step):
+        pass
+
+    def start(self, *arguments, **options):
+        return self.simulator.start(*arguments, **options)
+
+
+def test_a_learner_or_simulator_that_is_shown_as_a_text_makes_experiments(log, make, tmp_path, monkeypatch):
+    monkeypatch.setattr(Opaque, "__module__", "numpy")  # as if it were installed
+    assert isinstance(plain(Opaque()), str)
+    options = {"runs": 2, "max_steps": 5, "backend": "serial"}
+    for name, simulator, learner in (
+        ("learner", psrs(log), lambda seed: Opaque(seed=seed)),
+        ("simulator", Opaque(psrs(log)), make),
+    ):
+        for _ in range(2):
+            experiment(simulator, learner, **options, out=tmp_path / name)
+        assert len(load(tmp_path / name)) == 2
+
+
+@pytest.mark.parametrize("told", [{"class": 3}, {"simulator": 5}, {"code": 7}, {"digest": 1}, {1: 2}])
+def test_settings_of_any_names_and_types_make_experiments(told, log, tmp_path):
+    class Mine(Bare):
+        settings = told
+
+        def start(self, *arguments, **options):
+            return psrs(log).start(*arguments, **options)
+
+    options = {"runs": 1, "max_steps": 5, "backend": "serial", "out": tmp_path / "r"}
+    for _ in range(2):
+        experiment(Mine(n_states=True), lambda seed: Mine(), **options)
+    assert len(load(tmp_path / "r")) == 1
+
+
+@pytest.mark.parametrize("error", [KeyError, RuntimeError])
+def test_objects_that_raise_odd_errors_are_refused_with_a_sentence(error, log, make, tmp_path):
+    class Odd(Bare):
+        def start(self, seed):
+            return psrs(log).start(seed)
+
+        def __getattr__(self, name):
+            raise error(name)
+
+    told = f"an? Odd, raises {error.__name__} when it is asked for .*; let its __getattr__ raise AttributeError"
+    for simulator, learner in ((Odd(), make), (lambda seed: Odd(), make), (psrs(log), lambda seed: Odd())):
+        with pytest.raises(TypeError, match=told):
+            experiment(simulator, learner, runs=1, max_steps=5, out=tmp_path / "r")
+    assert not (tmp_path / "r").exists()
+
+
+def test_what_could_not_be_read_back_is_refused_before_the_folder_is_taken(log, make, tmp_path, monkeypatch):
+    module = sys.modules["understudy.runs.experiment"]  # the package has a function of that name
+    monkeypatch.setattr(module, "logged_reward", lambda log: float("inf"))
+    with pytest.raises(FolderError, match="could not be read back"):
+        experiment(psrs(log), make, runs=1, max_steps=5, out=tmp_path / "r")
+    assert not (tmp_path / "r").exists()

@@ -87,14 +87,17 @@ def test_json_is_json_for_every_reader(log, make, out):
         json.loads(path.read_text(), parse_constant=refuse)
 
 
-def test_finished_runs_are_not_run_again(kept, out, log, make, assert_same_runs):
+def test_finished_runs_are_not_run_again(out, log, make, assert_same_runs):
     made = []
 
     def counted(seed):
         made.append(seed)
         return make(seed)
 
+    kept = experiment(psrs(log), counted, runs=3, probes=MEASURED, every=50, out=out)
+    assert set(made) == {run.seed for run in kept}
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")}
+    made.clear()
     again = experiment(psrs(log), counted, runs=3, probes=MEASURED, every=50, out=out)
     assert_same_runs(again, kept)
     assert not set(made) & {run.seed for run in kept[1:]}
@@ -679,3 +682,9 @@ def test_stops_come_back_with_all_they_tell(log, out):
     assert folder.load(7).stopped == stop
     assert folder.numbers() == [7]
     assert 7 in folder.numbers()
+
+
+def test_names_of_seven_digits_are_not_runs(kept, out):
+    for name in ("1000000", "00000", "0000000", "00000\N{SUPERSCRIPT TWO}", "-00001", "+00001"):
+        (out / "runs" / f"{name}.json").write_text("{}")
+    assert Folder(out).numbers() == [0, 1, 2]

@@ -8,6 +8,7 @@ import enum
 import fractions
 import functools
 import logging
+import operator
 import os
 import pathlib
 import random
@@ -26,11 +27,15 @@ import numpy as np
 import pytest
 import torch
 
+from understudy.contracts import Step
 from understudy.encoders import Function
 from understudy.envs import Grid
-from understudy.learners import FixedPolicy, QLearning
+from understudy.learners import PPO, FixedPolicy, MonteCarlo, QLearning, Uniform
+from understudy.logs import Log, Spec
 from understudy.runs.describing import describe, plain
-from understudy.simulators import psrs, qbe
+from understudy.simulators import psrs, qbe, real
+
+LOG = Log.from_columns(**Grid(3).rollout(np.full((9, 5), 0.2), 3, seed=0))
 
 
 class Slotted:
@@ -520,3 +525,316 @@ def test_globals_that_a_function_does_not_refer_to_do_not_count(tmp_path, monkey
     first = describe(in_module(tmp_path, monkeypatch, "import threading\nLOCK = threading.Lock()\ndef f(x): return 1"))
     assert first.unknown == {}
     assert describe(in_module(tmp_path, monkeypatch, "OTHER = 3\ndef f(x): return 1")) == first
+
+
+def alike(one, other):
+    return describe(one).digest == describe(other).digest
+
+
+def warm(value):
+    learner = QLearning(3, 2)
+    learner.q[1] = value
+    return learner
+
+
+def taught(reward):
+    learner = MonteCarlo(Uniform(2))
+    learner.learn(Step(0, 0, reward, 0, True, False))
+    return learner
+
+
+def trained(weight, noted=0):
+    learner = PPO(Spec(2, None, (1,), np.dtype(float), None), hidden=(2,), epoch_steps=4)
+    learner._policy.weight.add_(weight)
+    for _ in range(noted):
+        learner.learn(Step([0.5], 1, 1.0, [0.5], True, False))
+    return learner
+
+
+@pytest.mark.parametrize(
+    ("make", "other"),
+    [
+        (lambda: warm(0.0), lambda: warm(1.0)),
+        (lambda: Holder(warm(0.0)), lambda: Holder(warm(1.0))),
+        (lambda: taught(1.0), lambda: taught(2.0)),
+        (lambda: trained(0.0), lambda: trained(1.0)),
+        (lambda: trained(0.0), lambda: trained(0.0, noted=1)),
+    ],
+)
+def test_what_a_learner_of_ours_has_learned_already_is_part_of_it(make, other):
+    assert alike(make(), make())
+    assert not alike(make(), other())
+    assert plain(make()) == plain(make())
+
+
+def test_what_is_learned_is_not_shown():
+    assert plain(warm(0.0)) == plain(warm(1.0))
+
+
+class Delegating:
+    """Hands on whatever it has not, settings included."""
+
+    def __init__(self, inner, bonus):
+        self.inner, self.bonus = inner, bonus
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.inner, name)
+
+
+class Noted:
+    """Keeps a table of its own under that name, which says nothing of the rest."""
+
+    def __init__(self, rate):
+        self.settings = {"layers": 2}
+        self.rate = rate
+
+
+class NotedInSlots:
+    __slots__ = ("rate", "settings")
+
+    def __init__(self, rate):
+        self.settings = {"layers": 2}
+        self.rate = rate
+
+
+@dataclass
+class NotedAsData:
+    rate: float
+    settings: dict = field(default_factory=dict)
+
+
+class NotedOver:
+    settings = types.MappingProxyType({})
+
+    def __init__(self, rate):
+        self.settings = {"layers": 2}
+        self.rate = rate
+
+
+class NotedReplay(type(psrs(LOG))):
+    """A simulator of ours, with something that its settings do not tell."""
+
+    def __init__(self, rate):
+        vars(self).update(vars(psrs(LOG)))
+        self.settings = self.settings | {"own": True}
+        self.rate = rate
+
+
+@pytest.mark.parametrize(
+    "kind", [lambda rate: Delegating(warm(0.0), rate), Noted, NotedInSlots, NotedAsData, NotedOver, NotedReplay]
+)
+def test_settings_are_believed_only_where_the_class_defines_them(kind):
+    assert alike(kind(1), kind(1))
+    assert not alike(kind(1), kind(2))
+
+
+def test_settings_of_a_class_may_be_a_property_or_a_mapping():
+    class AsProperty:
+        def __init__(self, lock):
+            self.lock = lock
+
+        @property
+        def settings(self):
+            return {"rate": 1}
+
+    class AsMapping(AsProperty):
+        settings = {"rate": 1}  # noqa: RUF012
+
+    for kind in (AsProperty, AsMapping):
+        assert not describe(kind(threading.Lock())).unknown
+        assert plain(kind(threading.Lock()))["rate"] == 1
+
+
+class Compiling:
+    """Has an attribute that functions of Numba have, too."""
+
+    def __init__(self, rate):
+        self.py_func, self.rate = alike, rate
+
+
+def called_with(number):
+    class Mine:
+        __call__ = functools.partialmethod(pow, number)
+        __array_priority__ = number
+
+    return Mine()
+
+
+def annotated(note):
+    function = functools.partial(print, 1)
+    function.note = note
+    return function
+
+
+def remembered(note):
+    @functools.lru_cache
+    def function():
+        pass
+
+    function.note = note
+    return function
+
+
+class Part(functools.partial):
+    def __call__(self):
+        return 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Compiling(1), Compiling(2)),
+        (called_with(1), called_with(2)),
+        (annotated(1), annotated(2)),
+        (annotated(1), functools.partial(print, 1)),
+        (remembered(1), remembered(2)),
+        (Part(print, 1), functools.partial(print, 1)),
+        ((0, 1), [0, 1]),
+        (Holder((0, "a", None)), Holder([0, "a", None])),
+        ({1, 2}, frozenset({1, 2})),
+    ],
+)
+def test_what_only_looks_alike_is_told_apart(one, other):
+    assert not alike(one, other)
+
+
+def test_a_function_that_is_put_into_a_class_of_ours_is_seen(monkeypatch):
+    before = describe(warm(0.0)).digest
+    monkeypatch.setattr(QLearning, "learn", lambda self, step: None)
+    patched = describe(warm(0.0)).digest
+    monkeypatch.setattr(QLearning, "learn", lambda self, step: 1)
+    assert len({before, patched, describe(warm(0.0)).digest}) == 3
+    monkeypatch.undo()
+    assert describe(warm(0.0)).digest == before
+    monkeypatch.setattr(QLearning, "expected", True)
+    assert describe(warm(0.0)).digest != before
+
+
+def test_cached_properties_and_their_like_can_be_described():
+    def kind(number):
+        class Mine:
+            @functools.cached_property
+            def table(self):
+                return number
+
+            @staticmethod
+            def still():
+                return number
+
+            @classmethod
+            def made(cls):
+                return number
+
+        return Mine()
+
+    used = kind(1)
+    assert not describe(used).unknown
+    assert alike(used, kind(1))
+    assert not alike(used, kind(2))
+
+
+@pytest.mark.parametrize("error", [KeyError, RuntimeError, ZeroDivisionError])
+def test_what_raises_when_it_is_asked_is_described_without_asking(error):
+    class Odd:
+        __slots__ = ("rate",)
+
+        def __init__(self, rate):
+            self.rate = rate
+
+        def __getattr__(self, name):
+            raise error(name)
+
+    assert not describe(Odd(1)).unknown
+    assert alike(Odd(1), Odd(1))
+    assert not alike(Odd(1), Odd(2))
+
+
+def test_a_thing_without_end_cannot_be_described(monkeypatch):
+    class Endless:
+        @property
+        def settings(self):
+            return {"inner": Endless()}
+
+    monkeypatch.setattr("understudy.runs.nodes.MOST_TOLD", 1000)
+    (told,) = describe(Endless()).unknown.values()
+    assert "Endless among more than 1,0" in told
+    monkeypatch.setattr("understudy.runs.nodes.MOST_NODES", 100)
+    (told,) = describe([[number] for number in range(101)]).unknown.values()
+    assert told == "a list among more than 100 parts"
+
+
+def cart_pole(used=0, **attributes):
+    env = gymnasium.make("CartPole-v1")
+    for name, value in attributes.items():
+        setattr(env.unwrapped, name, value)
+    if used:
+        env.reset(seed=0)
+        for _ in range(used):
+            env.step(0)
+    return env
+
+
+def test_what_was_changed_in_an_environment_that_was_made_by_its_id_is_seen():
+    assert alike(cart_pole(), cart_pole(used=5))
+    assert not alike(cart_pole(), cart_pole(gravity=1.0))
+    assert not alike(real(cart_pole()), real(cart_pole(gravity=1.0)))
+    shorter = cart_pole()
+    shorter.env.env._max_episode_steps = shorter._max_episode_steps = 7
+    assert not alike(cart_pole(), shorter)
+    lake, other = (gymnasium.make("FrozenLake-v1") for _ in range(2))
+    lake.reset(seed=0)
+    assert alike(lake, other)
+    other.unwrapped.P[0][0] = [(1.0, 1, 0.0, False)]
+    assert not alike(lake, other)
+
+
+LOOKING_UP = {
+    "getattr": "return getattr(settings, 'RATE')",
+    "vars": "return vars(settings)['RATE']",
+    "attrgetter": "return operator.attrgetter('RATE')(settings)",
+    "globals": "return globals()['RATE']",
+}
+
+
+@pytest.mark.parametrize("text", LOOKING_UP.values(), ids=LOOKING_UP)
+def test_globals_that_are_looked_up_by_a_text_are_seen(text):
+    def function(rate):
+        settings = types.ModuleType("settings")
+        settings.RATE = rate
+        space = {"__name__": "mine", "settings": settings, "operator": operator, "RATE": rate}
+        exec(f"def function():\n    {text}\n", space)
+        return space["function"]
+
+    assert alike(function(1), function(1))
+    assert not alike(function(1), function(2))
+
+
+def test_a_function_that_takes_the_name_of_an_installed_one_is_still_yours():
+    def wrapped(rate):
+        space = {"__name__": "mine", "functools": functools, "np": np, "RATE": rate}
+        exec("@functools.wraps(np.mean)\ndef function(x):\n    return RATE * x\n", space)
+        return space["function"]
+
+    assert alike(wrapped(1), wrapped(1))
+    assert not alike(wrapped(1), wrapped(2))
+
+
+def test_a_list_that_a_function_only_adds_to_is_not_part_of_what_it_does():
+    def noting(notes):
+        def make(seed):
+            notes.append(seed)
+            return seed
+
+        return make
+
+    def reading(notes):
+        def make(seed):
+            notes.append(seed)
+            return notes[0]
+
+        return make
+
+    assert alike(noting([]), noting([1]))
+    assert not alike(reading([]), reading([1]))

@@ -13,6 +13,7 @@ from understudy.cli.flags import COLUMN_FLAGS, ENCODERS
 from understudy.rehearsals import kept_states
 from understudy.reporting.learners import PER_STEP
 from understudy.runs.folder import FolderError
+from understudy.runs.graph import digest
 
 TRIALS = 5
 """Runs that tell how long runs are."""
@@ -35,16 +36,20 @@ def asked_of(options: argparse.Namespace, log: us.Log) -> dict[str, Any]:
         "learner", "epsilon", "alpha", "gamma", "initial", "epoch_steps", "encoder", "bins", "states", "seed", "every",
         "max_steps",
     )  # fmt: skip
-    return columns_of(options) | {name: getattr(options, name) for name in shared} | {"log": log.fingerprint}
+    asked = columns_of(options) | {name: getattr(options, name) for name in shared} | {"log": log.fingerprint}
+    if options.encoder not in (*ENCODERS, "identity") and os.path.isfile(options.encoder):
+        asked["encoder_content"] = digest(Path(options.encoder).read_bytes())
+    return asked
 
 
 def learner_for(log: us.Log, encoder: Any, options: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
     """A learner factory and what is measured of it."""
     endless = {} if (log.terminated | log.truncated).any() else {PER_STEP: us.probes.reward_per_step}
+    gamma = options.gamma  # what a factory refers to is part of what its runs are of, and not all options are
     if options.learner == "uniform":
         return (
-            lambda seed: us.learners.MonteCarlo(us.learners.Uniform(log.spec.n_actions), gamma=options.gamma),
-            {f"mean return so far, discounted by {options.gamma:g}": us.probes.estimate} | endless,
+            lambda seed: us.learners.MonteCarlo(us.learners.Uniform(log.spec.n_actions), gamma=gamma),
+            {f"mean return so far, discounted by {gamma:g}": us.probes.estimate} | endless,
         )
     probes = {"start value": us.probes.start_value(log)} | endless
     if options.learner == "ppo":

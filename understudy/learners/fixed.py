@@ -115,6 +115,11 @@ class Uniform:
         """What makes this learner what it is."""
         return {"n_actions": self.n_actions}
 
+    @property
+    def knows(self) -> Table:
+        """The policy it acts by."""
+        return self.table
+
     def arrays(self) -> Table:
         """What the compiled loop works on."""
         return self.table
@@ -156,6 +161,11 @@ class MonteCarlo:
     def settings(self) -> dict[str, Any]:
         """What makes this learner what it is."""
         return self.behavior.settings | {"behavior": type(self.behavior).__name__, "gamma": self.gamma}
+
+    @property
+    def knows(self) -> Ledger:
+        """The policy it evaluates, and the returns so far."""
+        return self.ledger
 
     @property
     def n_episodes(self) -> int:

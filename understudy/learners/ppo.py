@@ -115,6 +115,18 @@ class PPO:
         form = {"n_observations": self.spec.n_observations, "observation_shape": self.spec.observation_shape}
         return form | {name: getattr(self, name) for name in names}
 
+    @property
+    def knows(self) -> dict[str, Any]:
+        """What it has learned so far, and the steps of the epoch at hand; fresh networks are of the seed."""
+        arrays = (self._seen, self._action, self._reward, self._terminated, self._truncated)
+        return {
+            "networks": (self._policy, self._value),
+            "epochs": self.epochs,
+            "gives_up": self.gives_up,
+            "steps": [array[: self._n] for array in arrays],
+            "following": (self._cuts, self._after_cuts, self._after_last),
+        }
+
     # Acting.
 
     def policy(self, observation: Any) -> np.ndarray:

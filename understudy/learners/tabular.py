@@ -129,6 +129,11 @@ class _Tabular:
         names = ("n_actions", "epsilon", "alpha", "gamma", "initial")
         return self.codes.settings | {name: getattr(self, name) for name in names}
 
+    @property
+    def knows(self) -> dict[str, Any]:
+        """What it has learned so far; with `settings`, all that decides what it does, its seed apart."""
+        return {"q": self.q, "learned": self._values.learned}
+
     def arrays(self) -> Values | None:
         """What the compiled loop works on; None where a schedule is known to Python only."""
         return self._values if self.compilable else None

@@ -24,8 +24,11 @@ def whole(name: str, number: Any, least: int | None = 1, most: int | None = None
         pass
     elif isinstance(number, Integral):
         found = int(number)
-    elif isinstance(number, Real) and float(number).is_integer():
-        found = int(float(number))
+    elif isinstance(number, Real):
+        try:
+            found = int(float(number)) if float(number).is_integer() else None
+        except OverflowError:  # a fraction that is larger than any float
+            found = None
     if found is None or (least is not None and found < least) or (most is not None and found > most):
         limits = ("" if least is None else f" from {least}{' up' if most is None else ''}") + (
             "" if most is None else f" to {most}"

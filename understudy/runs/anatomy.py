@@ -6,9 +6,12 @@ import importlib.util
 import sys
 import sysconfig
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 Parts = list[tuple[str, Any]]
 
@@ -19,6 +22,9 @@ NAMED = (
 """Functions of C, and descriptors: their names tell what they are."""
 
 WRITTEN = (types.FunctionType, staticmethod, classmethod, property, functools.cached_property)
+BY_NAME = {"getattr", "attrgetter", "vars", "__dict__", "globals"}
+"""Functions and attributes that give what is asked for by a text."""
+
 LOADS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
 HEAP, IMMUTABLE = 1 << 9, 1 << 8
 """Flags of types: made as the program runs, as Python's own classes are; and fixed by C code."""
@@ -42,6 +48,8 @@ def is_yours(thing: Any) -> bool:
 
 
 def _module_of(thing: Any) -> str:
+    if isinstance(thing, types.FunctionType):  # where it was written: a decorator copies __module__ from another
+        return str(thing.__globals__.get("__name__"))
     return str(thing.__name__ if isinstance(thing, types.ModuleType) else getattr(thing, "__module__", None))
 
 
@@ -49,6 +57,8 @@ def _module_of(thing: Any) -> str:
 def _is_installed(module: str) -> bool:
     root = module.partition(".")[0]
     file = getattr(sys.modules.get(module), "__file__", None)
+    if root.startswith("namedtuple_"):  # what Python itself writes for a named tuple
+        return True
     if root == "understudy" or file is None:
         return root in ("understudy", *sys.builtin_module_names) or root in sys.stdlib_module_names
     path = Path(file)
@@ -61,14 +71,17 @@ def _is_installed(module: str) -> bool:
 
 def function_parts(function: types.FunctionType) -> Parts:
     """What a function does: its code and defaults, what it closes over and, of one of yours, the globals it uses."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    notes = _only_added_to(function)
     parts: Parts = [
         ("code", code_parts(function.__code__)),
-        ("closure", [cell_content(cell) for cell in function.__closure__ or ()]),
+        ("closure", ["(added to)" if name in notes else cell_content(cell) for name, cell in cells]),
         ("defaults", function.__defaults__),
         ("keywords", function.__kwdefaults__),
     ]
+    if vars(function) and (is_yours(function) or not _is_installed(str(function.__module__))):
+        parts += [("attributes", vars(function))]
     if is_yours(function):
-        parts += [("attributes", vars(function))] if vars(function) else []
         parts += [(f"global {name}", value) for name, value in globals_of(function).items()]
     return parts
 
@@ -85,15 +98,40 @@ def globals_of(function: types.FunctionType) -> dict[str, Any]:
     """The globals that a function refers to; of modules of yours, what it may take from them."""
     codes = list(_codes(function.__code__))
     names = {name for code in codes for name in code.co_names}
+    spelled = _spelled(codes) if names & BY_NAME else set()
     loaded = {
         instruction.argval
         for code in codes
         for instruction in dis.get_instructions(code)
         if instruction.opname in LOADS and not instruction.argval.startswith("__")
-    }
+    } | (spelled if "globals" in names else set())
+    names |= spelled
+    loaded -= _only_added_to(function)
     found = {name: function.__globals__[name] for name in loaded if name in function.__globals__}
     found |= {f"import {name}": module for name, module in _imported(function, codes).items()}
     return {name: _taken(value, names) for name, value in found.items()}
+
+
+def _only_added_to(function: types.FunctionType) -> set[str]:
+    """Variables from outside that a function adds to and never reads, as one that keeps a list of what it was given.
+
+    They say nothing of what it does, and would tell each call from the one before.
+    """
+    added: set[str] = set()
+    read: set[str] = set()
+    for code in _codes(function.__code__):
+        instructions = list(dis.get_instructions(code))
+        for one, following in pairwise([*instructions, instructions[-1]]):
+            if one.opname in (*LOADS, "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"):
+                adds = following.opname in ("LOAD_METHOD", "LOAD_ATTR") and following.argval in ("append", "add")
+                (added if adds else read).add(one.argval)
+    return added - read
+
+
+def _spelled(codes: list[types.CodeType]) -> set[str]:
+    """The names among the texts of a function, which it may look things up by."""
+    texts = [item for code in codes for item in code.co_consts if isinstance(item, str)]
+    return {name for text in texts for name in text.split(".") if name.isidentifier()}
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -145,11 +183,34 @@ def class_parts(kind: type) -> Parts:
     """What a class of yours itself defines: functions and attributes, without what Python adds."""
     parts: Parts = [("metaclass", type(kind))] if is_yours(type(kind)) else []
     for name, part in vars(kind).items():
-        special = name.startswith("__") and name.endswith("__")
         added = name == "_abc_impl" or isinstance(part, types.MemberDescriptorType | types.GetSetDescriptorType)
-        if isinstance(part, WRITTEN) or not (special or added):
+        if not (added or (_is_special(name) and _is_bookkeeping(name, part))):
             parts.append((name, part))
     return parts
+
+
+def _is_special(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+def _is_bookkeeping(name: str, part: Any) -> bool:
+    """Whether a part under a special name only records how the class was written; `__call__` and its like act."""
+    if isinstance(part, WRITTEN):
+        return False
+    kept_for_tools = name in ("__signature__", "__firstlineno__", "__annotate__") or name.startswith("__pydantic")
+    acts = callable(part) or hasattr(type(part), "__get__") or type(part) in (bool, int, float, type(None))
+    return kept_for_tools or not acts
+
+
+def changed_parts(kind: type) -> dict[str, Any]:
+    """What a program may have changed in classes of this library: functions of yours, and plain attributes."""
+    return {
+        f"{base.__name__}.{name}": part
+        for base in kind.__mro__
+        if is_ours(base)
+        for name, part in vars(base).items()
+        if (type(part) in (bool, int, float, str) and not _is_special(name)) or any(map(is_yours, _functions(part)))
+    }
 
 
 def descriptor_parts(part: Any) -> Parts:
@@ -166,7 +227,10 @@ def beyond_settings(kind: type, attributes: dict[str, Any]) -> dict[str, Any]:
     """
     lineage = list(kind.__mro__)
     mentioned = [_mentioned(base) for base in lineage]
-    teller = next((place for place, names in enumerate(mentioned) if "settings" in names), 0)
+    told = [
+        "settings" in (names if is_ours(base) else vars(base)) for base, names in zip(lineage, mentioned, strict=True)
+    ]
+    teller = told.index(True) if True in told else 0
     covered = set().union(*mentioned[teller:])
     return {name: part for name, part in attributes.items() if name not in covered} if teller else {}
 
@@ -175,14 +239,85 @@ def _mentioned(kind: type) -> set[str]:
     """The names of a class's attributes, and those that its functions use."""
     names = set(vars(kind))
     for part in vars(kind).values():
-        parts = [function for _, function in descriptor_parts(part)] if isinstance(part, WRITTEN[1:]) else [part]
-        for function in parts:
-            if isinstance(function, types.FunctionType):
-                names |= {name for code in _codes(function.__code__) for name in code.co_names}
+        for function in _functions(part):
+            names |= {name for code in _codes(function.__code__) for name in code.co_names}
     return names
 
 
+def _functions(part: Any) -> list[types.FunctionType]:
+    """The functions that a part of a class consists of."""
+    parts = [function for _, function in descriptor_parts(part)] if isinstance(part, WRITTEN[1:]) else [part]
+    return [function for function in parts if isinstance(function, types.FunctionType)]
+
+
+def steady_parts(kind: type, attributes: dict[str, Any]) -> dict[str, Any]:
+    """Attributes of an environment that say how it is set up, not where it is: plain data that only `__init__` sets.
+
+    Left out are those that any other function of its classes sets, or may write on.
+    """
+    changing: set[str] = set()
+    for base in kind.__mro__:
+        for name, part in vars(base).items():
+            codes = [code for function in _functions(part) for code in _codes(function.__code__)]
+            for code in codes if name != "__init__" else ():
+                instructions = list(dis.get_instructions(code))
+                changing |= {one.argval for one in instructions if one.opname in ("STORE_ATTR", "DELETE_ATTR")}
+                if any(one.opname in ("STORE_SUBSCR", "DELETE_SUBSCR") for one in instructions) or (
+                    WRITES & set(code.co_names)
+                ):
+                    changing |= set(code.co_names)
+    return {name: part for name, part in attributes.items() if name not in changing and _is_data(part)}
+
+
+WRITES = {"append", "extend", "insert", "pop", "popleft", "clear", "update", "remove", "add", "setdefault", "fill",
+          "sort", "shuffle", "copyto"}  # fmt: skip
+"""Methods and functions that write on what they are given."""
+
+
+def _is_data(value: Any) -> bool:
+    kinds = bool | int | float | complex | str | bytes | list | tuple | dict | set | frozenset | np.ndarray | np.generic
+    return isinstance(value, kinds)
+
+
 # Objects
+
+
+def held(value: Any) -> dict[str, Any]:
+    """The `__dict__` of an object, without asking its `__getattr__`."""
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+    return dict(found) if isinstance(found, Mapping) else {}
+
+
+def own_attributes(value: Any) -> Parts:
+    """What was set on a function that is an object of C, beside what Python copies to it."""
+    found = {name: part for name, part in held(value).items() if not _is_special(name)}
+    return [("attributes", found)] if found else []
+
+
+def settings_of(value: Any) -> Mapping[Any, Any] | None:
+    """What an object says of itself: the mapping `settings` that its class defines, most often as a property.
+
+    None where there is none. What only the object holds, or what its `__getattr__` gives (another object's settings,
+    perhaps), does not count; objects of this library's own classes may hold theirs.
+    """
+    kind = type(value)
+    defined = next((vars(base)["settings"] for base in kind.__mro__ if "settings" in vars(base)), None)
+    found: Any = None
+    if isinstance(defined, Mapping):
+        found = None if "settings" in held(value) else defined
+    elif isinstance(defined, property) or (hasattr(type(defined), "__get__") and is_pythons(type(defined))):
+        found = value.settings
+    elif defined is None and any(map(is_ours, kind.__mro__)):
+        found = held(value).get("settings")
+    return found if isinstance(found, Mapping) else None
+
+
+def is_compiled(value: Any) -> bool:
+    """Whether this is a function that Numba compiles."""
+    return type(value).__module__.partition(".")[0] == "numba" and hasattr(value, "py_func")
 
 
 def is_pythons(kind: type) -> bool:

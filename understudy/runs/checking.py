@@ -18,7 +18,7 @@ ABOUT = {
     "log_cut_off": COUNT, "log_reward": "a number, or null",
     "states": "a text, or null",
     "n_states": COUNT, "learner": "a table", "seed": "a whole number", "max_steps": COUNT, "probes": "a table",
-    "every": "a count", "digest": "a text",
+    "every": "a count", "make": "a text", "factory": "a text, or null", "digest": "a text",
 }  # fmt: skip
 """What is known of an experiment, and of which type it is."""
 
@@ -28,11 +28,18 @@ TYPES = {
     "true or false": lambda value: type(value) is bool,
     "a whole number": lambda value: type(value) is int,
     "a count": lambda value: type(value) is int and 0 <= value < 2**63,
-    "a number": lambda value: type(value) in (int, float) and abs(value) < math.inf,
+    "a number": lambda value: type(value) in (int, float) and _is_finite(value),
 }
 
 ARRAYS = {"rows": np.int32, "openings": np.int32, "emissions": np.int32, "ends": np.int64, "returns": np.float64,
           "steps": np.int64}  # fmt: skip
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(float(value))
+    except OverflowError:  # a whole number that is larger than any float
+        return False
 
 
 def expect(name: str, value: Any, kind: str) -> Any:

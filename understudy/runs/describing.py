@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from understudy.runs.graph import Node, settle, unknown_paths
-from understudy.runs.nodes import SMALL, Nodes
+from understudy.runs.nodes import CHANGED, KNOWS, SMALL, Nodes
 
 SHALLOW, FEW, DEPTH, OPENED = 8, 32, 5, 64
 """A value is shown whole up to this height and the weight SMALL. Of larger ones, those of few parts are opened, down to
@@ -20,6 +20,7 @@ class Description:
     shown: Any
     digest: str
     unknown: dict[str, str]  # a path of attributes and keys -> what is there
+    parts: dict[str, str]  # of each part: its name, and a digest of it
 
 
 def describe(value: Any) -> Description:
@@ -27,17 +28,23 @@ def describe(value: Any) -> Description:
 
     Seen are: numbers, texts, arrays, tensors, collections, random generators; all attributes of objects, in `__dict__`
     and in `__slots__`, private ones too; of functions, methods and classes the code, defaults, closures, and the
-    globals they refer to, through functions and classes of your own modules. An object with a mapping `settings` is
-    what that says, with the functions among its attributes and its class's code.
+    globals they refer to, through functions and classes of your own modules. An object whose class defines a mapping
+    `settings` (a property, most often) is what that says, with the functions among its attributes and its class's
+    code; a learner of this library is its settings and what it has learned so far. A Gymnasium environment that was
+    made by its id is that id, its options, and the numbers, texts, arrays and collections that only its `__init__`
+    sets.
 
     Not seen are: the code of installed libraries and of Python itself, told by their names; files and other things
-    that are read at run time; modules that a function imports only once it is called; the order of a dict; private
-    attributes of this library's own objects. What Python cannot look into (locks, open files, generators, handles of
-    C libraries) is listed in `unknown`.
+    that are read at run time; modules that a function imports only once it is called; globals and attributes of
+    modules that are looked up by a text which is put together as the program runs; the order of a dict; private
+    attributes of this library's own objects; of an environment that was made by its id, attributes that its other
+    methods set. What Python cannot look into (locks, open files, generators, handles of C libraries), and all of a
+    thing of more than a million parts, is listed in `unknown`.
     """
     root = Nodes().of(value)
     settle(root)
-    return Description(shown(root), root.digest, {path: node.name for path, node in unknown_paths(root).items()})
+    unknown = {path: node.name for path, node in unknown_paths(root).items()}
+    return Description(shown(root), root.digest, unknown, {label: _named(part) for label, part in root.parts})
 
 
 def plain(value: Any) -> Any:
@@ -74,7 +81,8 @@ def shown(root: Node) -> Any:
             items = [show(part, depth + 1) for _, part in node.parts]
             return items if node.ordered else sorted(items, key=repr)
         told = {"class": node.name} if node.form == "object" else {}
-        return told | {label.removeprefix("."): show(part, depth + 1) for label, part in node.parts}
+        parts = [(label, part) for label, part in node.parts if label not in (KNOWS, CHANGED)]
+        return told | {label.removeprefix("."): show(part, depth + 1) for label, part in parts}
 
     return show(root, 0)
 

@@ -1,10 +1,12 @@
 """Many runs of one kind, each with a seed of its own."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
+from numbers import Integral
 from typing import Any
 
 from understudy.contracts import Learner, Log, LoopOwner, Simulator
@@ -12,13 +14,15 @@ from understudy.contracts.progress import progress_bar
 from understudy.contracts.streams import spawn
 from understudy.logs.numbers import seed_of, whole
 from understudy.runs.backends import BACKENDS, n_cores
-from understudy.runs.describing import describe, plain
+from understudy.runs.checking import check_about
+from understudy.runs.describing import describe
 from understudy.runs.folder import Folder, FolderError
 from understudy.runs.logged import logged_return, logged_reward
-from understudy.runs.loop import can_compile, check_fit, simulate
+from understudy.runs.loop import can_compile, check_answers, check_fit, simulate
 from understudy.runs.probes import Probes, Readings
 from understudy.runs.run import KINDS, Run, Runs
 from understudy.runs.stacked import BLOCK, can_stack, together
+from understudy.storage import parse_json
 
 MOST_RUNS = 1_000_000
 """Runs are numbered by six digits."""
@@ -49,6 +53,7 @@ class Plan:
         if not self.from_factory:
             return KINDS[is_real(self.simulator), False], self.simulator
         made = self.simulator(spawn(self.seed, 0, KINDS[False, True]))
+        check_answers("simulator", made)
         if not is_real(made):
             return KINDS[False, True], made
         return KINDS[True, True], self.simulator(spawn(self.seed, 0, KINDS[True, True]))
@@ -115,15 +120,22 @@ class Plan:
         simulator, learner = self.first[1], self.make(seed)
         check_fit(simulator, learner, self.max_steps, self.every)
         Readings(self.probes, int(self.every), seed)  # raises at once where a probe is none
-        log, n_states = log_of(simulator), plain(getattr(simulator, "n_states", None))
+        log, n_states = log_of(simulator), getattr(simulator, "n_states", None)
         states = getattr(getattr(simulator, "index", None), "fingerprint", None)
-        limit = getattr(simulator, "settings", {}).get("max_episode_steps")
+        settings = getattr(simulator, "settings", None)
+        limit = settings.get("max_episode_steps") if isinstance(settings, Mapping) else None
         earned = logged_return(log, limit) if log is not None else None
-        found = describe({"simulator": simulator, "learner": learner, "probes": self.probes})
-        shown = {"simulator": found.shown["simulator"].pop("class")} | found.shown["simulator"]
+        factory = self.simulator if self.from_factory else None
+        found = describe(
+            {"simulator": simulator, "learner": learner, "probes": self.probes, "make": self.make, "factory": factory}
+        )
+        shown = as_table(found.shown["simulator"], simulator)
+        shown = {"simulator": shown.pop("class")} | shown
+        code = shown.get("code")
         return {
-            "simulator": {name: told for name, told in shown.items() if name not in ("log", "states", "code")},
-            "simulator_code": shown.get("code"),
+            "simulator": {name: told for name, told in shown.items() if name not in ("log", "states", "code")}
+            | {"simulator": str(shown["simulator"])},
+            "simulator_code": None if code is None else str(code),
             "kind": "real" if is_real(simulator) else "simulated",
             "from_factory": self.from_factory,
             "log": log.fingerprint if log is not None else None,
@@ -134,12 +146,14 @@ class Plan:
             "log_cut_off": earned.n_cut_off if earned is not None else None,
             "log_reward": logged_reward(log) if log is not None else None,
             "states": states if isinstance(states, str) else None,
-            "n_states": n_states if isinstance(n_states, int) else None,
-            "learner": found.shown["learner"],
+            "n_states": count_of(n_states),
+            "learner": as_table(found.shown["learner"], learner),
             "seed": self.seed,
             "max_steps": None if self.max_steps is None else int(self.max_steps),
             "probes": found.shown["probes"],
             "every": int(self.every),
+            "make": found.parts["make"],
+            "factory": None if factory is None else found.parts["factory"],
             "digest": found.digest,
         }, found.unknown
 
@@ -161,6 +175,19 @@ def noted(number: int, seed: int) -> Iterator[None]:
         raise
 
 
+def as_table(shown: Any, thing: Any) -> dict[str, Any]:
+    """What is shown of an object, as a table with its class; of one that is a single text, that text."""
+    if not isinstance(shown, dict):
+        return {"class": type(thing).__name__, "digest": str(shown)}
+    return shown if isinstance(shown.get("class"), str) else shown | {"class": type(thing).__name__}
+
+
+def count_of(number: Any) -> int | None:
+    """A whole number that files can hold, or None for anything else."""
+    found = int(number) if isinstance(number, Integral) and not isinstance(number, bool) else -1
+    return found if 0 <= found < 2**63 else None
+
+
 def is_real(simulator: Any) -> bool:
     """Whether a simulator is a true environment."""
     return getattr(simulator, "kind", None) == "real"
@@ -179,8 +206,19 @@ def refuse_unknown(unknown: Mapping[str, str]) -> None:
         more = f"; and {len(unknown) - 3:,} more" if len(unknown) > 3 else ""
         raise FolderError(
             f"with out=, runs of another experiment could not be told from these: {listed}{more}, which cannot be "
-            "described; give the class that holds it a property settings, a mapping of all that makes it what it is"
+            "described; keep it out of the functions that make learners and simulators, or give the class that holds "
+            "it a property settings, a mapping of all that makes it what it is"
         )
+
+
+def check_written(about: Mapping[str, Any]) -> None:
+    """Raise where what runs are of could not be read back from their folder."""
+    try:
+        check_about(parse_json(json.dumps(about, allow_nan=False)))
+    except ValueError as error:
+        raise FolderError(
+            f"with out=, these runs could not be read back: {error}; give the simulator or the learner other attributes"
+        ) from error
 
 
 def experiment(
@@ -203,12 +241,14 @@ def experiment(
     """Run a learner many times, `make(seed)` for each, in a simulator or in `simulator(seed)`, one for each run.
 
     With `out`, each run is written to that folder as it finishes; called again, the experiment goes on where it
-    stopped, and a folder of another log, encoder, simulator, learner or probe is refused; so is an experiment that
-    cannot be told from others, since a part of it cannot be described (give its class `settings`, a mapping that says
-    what it is). A run depends on its seed alone, not on workers or backend ("serial", "threads" or "processes"; by
-    default the fastest), nor on the runs it is stacked with, where learners can be stacked. With `keep_rows=False`
-    runs do not keep which rows they were served, which takes up to 4 bytes a step; all else is as ever.
+    stopped, and a folder of another log, encoder, simulator, learner or probe is refused, or of another `make` or
+    factory, by what these functions do and refer to; so is an experiment that cannot be told from others, since a part
+    of it cannot be described (give its class a property `settings`, a mapping that says what it is). A run depends on
+    its seed alone, not on workers or backend ("serial", "threads" or "processes"; by default the fastest), nor on the
+    runs it is stacked with, where learners can be stacked. With `keep_rows=False` runs do not keep which rows they were
+    served, which takes up to 4 bytes a step; all else is as ever.
     """
+    check_answers("simulator", simulator)
     if not hasattr(simulator, "start") and not callable(simulator):
         raise TypeError(f"{simulator!r} is neither a simulator nor a function seed -> simulator")
     if not callable(make):
@@ -222,6 +262,7 @@ def experiment(
     finished: dict[int, Run] = {}
     if out is not None:
         refuse_unknown(unknown)
+        check_written(about)
         folder = Folder(out, about)
         folder.claim()
         finished = {number: folder.load(number) for number in folder.numbers() if number < runs}

@@ -163,7 +163,7 @@ class Folder:
         except (OSError, ValueError) as error:
             raise FolderError(f"{self.path / 'runs'} cannot be read ({_reason(error)}); give another folder") from error
         stems = [name.removesuffix(".json") for name in names if name.endswith(".json")]
-        return sorted(int(stem) for stem in stems if stem.isascii() and stem.isdigit() and stem == f"{int(stem):06d}")
+        return sorted(int(stem) for stem in stems if len(stem) == 6 and stem.isascii() and stem.isdigit())
 
     def _seed(self, number: int) -> int | None:
         return seed_of_run(self.about, number)

@@ -68,6 +68,8 @@ def simulate(
 
 def check_fit(simulator: Any, learner: Any, max_steps: int | None, every: int) -> None:
     """Raise where a run could not even begin. A learner's encoder that is not fitted yet is fitted on the log."""
+    check_answers("simulator", simulator)
+    check_answers("learner", learner)
     check_limits(simulator, max_steps, every)
     owns_loop = hasattr(learner, "rehearse")
     if isinstance(learner, type) or not (owns_loop or (hasattr(learner, "policy") and hasattr(learner, "learn"))):
@@ -82,6 +84,18 @@ def check_fit(simulator: Any, learner: Any, max_steps: int | None, every: int) -
     encoder, log = getattr(getattr(learner, "codes", None), "encoder", None), getattr(simulator, "log", None)
     if encoder is not None and isinstance(log, Log):
         ensure_fitted(encoder, log)
+
+
+def check_answers(what: str, thing: Any) -> None:
+    """Raise `TypeError` where an object fails in its own way when it is asked for what it need not have."""
+    for name in ("rehearse", "log", "n_states"):
+        try:
+            getattr(thing, name, None)
+        except Exception as error:
+            raise TypeError(
+                f"the {what}, a {type(thing).__name__}, raises {type(error).__name__} when it is asked for {name!r}; "
+                "let its __getattr__ raise AttributeError for names that it does not know"
+            ) from error
 
 
 def fastest_loop(simulator: Any, learner: Any, compiled: bool = True) -> Callable[..., Run]:

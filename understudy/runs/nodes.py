@@ -17,15 +17,27 @@ import numpy as np
 
 from understudy.logs import Log
 from understudy.runs import anatomy
-from understudy.runs.graph import Node, digest
+from understudy.runs.graph import Node, digest, settle
 from understudy.runs.leaves import LEAVES, digest_of_array, json_numbers, label_of, leaf_of
 
 SMALL = 64
 """Items of a list or array up to which it is shown whole."""
 
+MOST_NODES, MOST_TOLD = 1_000_000, 50_000
+"""Parts of a thing that are looked at, and how many of them may tell `settings`, which may be made of ever new parts;
+a thing with more cannot be described."""
+
+KNOWS, CHANGED = ".knows", ".changed"
+"""Labels of what counts and is not shown: what a learner of ours has learned, and what was changed in its class."""
+
+DESCRIPTORS = property | staticmethod | classmethod | functools.cached_property
+
 RANDOM = {"_np_random", "_np_random_seed"}
 WRAPPED = {"env", "_cached_spec", "_action_space", "_observation_space", "_metadata", "_reward_range", *RANDOM}
 """Attributes of Gymnasium's wrappers, envs and spaces that are described elsewhere, or come and go with use."""
+
+MADE_WITH = {"spec", "_saved_kwargs", "render_mode", "metadata", *WRAPPED}
+"""The same, where an environment knows what it was made with."""
 
 
 class Nodes:
@@ -35,12 +47,17 @@ class Nodes:
         self._nodes: dict[int, Node] = {}
         self._kept: list[Any] = []  # alive, so that no other thing is given its id
         self._ahead: list[tuple[Node, Any]] = []
+        self._n_told = 0
 
     def of(self, value: Any) -> Node:
         """The node of a thing, and of all that it refers to."""
         root = self._node(value)
         while self._ahead:
             node, item = self._ahead.pop()
+            if len(self._nodes) > MOST_NODES or self._n_told > MOST_TOLD:
+                _give_up(node, item, f" among more than {min(len(self._nodes), MOST_NODES):,} parts")
+                self._ahead.clear()
+                break
             try:
                 self._fill(node, item)
             except Exception as error:  # whatever code of others raises when it is asked
@@ -48,7 +65,10 @@ class Nodes:
         return root
 
     def _node(self, value: Any) -> Node:
-        leaf = leaf_of(value)
+        try:
+            leaf = leaf_of(value)
+        except Exception:  # of others' code, which says so again when its parts are asked for
+            leaf = None
         if leaf is not None:
             return leaf
         if id(value) not in self._nodes:
@@ -64,13 +84,13 @@ class Nodes:
         kind = type(value)
         node.tag = node.name = anatomy.name_of(kind)
         if kind in (list, tuple):
-            node.tag, node.name = "list", f"{len(value):,} items"
+            node.tag, node.name = kind.__name__, f"{len(value):,} items"
             self._items(node, value)
         elif kind in (set, frozenset):
-            node.tag, node.name, node.ordered = "set", f"set of {len(value):,}", False
+            node.tag, node.name, node.ordered = kind.__name__, f"{kind.__name__} of {len(value):,}", False
             self._items(node, value)
         elif kind in (dict, types.MappingProxyType):
-            node.tag, node.name = "dict", f"{len(value):,} entries"
+            node.tag, node.name = kind.__name__, f"{len(value):,} entries"
             self._entries(node, value)
         elif kind is np.ndarray:
             self._array(node, value)
@@ -80,6 +100,8 @@ class Nodes:
             self._module(node, value)
         elif not self._callable(node, value):
             self._object(node, value, kind)
+        elif anatomy.is_yours(kind):
+            self._add(node, [("code of its class", kind)])
 
     def _items(self, node: Node, items: Any) -> None:
         node.form = "list"
@@ -139,14 +161,14 @@ class Nodes:
 
     def _callable(self, node: Node, value: Any) -> bool:
         """Fill the node of a function or method, of Python's or of C's; False where it is none of them."""
-        wrapped = getattr(value, "py_func", None)  # Numba's
-        if isinstance(value, functools._lru_cache_wrapper):
-            wrapped = value.__wrapped__
-        if inspect.isfunction(wrapped):
-            self._add(node, [("wraps", wrapped)])
+        if anatomy.is_compiled(value):
+            self._add(node, [("wraps", value.py_func), ("options", getattr(value, "targetoptions", None))])
+        elif isinstance(value, functools._lru_cache_wrapper):
+            self._add(node, [("wraps", value.__wrapped__), *anatomy.own_attributes(value)])
         elif isinstance(value, functools.partial):
             node.form = "table"
             self._add(node, [("partial", value.func), ("arguments", value.args), ("keywords", value.keywords)])
+            self._add(node, anatomy.own_attributes(value))
         elif isinstance(value, np.vectorize):
             parts = ("pyfunc", "otypes", "excluded", "signature")
             self._add(node, [(part, getattr(value, part)) for part in parts])
@@ -178,8 +200,10 @@ class Nodes:
             node.tag, node.form, node.name = f"logger {value.name}", "opaque", f"logger {value.name}"
             return
         attributes = _attributes(value, kind)
-        settings = _settings(value)
+        settings = anatomy.settings_of(value)
+        believed: set[str] = set()
         if settings is not None:
+            self._n_told += 1
             # Functions are often told by their names only, and logs not at all, which says too little.
             told = {name: part for name, part in attributes.items() if _is_function(part, kind)}
             told |= {name: part for name, part in attributes.items() if isinstance(part, Log)}
@@ -191,8 +215,9 @@ class Nodes:
             self._add(node, table.items())
             if anatomy.is_ours(kind) and "env" in attributes and "tables" not in table:  # told in a few words only
                 self._add(node, [(".env_holds", attributes["env"])])
+            believed.add("code")
         elif isinstance(value, gymnasium.Env):
-            self._env(node, value, attributes)
+            believed |= self._env(node, value, attributes)
         else:
             whole = not self._content(node, value) and anatomy.tells_its_state(kind)
             if whole or (not node.parts and anatomy.kept_by_c(kind)):
@@ -200,22 +225,32 @@ class Nodes:
             if not (whole or node.unknown):
                 self._add(node, ((f".{name}", part) for name, part in attributes.items()))
         yours = [base for base in kind.__mro__ if anatomy.is_yours(base)]
-        if yours:
-            self._add(node, [("code", yours[0])])
-            node.believed = frozenset({"code"} if settings is not None else ())
+        self._add(node, [("code", yours[0])] if yours else [])
+        if any(anatomy.is_ours(base) and "knows" in vars(base) for base in kind.__mro__):
+            self._add(node, [(KNOWS, digest_of(value.knows))])
+        changed = anatomy.changed_parts(kind)
+        self._add(node, [(CHANGED, changed)] if changed else [])
+        node.believed = frozenset(believed)
         node.parts.sort(key=lambda part: part[0] == "code")
 
-    def _env(self, node: Node, env: gymnasium.Env, attributes: dict[str, Any]) -> None:
-        """An environment: what it was made with where it knows that, else what it holds."""
+    def _env(self, node: Node, env: gymnasium.Env, attributes: dict[str, Any]) -> set[str]:
+        """An environment: what it was made with where it knows that, and how it is set up; else all that it holds.
+
+        Returns the labels of its set-up, which is taken for what can be seen of it.
+        """
         spec = None if isinstance(env, gymnasium.Wrapper) else env.spec
+        made_with: list[tuple[str, Any]] = []
         if spec is not None:
-            self._add(node, [("id", spec.id), ("kwargs", spec.kwargs)])
+            made_with = [("id", spec.id), ("kwargs", spec.kwargs)]
         elif "_saved_kwargs" in attributes and not anatomy.is_yours(type(env)):
-            self._add(node, [("made_with", attributes["_saved_kwargs"])])
-        else:
-            self._add(node, ((f".{name}", part) for name, part in attributes.items() if name not in WRAPPED))
+            made_with = [("made_with", attributes["_saved_kwargs"])]
+        known = MADE_WITH if made_with else WRAPPED
+        told = {name: part for name, part in attributes.items() if name not in known}
+        told = anatomy.steady_parts(type(env), told) if made_with else told
+        self._add(node, made_with + [(f".{name}", part) for name, part in told.items()])
         if isinstance(env, gymnasium.Wrapper):
             self._add(node, [(".env", env.env)])
+        return {f".{name}" for name in told} if made_with else set()
 
     def _content(self, node: Node, value: Any) -> bool:
         """Add what an object holds beside its attributes, where it is of a kind that is known; else False."""
@@ -236,7 +271,7 @@ class Nodes:
             self._add(node, [("to", value())])
         elif isinstance(value, types.CellType):
             self._add(node, [("holds", anatomy.cell_content(value))])
-        elif isinstance(value, property | staticmethod | classmethod | functools.cached_property):
+        elif isinstance(value, DESCRIPTORS):
             self._add(node, anatomy.descriptor_parts(value))
         elif _is_tensor(value):
             node.form = "opaque"
@@ -288,17 +323,22 @@ def _together(node: Node, told: Iterable[str]) -> bool:
 
 def _is_function(part: Any, kind: type) -> bool:
     """Whether a part of an object is a function; in this library's own objects, anything that is called."""
-    return inspect.isroutine(part) or (anatomy.is_ours(kind) and callable(part) and _settings(part) is None)
+    return inspect.isroutine(part) or (anatomy.is_ours(kind) and callable(part) and anatomy.settings_of(part) is None)
 
 
-def _settings(value: Any) -> Mapping[Any, Any] | None:
-    found = getattr(value, "settings", None)
-    return found if isinstance(found, Mapping) else None
+def digest_of(value: Any) -> str:
+    """A digest of a value, which stands for it in a description."""
+    root = Nodes().of(value)
+    settle(root)
+    return root.digest
 
 
 def _attributes(value: Any, kind: type) -> dict[str, Any]:
     """All that an object holds by name; of this library's own, which have caches, what is public."""
-    found = dict(getattr(value, "__dict__", {}))
+    found = anatomy.held(value)
+    if isinstance(value, DESCRIPTORS):  # beside their functions: copies of these functions' names, and a lock
+        return {name: part for name, part in found.items() if name not in ("func", "attrname", "lock", "__wrapped__")
+                and not (name.startswith("__") and name.endswith("__"))}  # fmt: skip
     for base in kind.__mro__:
         for name, part in vars(base).items():
             if isinstance(part, types.MemberDescriptorType) and anatomy.is_pythons(base):  # those of C tell addresses
