@@ -34,12 +34,12 @@ def describe(value: Any) -> Description:
     made by its id is that id, its options, and the numbers, texts, arrays and collections that only its `__init__`
     sets.
 
-    Not seen are: the code of installed libraries and of Python itself, told by their names; files and other things
-    that are read at run time; modules that a function imports only once it is called; globals and attributes of
-    modules that are looked up by a text which is put together as the program runs; the order of a dict; private
-    attributes of this library's own objects; of an environment that was made by its id, attributes that its other
-    methods set. What Python cannot look into (locks, open files, generators, handles of C libraries), and all of a
-    thing of more than a million parts, is listed in `unknown`.
+    Not seen are: the code of installed libraries and of Python itself, told by their names; files and other things that
+    are read at run time; modules that a function imports only once it is called; globals and attributes of modules that
+    are looked up by a text which is put together as the program runs; a list or set that a function only adds to; the
+    order of a dict; private attributes of this library's own objects; of an environment that was made by its id,
+    attributes that its other methods set. What Python cannot look into (locks, open files, generators, handles of C
+    libraries), and all of a thing of more than a million parts, is listed in `unknown`.
     """
     root = Nodes().of(value)
     settle(root)
