@@ -308,7 +308,8 @@ def action_never_logged(log: "Log") -> Findings:
             (),
             len(never),
             f"{len(never)} of {log.spec.n_actions} actions {'was' if len(never) == 1 else 'were'} never taken "
-            f"({', '.join(names)}{', ...' if len(never) > 5 else ''}): a learner that wants one ends the run{_gaps(log)}",
+            f"({', '.join(names)}{', ...' if len(never) > 5 else ''}): a learner that wants one ends the run"
+            f"{_gaps(log)}",
         )
 
 
