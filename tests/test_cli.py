@@ -402,7 +402,7 @@ def test_no_advice_is_given_that_the_audit_would_find_suspicious(cartpole, tmp_p
     message = refused(capsys, "simulate", cartpole, "--out", tmp_path / "out")
     assert "simulate tests the states first, and stops where they will not do" in message
     assert main(["check", str(cartpole)]) == 0
-    assert "merge them with one, and let encoder.audit(log) test its states" in capsys.readouterr().out
+    assert "merge them with --encoder NAME, whose states are tested before the first run" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("path", ["", "x" * 5000, "nul\0", ".", "\ud800"])

@@ -334,6 +334,8 @@ def test_numbers_with_gaps_are_advised_as_labels():
 def test_one_step_decisions_are_one_note_of_next_observations(clean):
     notes = [finding.sentence for finding in check(NUMBERED).findings if finding.rule == "no-next-observation"]
     assert notes == ["8 terminated rows have none, and show their own observation"]
+    told = {**NUMBERED, "ends": None, "terminated": [True] * 8}
+    assert notes_of(told) == ["no-next-observation"]
     one = {name: column[:1] for name, column in clean.items() if name not in ("episode", "next_observation")}
     one |= {"terminated": [True], "truncated": [False]}
     assert "1 terminated row has none, and shows its own observation" in sentence_of("no-next-observation", one)

@@ -17,8 +17,8 @@ IN_FLAGS = {
     "turn (it|them) into numbers first, for example .*": "add a column to the file that numbers the distinct texts 0, "
     "1, ..., and name that one",
     r"turn it into codes \(np.*\) or features": "add a column of numbers to the file, and name that one",
-    r"merge them with one, and let encoder\.audit\(log\) test its states": "merge them with --encoder boxes, kmeans, "
-    "homer or forward, whose states are tested before the first run",
+    r"merge them with one, and let encoder\.audit\(log\) test its states": "merge them with --encoder NAME, whose "
+    "states are tested before the first run",
     r"encoders\.Boxes or encoders\.Function": "--encoder boxes or --encoder forward",
 }
 """Advice in Python, and what to say instead where there is none."""

@@ -38,6 +38,8 @@ def complete(made: dict[str, Any], n_rows: int, ends: str | None) -> tuple[list[
     made["episode"] = np.cumsum(over) - over
     if not told:
         return [], (() if ends else ("terminated",))
+    if over.all():  # episodes of one row cannot overlap
+        return [], ()
     return [
         "no-episode: there is no episode column; it was derived from how episodes ended, which assumes that "
         "episodes do not overlap in the file; say episode= if they do"

@@ -307,8 +307,9 @@ def action_never_logged(log: "Log") -> Findings:
             "action-never-logged",
             (),
             len(never),
-            f"{len(never)} of {log.spec.n_actions} actions were never taken ({', '.join(names)}"
-            f"{', ...' if len(never) > 5 else ''}): a learner that wants one ends the run{_gaps(log)}",
+            f"{len(never)} of {log.spec.n_actions} actions {'was' if len(never) == 1 else 'were'} never taken "
+            f"({', '.join(names)}{', ...' if len(never) > 5 else ''}): a learner that wants one ends the run"
+            f"{_gaps(log)}",
         )
 
 
