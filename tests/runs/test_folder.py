@@ -563,11 +563,14 @@ def test_runs_without_rows_are_kept_and_gone_on_with(kind, log, grid, make, make
         us.report({"a": bare}, out / "report.html")
 
 
-def test_rows_do_not_make_another_experiment(log, make, out, assert_same_runs):
-    experiment(psrs(log), make, runs=1, keep_rows=False, out=out)
-    more = experiment(psrs(log), make, runs=2, out=out)
-    assert [run.has_rows for run in more] == [False, True]
-    assert [run.has_rows for run in load(out)] == [False, True]
+def test_runs_without_rows_are_made_again_where_rows_are_asked_for(log, make, out, assert_same_runs):
+    without = experiment(psrs(log), make, runs=2, keep_rows=False, out=out)
+    assert [run.has_rows for run in load(out)] == [False, False]
+    more = experiment(psrs(log), make, runs=3, out=out)
+    assert [run.has_rows for run in more] == [run.has_rows for run in load(out)] == [True] * 3
+    assert [run.seed for run in more][:2] == [run.seed for run in without]
+    fewer = experiment(psrs(log), make, runs=3, keep_rows=False, out=out)
+    assert [run.has_rows for run in fewer] == [True] * 3
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"format": 1}', '{"format": 1, "about": 3}'])
