@@ -609,8 +609,13 @@ def full_disk(*arguments, **options):
 def test_a_disk_that_is_full_for_parquet_leaves_no_half_and_the_run_can_go_on(
     log, make, out, monkeypatch, assert_same_runs
 ):
+    def half(path, content):
+        with path.open("wb") as file:
+            file.write(content[:3])
+        full_disk()
+
     with monkeypatch.context() as patched:
-        patched.setattr(pq, "write_table", lambda table, path, **_: (Path(path).write_bytes(b"PAR"), full_disk()))
+        patched.setattr(Path, "write_bytes", half)
         with pytest.raises(FolderError, match=r"000000\.parquet: No space left on device; make room"):
             experiment(psrs(log), make, runs=2, backend="serial", out=out)
         assert files(out) == ["experiment.json", "runs"]
@@ -631,6 +636,7 @@ def test_a_disk_that_is_full_for_json_leaves_no_half_and_the_run_can_go_on(
         with pytest.raises(FolderError, match="No space left on device; make room"):
             experiment(psrs(log), make, runs=3, backend="serial", out=out)
     assert [name for name in files(out) if name.startswith("runs/.")] == []
+    assert "runs/000001.parquet" not in files(out)
     assert len(load(out)) == 1
     assert_same_runs(experiment(psrs(log), make, runs=3, out=out), experiment(psrs(log), make, runs=3))
 

@@ -12,6 +12,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -99,19 +100,14 @@ class Folder:
         lists |= {f"curve {name}": curve.ravel() for name, curve in run.curves.items()}
         lists |= {f"final {name}": np.ravel(value) for name, value in run.final.items()}
         table = pa.table({name: pa.array([np.ascontiguousarray(values)]) for name, values in lists.items()})
-        digests: list[str] = []
-
-        def write(path: Path) -> None:
-            pq.write_table(table, path, compression="zstd", use_dictionary=False)  # row numbers hardly repeat
-            digests.append(digest(path.read_bytes()))
-
-        write_file(self._file(number, "parquet"), write)
-        stop = run.stopped
+        sink = pa.BufferOutputStream()
+        pq.write_table(table, sink, compression="zstd", use_dictionary=False)  # row numbers hardly repeat
+        content, stop = sink.getvalue(), run.stopped
         summary = {
             "format": FORMAT,
             "experiment": self.identity,
             "number": int(number),
-            "parquet": digests[0],
+            "parquet": digest(content),
             "seed": int(run.seed),
             "log": run.log,
             "length": len(run),
@@ -129,7 +125,15 @@ class Folder:
             },
             "shapes": {name: [run.curves[name].shape, np.shape(run.final[name])] for name in run.curves},
         }
-        write_text(self._file(number, "json"), json.dumps(seal(summary), indent=1, allow_nan=False))
+        text = json.dumps(seal(summary), indent=1, allow_nan=False)
+        parquet = self._file(number, "parquet")
+        write_file(parquet, lambda beside: beside.write_bytes(content))
+        try:
+            write_text(self._file(number, "json"), text)
+        except BaseException:  # Ctrl-C, say: no half of a run stays
+            with suppress(OSError):
+                parquet.unlink(missing_ok=True)
+            raise
 
     def load(self, number: int) -> Run:
         """Read a run back. Raises `FolderError` where its files are damaged, or are not of this run."""
