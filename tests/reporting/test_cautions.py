@@ -1,5 +1,7 @@
+from understudy.contracts import Stop
 from understudy.logs import Audit, Finding
 from understudy.reporting.cautions import cautions
+from understudy.runs import Runs
 
 
 def test_few_logged_episodes_are_said_to_hide_ends(runs_of):
@@ -29,3 +31,11 @@ def test_what_the_audit_found_that_makes_numbers_wrong_is_said_first(runs_of):
         Finding("note", "no-episode", (), 1, "derived"),
     )
     assert cautions({"psrs": runs_of([40] * 5)}, Audit(findings)) == ["The audit of the log found: the order is wrong."]
+
+
+def test_states_that_merge_observations_and_were_not_tested_are_named(run_of):
+    merged = Runs((run_of(20, stop=Stop("queue empty", state=3, example="x=0.1")),))
+    single = Runs((run_of(20, stop=Stop("queue empty", state=3, place="page=3")),))
+    (found,) = cautions({"a": merged, "b": single}, states_tested=False)
+    assert found.startswith("States of “a” stand for several observations each, and were not tested")
+    assert not cautions({"a": merged, "b": single})

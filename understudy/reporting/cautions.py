@@ -15,13 +15,30 @@ MISLEADING = ("propensity-frequency", "propensity-trend", "no-episode", "next-ob
 """Findings of an audit that can make every number of a page wrong."""
 
 
-def cautions(named: Mapping[str, Runs], audit: Audit | None = None) -> list[str]:
-    """A sentence for each reason to be careful: what the audit found, few logged episodes, lengths few runs reached."""
+def cautions(named: Mapping[str, Runs], audit: Audit | None = None, states_tested: bool = True) -> list[str]:
+    """A sentence for each reason to be careful.
+
+    What the audit of the log found, states that merge observations and were not tested, few logged episodes, and
+    lengths that few runs reached.
+    """
     simulated = {name: runs for name, runs in named.items() if runs.about.get("kind") != "real" and len(runs)}
     found = () if audit is None else audit.findings
     wrong = [finding for finding in found if finding.severity == "error" or finding.rule in MISLEADING]
     told = [f"The audit of the log found: {finding.sentence}." for finding in wrong if finding.severity != "note"]
-    return [*told, *_few_episodes(simulated), *_few_runs(simulated)]
+    untested = [] if states_tested else _untested(simulated)
+    return [*told, *untested, *_few_episodes(simulated), *_few_runs(simulated)]
+
+
+def _untested(named: Mapping[str, Runs]) -> list[str]:
+    """Sets in which a run stopped in a state that stands for several observations."""
+    merging = [name for name, runs in named.items() if any(run.stopped.example is not None for run in runs)]
+    if not merging:
+        return []
+    listed = ", ".join(f"“{name}”" for name in merging[:MOST_NAMED]) + ", ..." * (len(merging) > MOST_NAMED)
+    return [
+        f"States of {listed} stand for several observations each, and were not tested for whether those lead on alike: "
+        "give the page states=encoder.audit(log)."
+    ]
 
 
 def _few_episodes(named: Mapping[str, Runs]) -> list[str]:

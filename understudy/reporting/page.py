@@ -57,7 +57,9 @@ def report(
     if audit is None and log is not None:
         audit = check(log)
     boxes = state_boxes(states)
-    html = _template().render(**_content(named, finished, reference, margin, audit, title), state_boxes=boxes)
+    content = _content(named, finished, reference, margin, audit, title)
+    careful = cautions(finished, audit, states_tested=states is not None)
+    html = _template().render(**content, cautions=careful, state_boxes=boxes)
     write_text(path, html.encode("utf-8", "replace").decode("utf-8"))
     return path
 
@@ -117,7 +119,6 @@ def _content(
             *what_was_earned(finished, reference),
             *what_came_of_it(finished, reference, headline, found),
         ],
-        "cautions": cautions(finished, audit),
         "tiles": tiles(finished, reference, headline, found, rivals),
         "figures": figures,
         "returns": _returns(finished, reference),
