@@ -10,9 +10,10 @@ import pytest
 
 from understudy.encoders import Identity
 from understudy.envs import Grid
+from understudy.errors import ResultsError
 from understudy.logs import Audit, Finding, Log
 from understudy.rehearsals import Rehearsal, keep_states, kept_states, states_of_folders
-from understudy.runs.folder import FORMAT, FolderError, seal
+from understudy.runs.folder import FORMAT, seal
 
 AUDIT = Audit((Finding("warning", "rule", (1, 2), 2, "a sentence"),), n_rows=20, n_episodes=2, n_actions=4)
 
@@ -36,7 +37,7 @@ def test_what_was_asked_comes_back_as_it_was(tmp_path):
 def test_a_folder_in_which_something_else_was_asked_is_refused(tmp_path):
     rehearsal(tmp_path / "r", gamma=0.9).claim()
     for refuse in (rehearsal(tmp_path / "r", gamma=0.5).check, rehearsal(tmp_path / "r", gamma=0.5).claim):
-        with pytest.raises(FolderError, match=r"gamma is 0\.9 there and 0\.5 here; give another folder with --out"):
+        with pytest.raises(ResultsError, match=r"gamma is 0\.9 there and 0\.5 here; give another folder with --out"):
             refuse()
 
 
@@ -49,7 +50,7 @@ def test_of_rehearsals_that_start_together_one_takes_the_folder(tmp_path):
             try:
                 rehearsal(folder, seed=number % 2).claim()
                 taken.append(number % 2)
-            except FolderError as refused:
+            except ResultsError as refused:
                 told.append(str(refused))
 
         threads = [threading.Thread(target=claim, args=(number,)) for number in range(4)]
@@ -69,7 +70,7 @@ def damaged_rehearsals(tmp_path, damage, count):
     whole, content = Rehearsal.of(tmp_path), path.read_bytes()
     for version in damage(content, count):
         path.write_bytes(version)
-        with suppress(FolderError):
+        with suppress(ResultsError):
             assert Rehearsal.of(tmp_path) == whole
 
 
@@ -98,18 +99,18 @@ def test_values_of_another_type_are_refused_even_where_the_digest_is_right(tmp_p
     whole = {"format": FORMAT, "title": "t", "asked": {}, "audit": AUDIT.to_json()}
     (tmp_path / "rehearsal.json").write_text(json.dumps(seal(whole | changed)))
     for read in (lambda: Rehearsal.of(tmp_path), rehearsal(tmp_path).check, rehearsal(tmp_path).claim):
-        with pytest.raises(FolderError, match=r"rehearsal\.json does not say what was asked"):
+        with pytest.raises(ResultsError, match=r"rehearsal\.json does not say what was asked"):
             read()
 
 
 def test_a_file_of_an_earlier_version_or_a_folder_in_its_place_is_refused(tmp_path):
     path = tmp_path / "rehearsal.json"
     path.write_text(json.dumps({"title": "t", "asked": {}, "audit": AUDIT.to_json()}))
-    with pytest.raises(FolderError, match=r"rehearsal\.json has format None, of an earlier version"):
+    with pytest.raises(ResultsError, match=r"rehearsal\.json has format None, of an earlier version"):
         Rehearsal.of(tmp_path)
     path.unlink()
     path.mkdir()
-    with pytest.raises(FolderError, match="Is a directory"):
+    with pytest.raises(ResultsError, match="Is a directory"):
         Rehearsal.of(tmp_path)
 
 
@@ -135,7 +136,7 @@ def test_an_audit_of_states_of_another_rehearsal_is_refused(tmp_path):
         rehearsal(tmp_path / name, gamma=gamma).claim()
         keep_states(tmp_path / name, STATES)
     (tmp_path / "one" / "states.json").write_bytes((tmp_path / "other" / "states.json").read_bytes())
-    with pytest.raises(FolderError, match=r"states\.json is of another rehearsal .*; remove it, and call"):
+    with pytest.raises(ResultsError, match=r"states\.json is of another rehearsal .*; remove it, and call"):
         kept_states(tmp_path / "one")
 
 
@@ -145,7 +146,7 @@ def damaged_states(tmp_path, damage, count):
     path = tmp_path / "states.json"
     for content in damage(path.read_bytes(), count, seed=3):
         path.write_bytes(content)
-        with suppress(FolderError):
+        with suppress(ResultsError):
             assert kept_states(tmp_path).to_json() == STATES.to_json()
 
 

@@ -8,9 +8,21 @@ from understudy.registration import register
 __version__ = "0.1.0"
 
 _HOMES = {
-    "contracts": ["Encoder", "Exhausted", "Learner", "LoopOwner", "PolicyError", "Step", "Stop"],
+    "contracts": ["Encoder", "Exhausted", "Learner", "LoopOwner", "Step", "Stop"],
+    "errors": [
+        "CensoringWarning",
+        "ContractError",
+        "EncoderError",
+        "LogError",
+        "PolicyError",
+        "ResultsError",
+        "ServedAgainWarning",
+        "SettingError",
+        "UnderstudyError",
+        "UnderstudyWarning",
+    ],
     "evaluation": ["Earnings", "Efficiency", "Fidelity", "earnings", "efficiency", "fidelity"],
-    "logs": ["Audit", "Finding", "Log", "LogError", "Spec", "check", "concatenate", "read", "record", "write"],
+    "logs": ["Audit", "Finding", "Log", "Spec", "check", "concatenate", "read", "record", "write"],
     "reporting": ["report"],
     "runs": ["Run", "Runs", "experiment", "gym_env", "gym_envs", "load", "probes", "simulate", "vector_env"],
     "simulators": ["actions_only", "any_row", "exo_psrs", "model", "psrs", "qbe", "real", "states_only"],

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from understudy.encoders import StateAudit
+from understudy.errors import ResultsError
 from understudy.logs import Audit, Finding
 from understudy.logs.findings import errors_first
 from understudy.reporting.naming import names_of
 from understudy.runs.checking import expect
 from understudy.runs.describing import differences, plain
-from understudy.runs.folder import FORMAT, Folder, FolderError, read_sealed, seal, write_text
+from understudy.runs.folder import FORMAT, Folder, read_sealed, seal, write_text
 from understudy.runs.graph import digest
 from understudy.storage import write_first
 
@@ -29,7 +30,7 @@ class Rehearsal:
 
     @classmethod
     def of(cls, folder: Path) -> "Rehearsal | None":
-        """What is kept in a folder, or None where nothing is. Raises `FolderError` where it cannot be read."""
+        """What is kept in a folder, or None where nothing is. Raises `ResultsError` where it cannot be read."""
         path = folder / "rehearsal.json"
         if not os.path.lexists(path):
             return None
@@ -40,7 +41,7 @@ class Rehearsal:
                 audit_of(kept["audit"]),
             )  # fmt: skip
         except (ValueError, KeyError, TypeError) as error:
-            raise FolderError(
+            raise ResultsError(
                 f"{path} does not say what was asked: {error}; give another folder, or remove this one"
             ) from error
 
@@ -50,7 +51,7 @@ class Rehearsal:
         apart = differences(kept.asked, self._content["asked"]) if kept is not None else []
         if apart:
             found = f"{self.folder} holds another rehearsal: {'; '.join(apart)}"
-            raise FolderError(f"{found}; give another folder with --out, or remove it")
+            raise ResultsError(f"{found}; give another folder with --out, or remove it")
         return kept is not None
 
     def claim(self) -> None:
@@ -63,7 +64,7 @@ class Rehearsal:
                 write_first(path, lambda beside: beside.write_text(text, encoding="utf-8"))
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise FolderError(f"cannot make the folder {self.folder}: {reason}; give another") from error
+            raise ResultsError(f"cannot make the folder {self.folder}: {reason}; give another") from error
         self.check()
 
     @property
@@ -111,9 +112,9 @@ def kept_states(folder: Path) -> StateAudit | None:
         kept = read_sealed(path, again)
         audit = StateAudit.from_json(kept.get("audit"))
     except ValueError as error:
-        raise FolderError(f"{path} cannot be read, or is not an audit of states; {again}") from error
+        raise ResultsError(f"{path} cannot be read, or is not an audit of states; {again}") from error
     if kept.get("rehearsal") != _identity(folder):
-        raise FolderError(f"{path} is of another rehearsal than the one in {folder}; {again}")
+        raise ResultsError(f"{path} is of another rehearsal than the one in {folder}; {again}")
     return audit
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from understudy.contracts import CAUSES, Exhausted, LogError, PolicyError, Stop
+from understudy.contracts import CAUSES, Exhausted, Stop
+from understudy.errors import LogError, PolicyError
 from understudy.simulators.kernels import cells
 
 

@@ -4,8 +4,9 @@ import torch
 
 from understudy.contracts.devices import device_of
 from understudy.encoders import Forward, Homer
+from understudy.errors import LogError
 from understudy.learners import PPO
-from understudy.logs import Log, LogError, Spec
+from understudy.logs import Log, Spec
 
 MISSING = "cuda" if not torch.cuda.is_available() else f"cuda:{torch.cuda.device_count()}"
 

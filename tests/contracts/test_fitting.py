@@ -4,10 +4,10 @@ from threading import Thread
 import numpy as np
 import pytest
 
-from understudy.contracts import LogError
 from understudy.contracts.fitting import ensure_fitted, needs_fit
 from understudy.encoders import Boxes, Function
 from understudy.envs import CounterGrid
+from understudy.errors import LogError
 from understudy.learners import QLearning
 from understudy.logs import Log
 from understudy.runs import experiment, simulate

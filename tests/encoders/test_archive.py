@@ -4,8 +4,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from understudy.contracts import LogError
 from understudy.encoders.archive import array_of, line_of, read_arrays
+from understudy.errors import LogError
 
 ARRAYS = [
     np.zeros(()), np.array("abc"), np.zeros(3, bool), np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.zeros((0, 4)),

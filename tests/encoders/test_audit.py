@@ -3,10 +3,10 @@ import json
 import numpy as np
 import pytest
 
-from understudy.contracts import LogError
 from understudy.encoders import Boxes, Function, Identity, KMeans, StateAudit, load
 from understudy.encoders.audit import audit
 from understudy.envs import CounterGrid
+from understudy.errors import LogError
 from understudy.logs import Log
 from understudy.storage import parse_json
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from understudy.contracts import LogError
 from understudy.encoders.features import MOST_CODES, Features, refuse_missing
 from understudy.encoders.form import Form
+from understudy.errors import LogError
 
 
 def test_floats_are_standardized_by_dimension():

@@ -10,9 +10,9 @@ from copy import deepcopy
 import numpy as np
 import pytest
 
-from understudy.contracts import LogError
 from understudy.encoders import Boxes, Function, Homer, Identity, KMeans, load
 from understudy.encoders.files import FORMAT, array_digest
+from understudy.errors import LogError
 from understudy.runs.describing import plain
 
 X = np.random.default_rng(0).random((300, 2))

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from understudy.contracts import LogError
 from understudy.encoders.form import Form, batch, form_of
+from understudy.errors import LogError
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ import json
 import numpy as np
 import pytest
 
-from understudy.contracts import Encoder, LogError
+from understudy.contracts import Encoder
 from understudy.encoders import Function
+from understudy.errors import LogError
 from understudy.logs import Log
 
 

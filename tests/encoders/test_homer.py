@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from understudy.contracts import Encoder, LogError
+from understudy.contracts import Encoder
 from understudy.encoders import Homer
 from understudy.encoders.homer import (
     Examples,
@@ -18,6 +18,7 @@ from understudy.encoders.homer import (
 )
 from understudy.encoders.training import generator_of
 from understudy.envs import ContinuousGrid, Grid
+from understudy.errors import LogError
 from understudy.logs import Log
 
 SMALL = {"latent": 12, "width": 16, "annealing": 100, "max_epochs": 8}

@@ -3,9 +3,10 @@ import json
 import numpy as np
 import pytest
 
-from understudy.contracts import Encoder, LogError
+from understudy.contracts import Encoder
 from understudy.encoders import KMeans
 from understudy.encoders.kmeans import spread_out
+from understudy.errors import LogError
 
 BLOBS = np.random.default_rng(0).normal(np.repeat([[0, 0], [100, 0], [0, 1], [100, 1]], 50, axis=0), [4, 0.04])
 

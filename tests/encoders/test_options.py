@@ -3,8 +3,8 @@ import json
 import numpy as np
 import pytest
 
-from understudy.contracts import LogError
 from understudy.encoders import Forward, Homer, KMeans
+from understudy.errors import LogError
 from understudy.logs.numbers import positive, whole
 
 

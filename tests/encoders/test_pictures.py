@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from understudy.contracts import LogError
 from understudy.encoders import Identity
 from understudy.envs import CounterGrid
+from understudy.errors import LogError
 from understudy.logs import Log
 
 

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 import torch
 
-from understudy.contracts import LogError
 from understudy.encoders.features import Features
 from understudy.encoders.training import (
     Best,
@@ -14,6 +13,7 @@ from understudy.encoders.training import (
     learnable,
     split_rows,
 )
+from understudy.errors import LogError
 from understudy.logs import Log
 
 

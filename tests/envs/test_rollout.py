@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from understudy.contracts import LogError, PolicyError
 from understudy.contracts.streams import ACCEPTANCE, streams_of, uniform
 from understudy.envs import CounterGrid, Grid, HistoryGrid, NoisyGrid
 from understudy.envs.layout import cumulated
 from understudy.envs.rollout import DTYPES, NEVER, Rows, walk
+from understudy.errors import LogError, PolicyError
 from understudy.logs import record
 
 UNIFORM = np.full((25, 5), 0.2)

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from understudy.contracts import PolicyError
 from understudy.envs import CounterGrid, Grid, HistoryGrid, NoisyGrid
 from understudy.envs.solve import optimal, probabilities, states, surely_ends, values
+from understudy.errors import PolicyError
 
 
 def uniform(env):

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from understudy.contracts import LogError, Stop
-from understudy.evaluation import CensoringWarning, fidelity
+from understudy.contracts import Stop
+from understudy.errors import CensoringWarning, LogError
+from understudy.evaluation import fidelity
 from understudy.evaluation.fidelity import squared_distance
 from understudy.runs import Run, Runs
 

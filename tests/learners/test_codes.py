@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from understudy.encoders import Boxes, Function
+from understudy.errors import LogError
 from understudy.learners.codes import Codes
-from understudy.logs import LogError
 
 
 def test_an_integer_is_its_own_code():

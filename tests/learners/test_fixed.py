@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from understudy.contracts import Learner, LogError, PolicyError, Step
+from understudy.contracts import Learner, Step
 from understudy.encoders import Boxes
 from understudy.envs import Grid
+from understudy.errors import LogError, PolicyError
 from understudy.learners import FixedPolicy, MonteCarlo, QLearning, Uniform
 from understudy.simulators import real
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from understudy.contracts import LogError, Step, Steps
+from understudy.contracts import Step, Steps
 from understudy.envs import Grid
+from understudy.errors import LogError
 from understudy.learners import PPO
 from understudy.learners import ppo as module
 from understudy.learners.ppo import (

@@ -3,7 +3,7 @@
 import pytest
 
 import understudy as us
-from understudy.contracts import LogError
+from understudy.errors import LogError
 from understudy.runs.describing import learner_settings
 
 

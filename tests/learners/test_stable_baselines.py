@@ -14,8 +14,8 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 from torch.distributions import Categorical
 
 import understudy as us
-from understudy.contracts import LogError
 from understudy.contracts.streams import LEARNER, spawn
+from understudy.errors import LogError
 from understudy.learners.stable_baselines import SEEDS
 from understudy.runs.describing import learner_settings, plain
 from understudy.runs.env import GymEnv

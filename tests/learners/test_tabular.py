@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from understudy.contracts import Learner, LogError, Step
+from understudy.contracts import Learner, Step
 from understudy.encoders import Boxes, Function
+from understudy.errors import LogError
 from understudy.learners import ExpectedSarsa, Exponential, Harmonic, Linear, QLearning
 
 KINDS = [QLearning, ExpectedSarsa]

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from understudy.logs import LogError
+from understudy.errors import LogError
 from understudy.logs.arrays import as_array, flat, is_empty, one_dtype, rounded, shown, told_apart
 
 

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from understudy.logs import Log, LogError, check, read
+from understudy.errors import LogError
+from understudy.logs import Log, check, read
 from understudy.logs.ends import ENDS
 
 BASIC = {"observation": [0, 1, 2, 3], "action": [0, 1, 0, 1], "reward": [0.0, 0.5, 1.0, 0.0]}

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from understudy.logs import Log, LogError, check, concatenate, read, write
+from understudy.errors import LogError
+from understudy.logs import Log, check, concatenate, read, write
 from understudy.logs.columns import COLUMNS
 from understudy.logs.naming import observation_words
 

@@ -3,8 +3,9 @@ import json
 import numpy as np
 import pytest
 
-from understudy.logs import Audit, Finding, LogError
-from understudy.logs.findings import errors_first, found, visible
+from understudy.errors import LogError, visible
+from understudy.logs import Audit, Finding
+from understudy.logs.findings import errors_first, found
 
 NOTE = Finding("note", "unfinished", (3,), 1, "an episode just stops")
 ERROR = Finding("error", "missing", (0,), 1, "reward is NaN")

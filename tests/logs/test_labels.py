@@ -3,7 +3,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from understudy.logs import LogError
+from understudy.errors import LogError
 from understudy.logs.columns import action_codes
 from understudy.logs.labels import checked, in_order, matched, spelled
 

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from understudy.logs import Log, LogError, concatenate
+from understudy.errors import LogError
+from understudy.logs import Log, concatenate
 
 
 def small(**changes):

@@ -3,7 +3,8 @@ import json
 import pyarrow as pa
 import pytest
 
-from understudy.logs import Log, LogError, check, read, write
+from understudy.errors import LogError
+from understudy.logs import Log, check, read, write
 
 COLUMNS = {
     "observation": [0, 1, 2, 5],

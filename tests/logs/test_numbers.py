@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import understudy as us
-from understudy.logs.columns import LogError
+from understudy.errors import LogError
 from understudy.logs.numbers import real, seed_of, whole
 
 NEITHER = [None, "3", b"3", True, np.True_, math.nan, math.inf, -math.inf, 1j, [3], np.array([3]), object(), np.nan]

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 import understudy as us
-from understudy.logs.policies import PolicyError, as_policies, as_policy, numbers_of
+from understudy.errors import PolicyError
+from understudy.logs.policies import as_policies, as_policy, numbers_of
 
 TAKEN = {
     "a list": [0.25, 0.75],

@@ -2,7 +2,8 @@ import gymnasium
 import numpy as np
 import pytest
 
-from understudy.logs import LogError, check, record
+from understudy.errors import LogError
+from understudy.logs import check, record
 
 
 class Ring(gymnasium.Env):

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from understudy.logs import Log, LogError, check, write
+from understudy.errors import LogError
+from understudy.logs import Log, check, write
 
 
 def rules_found(columns, **changes):

@@ -5,7 +5,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from understudy.logs import Log, LogError, read, write
+from understudy.errors import LogError
+from understudy.logs import Log, read, write
 
 ENDED = {
     "observation": [0, 1, 2, 5],

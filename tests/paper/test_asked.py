@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from understudy import paper
-from understudy.contracts import LogError
+from understudy.errors import LogError
 from understudy.paper.asked import FILE, Asked, claim, code_of
 from understudy.paper.items import Comparison, Item
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from understudy.contracts import LogError
+from understudy.errors import LogError
 from understudy.logs import Audit, Finding, Log
 from understudy.reporting import report
 from understudy.runs import Runs

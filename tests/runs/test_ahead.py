@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from understudy.contracts import PolicyError
 from understudy.encoders import Function
 from understudy.envs import ContinuousGrid, NoisyGrid
+from understudy.errors import PolicyError
 from understudy.learners import PPO, Uniform
 from understudy.logs import Log
 from understudy.runs import ahead, probes, simulate

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from understudy.contracts import LogError, Stop
+from understudy.contracts import Stop
+from understudy.errors import LogError
 from understudy.runs.checking import check_about, check_stop, expect, run_of
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from understudy.contracts import LogError
+from understudy.errors import LogError
 from understudy.runs import simulate
 from understudy.runs.compact import NotKept, Packed
 from understudy.simulators import psrs, real

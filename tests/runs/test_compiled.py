@@ -5,9 +5,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from understudy.contracts import LogError, PolicyError
 from understudy.encoders import Boxes, Function
 from understudy.envs import ContinuousGrid, CounterGrid, NoisyGrid
+from understudy.errors import LogError, PolicyError
 from understudy.learners import (
     ExpectedSarsa,
     Exponential,

@@ -9,8 +9,8 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 import understudy as us
-from understudy.contracts import Exhausted, LogError, Stop
-from understudy.runs.stage import ServedAgain
+from understudy.contracts import Exhausted, Stop
+from understudy.errors import LogError, ServedAgainWarning
 
 STATELESS = us.encoders.Function(lambda observations: np.zeros(len(observations), int))
 
@@ -87,7 +87,7 @@ class TestTheChecker:
 
     def check(self, env):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ServedAgain)  # the checker resets with seeds again and again
+            warnings.simplefilter("ignore", ServedAgainWarning)  # the checker resets with seeds again and again
             check_env(env)
 
 
@@ -218,7 +218,7 @@ class TestReset:
         env.reset(seed=5)  # nothing was served
         assert env.run().seed == 5
         env.step(0)
-        with pytest.warns(ServedAgain, match="the same rows will be served again"):
+        with pytest.warns(ServedAgainWarning, match="the same rows will be served again"):
             env.reset(seed=5)
         assert len(env.run()) == 0
         env.step(0)
@@ -247,7 +247,7 @@ class TestReset:
             def rehearse(self, env):
                 env.reset(seed=99)
                 env.step(0)
-                with pytest.warns(ServedAgain, match="one run, of one seed"):
+                with pytest.warns(ServedAgainWarning, match="one run, of one seed"):
                     env.reset(seed=99)
                 env.step(0)
 

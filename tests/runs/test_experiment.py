@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from understudy.contracts import Exhausted, LogError, PolicyError, Step, Stop
+from understudy.contracts import Exhausted, Step, Stop
 from understudy.encoders import Function
 from understudy.envs import Grid
+from understudy.errors import LogError, PolicyError, ResultsError
 from understudy.learners import FixedPolicy, QLearning, Uniform, script
 from understudy.logs import Log, record
 from understudy.runs import Runs, experiment, load, probes, simulate
 from understudy.runs.describing import plain
-from understudy.runs.folder import FolderError
 from understudy.simulators import model, psrs, qbe, real
 
 BACKENDS = ["serial", "threads", "processes"]
@@ -315,7 +315,7 @@ def test_a_folder_of_another_learner_of_ones_own_is_refused(learner, log, tmp_pa
     options = {"runs": 1, "max_steps": 5, "out": tmp_path / "r", "backend": "serial"}
     experiment(psrs(log), lambda seed: learner(1), **options)
     experiment(psrs(log), lambda seed: learner(1), **options)
-    with pytest.raises(FolderError, match="another experiment: learner"):
+    with pytest.raises(ResultsError, match="another experiment: learner"):
         experiment(psrs(log), lambda seed: learner(2), **options)
 
 
@@ -323,7 +323,7 @@ def test_a_folder_of_another_simulator_of_ones_own_is_refused(tmp_path):
     options = {"runs": 1, "out": tmp_path / "r", "backend": "serial"}
     experiment(Slow(3), lambda seed: Uniform(2), **options)
     experiment(Slow(3), lambda seed: Uniform(2), **options)
-    with pytest.raises(FolderError, match="another experiment: simulator _length is 3 there and 4 here"):
+    with pytest.raises(ResultsError, match="another experiment: simulator _length is 3 there and 4 here"):
         experiment(Slow(4), lambda seed: Uniform(2), **options)
 
 
@@ -333,7 +333,7 @@ def test_what_cannot_be_described_is_refused_with_out_only(log, tmp_path):
 
     assert len(experiment(psrs(log), make, runs=1, max_steps=5, backend="serial")) == 1
     told = r"learner\.net\.handle is a _thread\.lock, which cannot be described; .* give the class .* settings"
-    with pytest.raises(FolderError, match=told):
+    with pytest.raises(ResultsError, match=told):
         experiment(psrs(log), make, runs=1, max_steps=5, backend="serial", out=tmp_path / "r")
     assert not (tmp_path / "r").exists()
 
@@ -347,7 +347,7 @@ def test_settings_say_what_cannot_be_described(log, tmp_path):
     options = {"runs": 1, "max_steps": 5, "out": tmp_path / "r", "backend": "serial"}
     for _ in range(2):
         experiment(psrs(log), lambda seed: Told(rate=1, _lock=threading.Lock()), **options)
-    with pytest.raises(FolderError, match="learner rate is 1 there and 2 here"):
+    with pytest.raises(ResultsError, match="learner rate is 1 there and 2 here"):
         experiment(psrs(log), lambda seed: Told(rate=2, _lock=threading.Lock()), **options)
 
 
@@ -664,7 +664,7 @@ def test_a_make_that_differs_for_later_runs_only_is_another_one(log, tmp_path):
     options = {"runs": 2, "max_steps": 5, "out": tmp_path / "r", "backend": "serial"}
     seeds = [run.seed for run in experiment(psrs(log), by_table({}), **options)]
     experiment(psrs(log), by_table({}), **options | {"runs": 3})
-    with pytest.raises(FolderError, match=r"make is .*by_table.* there and .*by_table.* here"):
+    with pytest.raises(ResultsError, match=r"make is .*by_table.* there and .*by_table.* here"):
         experiment(psrs(log), by_table({seeds[1]: 0.1}), **options)
 
 
@@ -677,7 +677,7 @@ def test_a_factory_that_differs_for_later_runs_only_is_another_one(log, grid, ma
     options = {"runs": 2, "max_steps": 5, "out": tmp_path / "r", "backend": "serial"}
     seeds = [run.seed for run in experiment(factory({}), make, **options)]
     experiment(factory({}), make, **options | {"runs": 3})
-    with pytest.raises(FolderError, match="factory is"):
+    with pytest.raises(ResultsError, match="factory is"):
         experiment(factory({seeds[1]: other}), make, **options)
 
 
@@ -699,7 +699,7 @@ def test_what_a_learner_knows_before_its_first_step_makes_another_experiment(log
     for _ in range(2):
         experiment(psrs(log), Make(), **options)
     prior[3] = 1.0
-    with pytest.raises(FolderError, match="another experiment"):
+    with pytest.raises(ResultsError, match="another experiment"):
         experiment(psrs(log), Make(), **options)
 
 
@@ -795,6 +795,6 @@ def test_objects_that_raise_odd_errors_are_refused_with_a_sentence(error, log, m
 def test_what_could_not_be_read_back_is_refused_before_the_folder_is_taken(log, make, tmp_path, monkeypatch):
     module = sys.modules["understudy.runs.experiment"]  # the package has a function of that name
     monkeypatch.setattr(module, "logged_reward", lambda log: float("inf"))
-    with pytest.raises(FolderError, match="could not be read back"):
+    with pytest.raises(ResultsError, match="could not be read back"):
         experiment(psrs(log), make, runs=1, max_steps=5, out=tmp_path / "r")
     assert not (tmp_path / "r").exists()

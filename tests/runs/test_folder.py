@@ -17,13 +17,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import understudy as us
-from understudy.contracts import LogError, Stop
+from understudy.contracts import Stop
 from understudy.encoders import Function
 from understudy.envs import CounterGrid, Grid
+from understudy.errors import LogError, ResultsError
 from understudy.learners import ExpectedSarsa, Linear, QLearning
 from understudy.logs import Log
 from understudy.runs import experiment, load, probes, simulate
-from understudy.runs.folder import FORMAT, Folder, FolderError, seal
+from understudy.runs.folder import FORMAT, Folder, seal
 from understudy.simulators import exo_psrs, model, psrs, qbe, real
 
 MEASURED = {"value": probes.start_value([0]), "returns": probes.episode_returns, "visitation": probes.visitation}
@@ -138,7 +139,7 @@ def refusal(log, make, out, simulator=None, **changed):
     """What is said when an experiment that differs in something is given the folder of another."""
     options = {"runs": 2, "max_steps": 60, "probes": MEASURED, "every": 50}
     before = files(out)
-    with pytest.raises(FolderError, match="another experiment") as caught:
+    with pytest.raises(ResultsError, match="another experiment") as caught:
         experiment(simulator or psrs(log), make, out=out, **(options | changed))
     assert files(out) == before
     assert "give another folder" in str(caught.value).lower()
@@ -223,7 +224,7 @@ def test_a_folder_of_another_oracle_is_refused(make, out):
     log = Log.from_columns(**env.rollout(np.full((18, 5), 0.2), 40, seed=0))
     oracles = {"split": env.split, "merge": env.merge}
     experiment(exo_psrs(log, reward=env.reward, **oracles), make, runs=1, out=out)
-    with pytest.raises(FolderError, match="another experiment"):
+    with pytest.raises(ResultsError, match="another experiment"):
         experiment(exo_psrs(log, reward=lambda z, c: -env.reward(z, c), **oracles), make, runs=1, out=out)
 
 
@@ -232,15 +233,15 @@ def test_a_folder_of_another_real_environment_is_refused(make, out):
 
     options = {"runs": 1, "max_steps": 30, "out": out}
     experiment(real(Grid(size=3)), make, **options)
-    with pytest.raises(FolderError, match="another experiment"):
+    with pytest.raises(ResultsError, match="another experiment"):
         experiment(real(Grid(size=3, slip=0.1)), make, **options)
-    with pytest.raises(FolderError, match="another experiment"):
+    with pytest.raises(ResultsError, match="another experiment"):
         experiment(real(gymnasium.wrappers.TransformReward(Grid(size=3), lambda r: -r)), make, **options)
 
 
 def test_a_folder_that_was_there_with_something_else_is_refused(log, make, tmp_path):
     (tmp_path / "letter.txt").write_text("dear")
-    with pytest.raises(FolderError, match="no results folder"):
+    with pytest.raises(ResultsError, match="no results folder"):
         experiment(psrs(log), make, runs=1, out=tmp_path)
     assert files(tmp_path) == ["letter.txt"]
 
@@ -251,9 +252,9 @@ def test_an_empty_folder_is_taken(log, make, tmp_path):
 
 def test_a_path_that_is_a_file_or_lies_below_one_is_refused(log, make, tmp_path):
     (tmp_path / "file").write_text("dear")
-    with pytest.raises(FolderError, match="no results folder"):
+    with pytest.raises(ResultsError, match="no results folder"):
         experiment(psrs(log), make, runs=1, out=tmp_path / "file")
-    with pytest.raises(FolderError, match="cannot make the folder"):
+    with pytest.raises(ResultsError, match="cannot make the folder"):
         experiment(psrs(log), make, runs=1, out=tmp_path / "file" / "below")
     assert (tmp_path / "file").read_text() == "dear"
 
@@ -265,7 +266,7 @@ def test_a_path_that_cannot_be_made_is_refused_before_anything_runs(log, path):
         return QLearning(18, 5, seed=seed)
 
     made = []
-    with pytest.raises(FolderError, match=path[:10]):
+    with pytest.raises(ResultsError, match=path[:10]):
         experiment(psrs(log), never, runs=2, out=path)
     assert len(set(made)) <= 1  # one learner is made to be described
 
@@ -279,13 +280,13 @@ def test_a_file_that_was_cut_short_is_named_with_what_to_do(kept, out, log, make
         lambda: load(out),
         lambda: experiment(psrs(log), make, runs=3, probes=MEASURED, every=50, out=out),
     ):
-        with pytest.raises(FolderError, match=rf"000001\.{kind} .*remove it"):
+        with pytest.raises(ResultsError, match=rf"000001\.{kind} .*remove it"):
             read()
 
 
 def test_a_run_without_its_parquet_is_named_with_what_to_do(kept, out):
     (out / "runs" / "000002.parquet").unlink()
-    with pytest.raises(FolderError, match=r"000002\.parquet .*remove it and its \.json"):
+    with pytest.raises(ResultsError, match=r"000002\.parquet .*remove it and its \.json"):
         load(out)
 
 
@@ -294,7 +295,7 @@ def test_a_run_without_its_parquet_is_named_with_what_to_do(kept, out):
 )
 def test_a_json_of_something_else_is_named(kept, out, content):
     (out / "runs" / "000000.json").write_text(content)
-    with pytest.raises(FolderError, match="000000"):
+    with pytest.raises(ResultsError, match="000000"):
         load(out)
 
 
@@ -303,15 +304,15 @@ def test_a_parquet_of_something_else_is_named(kept, out, log):
 
     path = out / "runs" / "000000.parquet"
     understudy.write(log, path)
-    with pytest.raises(FolderError, match="000000"):
+    with pytest.raises(ResultsError, match="000000"):
         load(out)
     pq.write_table(pq.read_table(out / "runs" / "000001.parquet")[:0], path)
-    with pytest.raises(FolderError, match="000000"):
+    with pytest.raises(ResultsError, match="000000"):
         load(out)
 
 
 def damaged_runs(out, damage, count):
-    """How many of so many damaged versions of each file of a run loaded; every other was refused by a FolderError."""
+    """How many of so many damaged versions of each file of a run loaded; every other was refused by a ResultsError."""
     loaded = {}
     whole = Folder(out).load(0)
     for name in ("experiment.json", "runs/000000.json", "runs/000000.parquet"):
@@ -321,7 +322,7 @@ def damaged_runs(out, damage, count):
             path.write_bytes(version)
             try:
                 run = load(out)[0]
-            except FolderError as error:
+            except ResultsError as error:
                 assert path.name.partition(".")[0] in str(error)  # noqa: PT017
                 continue
             loaded[name] += 1
@@ -361,7 +362,7 @@ def test_values_of_another_type_are_refused_even_where_the_digest_is_right(kept,
     content = json.loads(path.read_text())
     content.pop("digest")
     path.write_text(json.dumps(seal(content | {name: value})))
-    with pytest.raises(FolderError, match=r"000000\..*remove it"):
+    with pytest.raises(ResultsError, match=r"000000\..*remove it"):
         load(out)
 
 
@@ -378,7 +379,7 @@ def test_what_runs_are_of_is_refused_where_it_is_of_another_type(kept, out, name
     marker = out / "experiment.json"
     content = json.loads(marker.read_text())
     marker.write_text(json.dumps(seal({"format": FORMAT, "about": content["about"] | {name: value}})))
-    with pytest.raises(FolderError, match=rf"experiment\.json does not say.*{name}"):
+    with pytest.raises(ResultsError, match=rf"experiment\.json does not say.*{name}"):
         load(out)
 
 
@@ -388,27 +389,27 @@ def test_a_run_of_another_folder_is_refused(kept, out, log, make, tmp_path):
     for kind in ("json", "parquet"):
         shutil.copy(other / "runs" / f"000001.{kind}", out / "runs" / f"000001.{kind}")
     for read in (lambda: load(out), lambda: experiment(psrs(log), make, runs=3, probes=MEASURED, every=50, out=out)):
-        with pytest.raises(FolderError, match=r"000001\.json is not of this run: its experiment is .*remove it"):
+        with pytest.raises(ResultsError, match=r"000001\.json is not of this run: its experiment is .*remove it"):
             read()
 
 
 def test_a_run_under_another_number_is_refused(kept, out):
     for kind in ("json", "parquet"):
         shutil.copy(out / "runs" / f"000001.{kind}", out / "runs" / f"000007.{kind}")
-    with pytest.raises(FolderError, match=r"000007\.json is not of this run: its number is 1, and here it is 7"):
+    with pytest.raises(ResultsError, match=r"000007\.json is not of this run: its number is 1, and here it is 7"):
         load(out)
 
 
 def test_a_run_of_another_seed_is_refused(kept, out):
     folder = Folder(out)
     folder.save(1, replace(kept[1], seed=kept[1].seed + 1))
-    with pytest.raises(FolderError, match=r"000001\.json is not of this run: its seed is"):
+    with pytest.raises(ResultsError, match=r"000001\.json is not of this run: its seed is"):
         load(out)
 
 
 def test_arrays_of_another_run_are_refused(kept, out):
     shutil.copy(out / "runs" / "000001.parquet", out / "runs" / "000002.parquet")
-    with pytest.raises(FolderError, match=r"000002\.parquet cannot be read .*remove it and its \.json"):
+    with pytest.raises(ResultsError, match=r"000002\.parquet cannot be read .*remove it and its \.json"):
         load(out)
 
 
@@ -428,23 +429,23 @@ def test_a_folder_of_an_earlier_version_asks_to_run_again(kept, out, log, make):
     marker = out / "experiment.json"
     marker.write_text(json.dumps({"format": 1, "about": json.loads(marker.read_text())["about"]}))
     for read in (lambda: load(out), lambda: experiment(psrs(log), make, runs=3, probes=MEASURED, every=50, out=out)):
-        with pytest.raises(FolderError, match=r"format 1, of an earlier version.*run it again, into another folder"):
+        with pytest.raises(ResultsError, match=r"format 1, of an earlier version.*run it again, into another folder"):
             read()
 
 
 def test_deeply_nested_json_is_refused(kept, out):
     for path in (out / "runs" / "000000.json", out / "experiment.json"):
         path.write_text('{"format": 2, "about": ' + "[" * 100_000)
-        with pytest.raises(FolderError, match="levels"):
+        with pytest.raises(ResultsError, match="levels"):
             load(out)
 
 
 @pytest.mark.parametrize("path", ["nul\0byte", "x" * 300, "\ud800", "/proc/1/mem/x"])
 def test_paths_that_are_none_are_refused(path, log, make, tmp_path):
     where = tmp_path / path if "/" not in path else path
-    with pytest.raises(FolderError):
+    with pytest.raises(ResultsError):
         experiment(psrs(log), make, runs=1, out=where)
-    with pytest.raises(FolderError):
+    with pytest.raises(ResultsError):
         load(where)
 
 
@@ -461,7 +462,7 @@ def test_of_experiments_that_start_together_one_takes_the_folder(tmp_path):
             try:
                 Folder(folder, {"seed": number % 2}).claim()
                 message = None
-            except FolderError as refusal:
+            except ResultsError as refusal:
                 message = str(refusal)
             outcomes.append((number % 2, message))
 
@@ -490,7 +491,7 @@ def test_a_folder_that_is_taken_between_a_look_and_the_claim_is_refused(tmp_path
         return link(source, target, **options)
 
     monkeypatch.setattr(os, "link", slow_link)
-    with pytest.raises(FolderError, match="another experiment: seed is 1 there and 2 here"):
+    with pytest.raises(ResultsError, match="another experiment: seed is 1 there and 2 here"):
         Folder(tmp_path / "r", {"seed": 2}).claim()
     assert late
     assert files(tmp_path / "r") == ["experiment.json", "runs"]
@@ -500,7 +501,7 @@ def test_a_folder_that_is_taken_between_a_look_and_the_claim_is_refused(tmp_path
 CLAIMING = """
 import sys, time
 from pathlib import Path
-from understudy.runs.folder import Folder, FolderError
+from understudy.runs.folder import Folder, ResultsError
 
 folder, number = Path(sys.argv[1]), int(sys.argv[2])
 print("ready", flush=True)
@@ -511,7 +512,7 @@ for attempt in range(100):
     try:
         Folder(folder / str(attempt), {"seed": number}).claim()
         print("took")
-    except FolderError as error:
+    except ResultsError as error:
         print("refused" if "another experiment" in str(error) else str(error))
 """
 
@@ -576,30 +577,26 @@ def test_runs_without_rows_are_made_again_where_rows_are_asked_for(log, make, ou
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"format": 1}', '{"format": 1, "about": 3}'])
 def test_a_damaged_experiment_json_is_named(kept, out, log, make, content):
     (out / "experiment.json").write_text(content)
-    with pytest.raises(FolderError, match="results"):
+    with pytest.raises(ResultsError, match="results"):
         load(out)
-    with pytest.raises(FolderError, match="results"):
+    with pytest.raises(ResultsError, match="results"):
         experiment(psrs(log), make, runs=3, probes=MEASURED, every=50, out=out)
 
 
 def test_a_folder_from_the_future_is_refused(kept, out, log, make):
     marker = out / "experiment.json"
     marker.write_text(json.dumps(json.loads(marker.read_text()) | {"format": FORMAT + 1}))
-    with pytest.raises(FolderError, match="update understudy"):
+    with pytest.raises(ResultsError, match="update understudy"):
         load(out)
-    with pytest.raises(FolderError, match="update understudy"):
+    with pytest.raises(ResultsError, match="update understudy"):
         experiment(psrs(log), make, runs=4, probes=MEASURED, every=50, out=out)
 
 
 def test_what_is_no_results_folder_cannot_be_loaded(tmp_path):
-    with pytest.raises(FolderError, match=r"no experiment\.json"):
+    with pytest.raises(ResultsError, match=r"no experiment\.json"):
         load(tmp_path)
-    with pytest.raises(FolderError, match=r"no experiment\.json"):
+    with pytest.raises(ResultsError, match=r"no experiment\.json"):
         load(tmp_path / "nowhere")
-
-
-def test_a_folder_error_is_a_log_error():
-    assert issubclass(FolderError, LogError)
 
 
 def full_disk(*arguments, **options):
@@ -616,7 +613,7 @@ def test_a_disk_that_is_full_for_parquet_leaves_no_half_and_the_run_can_go_on(
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "write_bytes", half)
-        with pytest.raises(FolderError, match=r"000000\.parquet: No space left on device; make room"):
+        with pytest.raises(ResultsError, match=r"000000\.parquet: No space left on device; make room"):
             experiment(psrs(log), make, runs=2, backend="serial", out=out)
         assert files(out) == ["experiment.json", "runs"]
     assert_same_runs(experiment(psrs(log), make, runs=2, out=out), experiment(psrs(log), make, runs=2))
@@ -633,7 +630,7 @@ def test_a_disk_that_is_full_for_json_leaves_no_half_and_the_run_can_go_on(
     with monkeypatch.context() as patched:
         experiment(psrs(log), make, runs=1, out=out)
         patched.setattr(Path, "write_text", half)
-        with pytest.raises(FolderError, match="No space left on device; make room"):
+        with pytest.raises(ResultsError, match="No space left on device; make room"):
             experiment(psrs(log), make, runs=3, backend="serial", out=out)
     assert [name for name in files(out) if name.startswith("runs/.")] == []
     assert "runs/000001.parquet" not in files(out)
@@ -644,7 +641,7 @@ def test_a_disk_that_is_full_for_json_leaves_no_half_and_the_run_can_go_on(
 def test_a_disk_that_is_full_from_the_start_leaves_nothing_that_stands_in_the_way(log, make, out, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(Path, "write_text", full_disk)
-        with pytest.raises(FolderError, match="No space left"):
+        with pytest.raises(ResultsError, match="No space left"):
             experiment(psrs(log), make, runs=1, out=out)
     assert len(experiment(psrs(log), make, runs=1, out=out)) == 1
 
@@ -655,7 +652,7 @@ def test_a_file_that_cannot_grow_any_more_is_named_and_the_finished_runs_are_kep
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (largest // 2, before[1]))
     try:
-        with pytest.raises(FolderError, match="File too large; make room"):
+        with pytest.raises(ResultsError, match="File too large; make room"):
             experiment(psrs(log), make, runs=4, probes=MEASURED, every=1, out=out, backend="serial")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)

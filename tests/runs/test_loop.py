@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from understudy.contracts import Exhausted, LogError, PolicyError, Step, Stop
+from understudy.contracts import Exhausted, Step, Stop
 from understudy.encoders import Function
 from understudy.envs import Grid, NoisyGrid
+from understudy.errors import LogError, PolicyError
 from understudy.learners import FixedPolicy, QLearning, Uniform
 from understudy.runs import probes, simulate
 from understudy.runs.compiled import advance

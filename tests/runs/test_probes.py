@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from understudy.contracts import LogError
 from understudy.encoders import Function
+from understudy.errors import LogError
 from understudy.learners import FixedPolicy, MonteCarlo, QLearning, Uniform
 from understudy.runs import probes, simulate
 from understudy.runs.probes import History, openings_of

@@ -5,8 +5,8 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import understudy as us
-from understudy.contracts import Exhausted, LogError
-from understudy.runs.stage import ServedAgain
+from understudy.contracts import Exhausted
+from understudy.errors import LogError, ServedAgainWarning
 
 MODES = [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP]
 
@@ -145,7 +145,7 @@ def test_a_seeded_reset_of_all_is_one_new_run(log):
     envs = us.vector_env(us.qbe(log), 3)
     everything(envs, seed=1, n_steps=2)
     first = envs.run().rows
-    with pytest.warns(ServedAgain):
+    with pytest.warns(ServedAgainWarning):
         everything(envs, seed=1, n_steps=2)
     np.testing.assert_array_equal(envs.run().rows, first)
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from understudy.contracts import LogError
 from understudy.encoders import Boxes, Function
 from understudy.envs import CounterGrid, NoisyGrid
+from understudy.errors import LogError
 from understudy.learners import QLearning
 from understudy.logs import Log
 from understudy.simulators import exo_psrs, model, psrs, qbe, real

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from understudy.contracts import LogError
 from understudy.encoders import Function
 from understudy.envs import CounterGrid
+from understudy.errors import LogError
 from understudy.logs import Log, concatenate, read, record, write
 from understudy.simulators import exo_psrs, psrs
 from understudy.simulators.kernels import cells

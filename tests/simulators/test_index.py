@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from understudy.contracts import LogError
 from understudy.encoders import Boxes, Function, Identity
+from understudy.errors import LogError
 from understudy.logs import Log
 from understudy.simulators import psrs, qbe
 from understudy.simulators.index import grouped, index

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from understudy.contracts import LogError
 from understudy.encoders import Function
+from understudy.errors import LogError
 from understudy.logs import Log
 from understudy.simulators import model
 

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from understudy.contracts import LogError
 from understudy.contracts.streams import streams_of
 from understudy.encoders import Function
 from understudy.envs import CounterGrid, Grid, NoisyGrid
 from understudy.envs.solve import probabilities
+from understudy.errors import LogError
 from understudy.logs import Log
 from understudy.simulators import psrs, real
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from understudy.contracts import LogError, PolicyError, Step
+from understudy.contracts import Step
 from understudy.envs import CounterGrid, Grid
+from understudy.errors import LogError, PolicyError
 from understudy.logs import Log
 from understudy.simulators import any_row, exo_psrs, model, psrs, qbe, real
 

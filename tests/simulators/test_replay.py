@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 from scipy.stats import chisquare
 
-from understudy.contracts import Exhausted, LogError
+from understudy.contracts import Exhausted
 from understudy.encoders import Function
 from understudy.envs import NoisyGrid
+from understudy.errors import LogError
 from understudy.learners import Uniform
 from understudy.logs import Log, read
 from understudy.runs import simulate

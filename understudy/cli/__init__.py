@@ -22,7 +22,8 @@ from understudy.cli.choices import (
 )
 from understudy.cli.flags import build_parser
 from understudy.cli.words import as_flags, in_flags, say
-from understudy.logs.findings import errors_first, visible
+from understudy.errors import visible
+from understudy.logs.findings import errors_first
 from understudy.rehearsals import Rehearsal, keep_states, states_of_folders
 from understudy.reporting.naming import names_of
 from understudy.runs.folder import folders_in
@@ -41,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = build_parser(commands).parse_args(arguments)
     try:
         return options.command(options)
-    except (us.LogError, ModuleNotFoundError) as error:
+    except (us.UnderstudyError, ModuleNotFoundError) as error:
         print(f"understudy: {visible(as_flags(str(error)))}", file=sys.stderr)
         return 2
     except MemoryError:

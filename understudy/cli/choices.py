@@ -10,9 +10,9 @@ import numpy as np
 
 import understudy as us
 from understudy.cli.flags import COLUMN_FLAGS, ENCODERS
+from understudy.errors import ResultsError
 from understudy.rehearsals import kept_states
 from understudy.reporting.learners import PER_STEP
-from understudy.runs.folder import FolderError
 from understudy.runs.graph import digest
 
 TRIALS = 5
@@ -97,7 +97,7 @@ def encoder_for(log: us.Log, options: argparse.Namespace, kept: Path | None) -> 
 
 def states_for(log: us.Log, encoder: Any, kept: Path | None) -> us.encoders.StateAudit:
     """Whether the states will do: tested now, or as it was kept; without an encoder they are the observations."""
-    with suppress(FolderError):  # what cannot be read is made anew
+    with suppress(ResultsError):  # what cannot be read is made anew
         found = kept_states(kept) if kept is not None else None
         if found is not None:
             return found

@@ -7,7 +7,7 @@ from typing import Any
 
 import understudy as us
 from understudy.cli.flags import COLUMN_FLAGS
-from understudy.logs.findings import visible
+from understudy.errors import visible
 
 OTHER_FLAGS = (
     "n_actions", "ends", "order", "max_steps", "max_episode_steps", "out", "runs", "seed", "every", "workers", "level",

@@ -7,11 +7,10 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from understudy.logs import Log, LogError
-from understudy.logs.policies import PolicyError
+from understudy.logs import Log
 
 __all__ = [
-    "CAUSES", "Encoder", "Exhausted", "Learner", "Log", "LogError", "LoopOwner", "PolicyError", "Rehearsal",
+    "CAUSES", "Encoder", "Exhausted", "Learner", "Log", "LoopOwner", "Rehearsal",
     "Simulator", "Step", "Steps", "Stop", "owned",
 ]  # fmt: skip
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import torch
 
-from understudy.logs import LogError
+from understudy.errors import LogError
 
 
 def device_of(device: str | None) -> torch.device:

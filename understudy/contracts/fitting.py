@@ -4,7 +4,8 @@ import threading
 from contextlib import suppress
 
 from understudy.contracts import Encoder
-from understudy.logs import Log, LogError
+from understudy.errors import LogError
+from understudy.logs import Log
 
 _one_by_one = threading.RLock()
 """Held while an encoder is fitted: runs in threads may share one, and only the first is to fit it."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from understudy.contracts import LogError
+from understudy.errors import LogError
 
 NPY = re.compile(
     rb"\x93NUMPY(?:\x01\x00(..)|[\x02\x03]\x00(....))"

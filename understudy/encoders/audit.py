@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from understudy.contracts import Encoder, Log, LogError
+from understudy.contracts import Encoder, Log
 from understudy.contracts.fitting import ensure_fitted, needs_fit
 from understudy.contracts.progress import progress_bar
 from understudy.contracts.vocabulary import Vocabulary
 from understudy.encoders.pictures import picture_of_states
 from understudy.encoders.sufficiency import FEWEST_ROWS, holm, sufficiency
+from understudy.errors import LogError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Log, LogError
+from understudy.contracts import Log
 from understudy.encoders import files
 from understudy.encoders.audit import audit
 from understudy.encoders.form import Form, batch, form_of
+from understudy.errors import LogError
 
 MOST_BOXES = 2**31
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import LogError
 from understudy.encoders.form import Form, batch, form_of
+from understudy.errors import LogError
 
 MOST_CODES = 2048  # distinct integers; where there are more, they are taken as numbers
 BLOCK = 1 << 22  # entries looked at together, so that a log of images needs no second copy

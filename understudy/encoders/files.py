@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from understudy.contracts import LogError
 from understudy.contracts.extras import how_to_install, opened
 from understudy.encoders.archive import line_of, read_arrays
 from understudy.encoders.form import KINDS, Form
+from understudy.errors import LogError
 from understudy.storage import parse_json, write_whole
 
 FORMAT = 1

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from understudy.contracts import LogError
+from understudy.errors import LogError
 
 KINDS = {"b": "integer", "i": "integer", "u": "integer", "f": "float"}
 

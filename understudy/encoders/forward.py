@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from understudy.contracts import Log, LogError
+from understudy.contracts import Log
 from understudy.contracts.devices import device_of, one_thread
 from understudy.contracts.progress import progress_bar
 from understudy.encoders import files
@@ -23,6 +23,7 @@ from understudy.encoders.training import (
     learnable,
     split_rows,
 )
+from understudy.errors import LogError
 from understudy.logs.numbers import positive, whole
 
 FEWEST_ROWS = 200  # of a log

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Log, LogError
+from understudy.contracts import Log
 from understudy.encoders.audit import audit
 from understudy.encoders.form import batch
+from understudy.errors import LogError
 
 
 class Function:

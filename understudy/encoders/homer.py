@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from understudy.contracts import Log, LogError
+from understudy.contracts import Log
 from understudy.contracts.devices import device_of, one_thread
 from understudy.contracts.progress import Report, progress_bar
 from understudy.encoders import files
@@ -31,6 +31,7 @@ from understudy.encoders.training import (
     learnable,
     split_rows,
 )
+from understudy.errors import LogError
 from understudy.logs.numbers import positive, whole
 
 PUBLISHED_BATCH = 64

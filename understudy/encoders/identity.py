@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Log, LogError
+from understudy.contracts import Log
 from understudy.contracts.vocabulary import Vocabulary
 from understudy.encoders import files
 from understudy.encoders.audit import audit
 from understudy.encoders.form import Form, batch, form_of
+from understudy.errors import LogError
 from understudy.logs.numbers import whole
 
 LARGEST_UNFITTED = 2**31 - 1

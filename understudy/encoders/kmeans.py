@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Log, LogError
+from understudy.contracts import Log
 from understudy.contracts.streams import spawn
 from understudy.encoders import files
 from understudy.encoders.audit import audit
 from understudy.encoders.features import Features
 from understudy.encoders.form import batch
 from understudy.encoders.options import same_options
+from understudy.errors import LogError
 from understudy.logs.numbers import whole
 
 CHUNK = 1 << 24  # distances held together

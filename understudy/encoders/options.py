@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from understudy.contracts import LogError
+from understudy.errors import LogError
 
 
 def same_options(made: Mapping[str, Any], given: Mapping[str, Any]) -> None:

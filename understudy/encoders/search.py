@@ -7,7 +7,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from understudy.contracts import LogError
 from understudy.contracts.streams import spawn
 from understudy.encoders.finding import (
     BLURRED,
@@ -26,6 +25,7 @@ from understudy.encoders.finding import (
 )
 from understudy.encoders.forecast import Examples, Forecast
 from understudy.encoders.sufficiency import holm, independence, outcome_blocks, sampled, sufficiency
+from understudy.errors import LogError
 
 LEVEL = 0.001  # of the tests that tell states apart
 REACH = 0.2  # gap beyond which two groups are not tested for being one state

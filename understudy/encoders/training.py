@@ -10,10 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from understudy.contracts import Log, LogError
+from understudy.contracts import Log
 from understudy.contracts.devices import one_thread
 from understudy.contracts.streams import spawn
 from understudy.encoders.features import Features, refuse_missing
+from understudy.errors import LogError
 from understudy.logs.numbers import positive
 
 CHUNK = 1 << 16  # rows encoded together

@@ -4,8 +4,8 @@ import numpy as np
 from scipy.sparse import csr_array, eye_array
 from scipy.sparse.linalg import spsolve
 
-from understudy.contracts import PolicyError
 from understudy.contracts.tables import Tables
+from understudy.errors import PolicyError
 from understudy.logs.policies import numbers_of
 
 

@@ -7,12 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from understudy.errors import CensoringWarning
 from understudy.logs.numbers import real, whole
 from understudy.runs import Runs
-
-
-class CensoringWarning(UserWarning):
-    """An average over the runs that were still going, which differ from those that had stopped."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import Encoder
-from understudy.logs import LogError
+from understudy.errors import LogError
 
 
 class Codes:

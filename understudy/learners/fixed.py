@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from understudy.contracts import Encoder, PolicyError, Step
+from understudy.contracts import Encoder, Step
 from understudy.contracts.compiling import kernel
+from understudy.errors import PolicyError
 from understudy.learners.codes import Codes
 from understudy.logs.numbers import real, whole
 from understudy.logs.policies import TOLERANCE, numbers_of

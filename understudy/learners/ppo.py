@@ -17,10 +17,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from understudy.contracts import LogError, Step, Steps
+from understudy.contracts import Step, Steps
 from understudy.contracts.compiling import routine
 from understudy.contracts.devices import device_of, one_thread
 from understudy.contracts.streams import LEARNER, spawn
+from understudy.errors import LogError
 from understudy.logs import Spec
 from understudy.logs.numbers import real, seed_of, whole
 

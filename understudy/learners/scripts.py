@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from understudy.contracts import LogError
+from understudy.errors import LogError
 
 
 class Script:

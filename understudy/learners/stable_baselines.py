@@ -17,8 +17,8 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-from understudy.contracts import LogError
 from understudy.contracts.streams import LEARNER, spawn
+from understudy.errors import LogError
 from understudy.learners.sampling import patched, stage_of, staged
 
 SEEDS = 2**31

@@ -4,9 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from understudy.contracts import Encoder, LogError, Step
+from understudy.contracts import Encoder, Step
 from understudy.contracts.compiling import kernel
 from understudy.contracts.streams import LEARNER, stream_key, uniform_at
+from understudy.errors import LogError
 from understudy.learners.codes import Codes
 from understudy.learners.schedules import Schedule, cells_of, scheduled, stays_in_unit
 from understudy.logs.numbers import real, seed_of, whole

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.logs.findings import LogError
+from understudy.errors import LogError
 
 COMMAS = re.compile(r"[+-]?[0-9]+(,[0-9]+)+(\.[0-9]*)?")
 EXACT = 2**53

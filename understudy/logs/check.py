@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from understudy.errors import LogError
 from understudy.logs import calibration, rules
-from understudy.logs.columns import COLUMNS, REQUIRED, LogError
+from understudy.logs.columns import COLUMNS, REQUIRED
 from understudy.logs.files import read
 from understudy.logs.findings import Audit, Finding, errors_first
 from understudy.logs.log import Log

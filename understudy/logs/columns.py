@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from understudy.errors import LogError
 from understudy.logs import labels as labeling
 from understudy.logs.arrays import (
     as_array,
@@ -20,7 +21,6 @@ from understudy.logs.arrays import (
     spells_a_number,
     told_apart,
 )
-from understudy.logs.findings import LogError
 
 REQUIRED = ("observation", "action", "reward")
 COLUMNS = (*REQUIRED, "next_observation", "terminated", "truncated", "episode", "step", "propensity")

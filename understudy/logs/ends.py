@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from understudy.errors import LogError
 from understudy.logs.arrays import first
-from understudy.logs.findings import LogError
 
 EVERY_ROW = "every-row"
 ENDS = ("terminated", "truncated", "unfinished", EVERY_ROW)

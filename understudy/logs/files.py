@@ -15,9 +15,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from understudy.errors import LogError, visible
 from understudy.logs import arrays, columns, tables
-from understudy.logs.columns import COLUMNS, REQUIRED, LogError
-from understudy.logs.findings import visible
+from understudy.logs.columns import COLUMNS, REQUIRED
 from understudy.logs.labels import checked, in_order, listed, positions_of, spelled
 from understudy.logs.log import Log
 from understudy.logs.metadata import from_metadata, refuse_more_than_fit, to_metadata

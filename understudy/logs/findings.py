@@ -6,28 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from understudy.errors import visible
+
 SEVERITIES = ("error", "warning", "note")
-
-
-def visible(text: str) -> str:
-    """One line in which nothing is hidden: whatever is not printable is shown as its escape.
-
-    Names, labels and notes come from files, and a terminal obeys the escape bytes in them.
-
-    >>> print(visible("red\\x1b[31m"), visible("two\\nlines"))
-    red\\x1b[31m two\\nlines
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
-class LogError(ValueError):
-    """What was found in a log, where, and the next move. `rule` is what `check` files it under."""
-
-    def __init__(self, message: str, rule: str = "columns") -> None:
-        super().__init__(visible(message))
-        self.rule = rule
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from decimal import Decimal, InvalidOperation
 
 import numpy as np
 
+from understudy.errors import LogError
 from understudy.logs.arrays import codes_of, first, refuse, shown
-from understudy.logs.findings import LogError
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 TRUTH = {"false": 0, "False": 0, "FALSE": 0, "true": 1, "True": 1, "TRUE": 1}  # as Arrow, Python and others write them

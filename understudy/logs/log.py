@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from understudy.errors import LogError
 from understudy.logs import columns, rules
 from understudy.logs import ends as episode_ends
-from understudy.logs.columns import COLUMNS, LogError
+from understudy.logs.columns import COLUMNS
 from understudy.logs.findings import counted
 
 MOST_ACTIONS = 2**20  # a policy is a vector of so many probabilities, made at every step

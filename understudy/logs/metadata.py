@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.logs.findings import LogError
+from understudy.errors import LogError
 from understudy.logs.log import Log
 from understudy.storage import parse_json
 

@@ -4,7 +4,7 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
-from understudy.logs.columns import LogError
+from understudy.errors import LogError
 
 MOST_STEPS = 2**63 - 1
 """As far as kernels count."""

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.logs.columns import LogError
+from understudy.errors import PolicyError
 
 FLOAT = np.dtype(np.float64)
 TOLERANCE = 1e-5
@@ -12,10 +12,6 @@ TOLERANCE = 1e-5
 
 LONGEST = 200
 """Characters of a policy or an observation that a message shows."""
-
-
-class PolicyError(LogError):
-    """A policy that is not a distribution over the log's actions."""
 
 
 def as_vector(policy: Any, n_actions: int, observation: Any) -> np.ndarray:

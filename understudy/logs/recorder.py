@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from understudy.logs.columns import COLUMNS, LogError
+from understudy.errors import LogError, PolicyError
+from understudy.logs.columns import COLUMNS
 from understudy.logs.log import Log
 from understudy.logs.numbers import seed_of, steps_of, whole
-from understudy.logs.policies import PolicyError, numbers_of
+from understudy.logs.policies import numbers_of
 
 Policy = Callable[[Any], Any]
 

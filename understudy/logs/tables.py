@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from understudy.errors import LogError
 from understudy.logs.arrays import EXACT, first
-from understudy.logs.findings import LogError
 from understudy.logs.labels import numbers_of
 
 PARQUET, CSV = (".parquet", ".pq"), (".csv", ".csv.gz")

@@ -11,9 +11,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from understudy.contracts import LogError
 from understudy.contracts.extras import require
 from understudy.contracts.progress import pulse
+from understudy.errors import LogError
 from understudy.paper.asked import Asked, claim, code_of, make_folder
 from understudy.paper.page import write_page
 from understudy.paper.stage import Stage

@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from understudy.errors import ResultsError
 from understudy.runs.describing import differences
-from understudy.runs.folder import FolderError, read_json, write_text
+from understudy.runs.folder import read_json, write_text
 from understudy.runs.graph import digest
 
 FILE = "paper.json"
@@ -47,7 +48,7 @@ def claim(folder: Path, asked: Asked, names: Sequence[str], code: str) -> list[s
     apart = [phrase for there in kept["asked"] for phrase in differences(there, asdict(asked))]
     if apart:
         found = f"{folder} holds results of another call: {'; '.join(dict.fromkeys(apart))}"
-        raise FolderError(f"{found}; give another folder with out=, or remove it")
+        raise ResultsError(f"{found}; give another folder with out=, or remove it")
     codes = [*(other for other in kept["code"] if other != code), code]
     make_folder(folder)
     write_text(folder / FILE, json.dumps({"asked": asdict(asked), "code": codes}, indent=1))
@@ -59,7 +60,7 @@ def kept_in(folder: Path, names: Sequence[str]) -> dict[str, list[Any]]:
     if (folder / FILE).exists():
         content = read_json(folder / FILE)
         if not isinstance(content.get("asked"), dict) or not isinstance(content.get("code"), list):
-            raise FolderError(f"{folder / FILE} does not say what was asked; give another folder, or remove it")
+            raise ResultsError(f"{folder / FILE} does not say what was asked; give another folder, or remove it")
         return {"asked": [content["asked"]], "code": content["code"]}
     items = [read_json(file) for name in names if (file := folder / name / "item.json").exists()]
     asked = [asdict(Asked()) | shared(item["asked"]) for item in items if isinstance(item.get("asked"), dict)]
@@ -89,4 +90,4 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FolderError(f"cannot make the folder {folder}: {error.strerror}; give another") from error
+        raise ResultsError(f"cannot make the folder {folder}: {error.strerror}; give another") from error

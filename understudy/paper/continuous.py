@@ -10,7 +10,8 @@ import numpy as np
 
 import understudy as us
 from understudy.contracts.progress import progress_bar
-from understudy.evaluation.fidelity import CensoringWarning, Fidelity
+from understudy.errors import CensoringWarning
+from understudy.evaluation.fidelity import Fidelity
 from understudy.paper import grids, points
 from understudy.paper.aspects import aspects_picture
 from understudy.paper.drawing import paired_looks, with_zoom

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import LogError
 from understudy.encoders import StateAudit
+from understudy.errors import LogError
 from understudy.evaluation.earnings import SHARE
 from understudy.logs import Audit, Log, check
 from understudy.reporting import plots, tables

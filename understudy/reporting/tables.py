@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from understudy.evaluation import CensoringWarning, Earnings, Fidelity, earnings, efficiency, fidelity
+from understudy.errors import CensoringWarning
+from understudy.evaluation import Earnings, Fidelity, earnings, efficiency, fidelity
 from understudy.runs import Runs
 
 NONE = "\N{EN DASH}"

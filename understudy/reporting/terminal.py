@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from understudy.errors import visible
 from understudy.evaluation import earnings, efficiency
-from understudy.logs.findings import visible
 from understudy.reporting.tables import (
     NONE,
     Column,

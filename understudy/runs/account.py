@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import LogError, Step, Stop
+from understudy.contracts import Step, Stop
+from understudy.errors import LogError
 from understudy.logs.numbers import MOST_STEPS, steps_of, whole
 from understudy.runs.compact import NotKept
 from understudy.runs.probes import Readings

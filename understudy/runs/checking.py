@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import CAUSES, LogError, Stop
+from understudy.contracts import CAUSES, Stop
+from understudy.errors import LogError
 from understudy.runs.compact import NotKept
 from understudy.runs.run import Run
 

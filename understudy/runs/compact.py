@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import LogError
+from understudy.errors import LogError
 
 
 class Packed:

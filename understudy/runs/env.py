@@ -9,7 +9,8 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 
-from understudy.contracts import Exhausted, LogError, Simulator, owned
+from understudy.contracts import Exhausted, Simulator, owned
+from understudy.errors import LogError
 from understudy.logs.numbers import whole
 from understudy.runs.account import check_limits
 from understudy.runs.probes import Probes

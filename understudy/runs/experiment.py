@@ -12,11 +12,12 @@ from typing import Any
 from understudy.contracts import Learner, Log, LoopOwner, Simulator
 from understudy.contracts.progress import progress_bar
 from understudy.contracts.streams import spawn
+from understudy.errors import ResultsError
 from understudy.logs.numbers import seed_of, whole
 from understudy.runs.backends import BACKENDS, n_cores
 from understudy.runs.checking import check_about
 from understudy.runs.describing import describe
-from understudy.runs.folder import Folder, FolderError
+from understudy.runs.folder import Folder
 from understudy.runs.logged import logged_return, logged_reward
 from understudy.runs.loop import can_compile, check_answers, check_fit, simulate
 from understudy.runs.probes import Probes, Readings
@@ -204,7 +205,7 @@ def refuse_unknown(unknown: Mapping[str, str]) -> None:
     if unknown:
         listed = "; ".join(f"{path} is {what}" for path, what in list(unknown.items())[:3])
         more = f"; and {len(unknown) - 3:,} more" if len(unknown) > 3 else ""
-        raise FolderError(
+        raise ResultsError(
             f"with out=, runs of another experiment could not be told from these: {listed}{more}, which cannot be "
             "described; keep it out of the functions that make learners and simulators, or give the class that holds "
             "it a property settings, a mapping of all that makes it what it is"
@@ -216,7 +217,7 @@ def check_written(about: Mapping[str, Any]) -> None:
     try:
         check_about(parse_json(json.dumps(about, allow_nan=False)))
     except ValueError as error:
-        raise FolderError(
+        raise ResultsError(
             f"with out=, these runs could not be read back: {error}; give the simulator or the learner other attributes"
         ) from error
 

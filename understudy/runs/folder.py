@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import LogError
+from understudy.errors import ResultsError
 from understudy.runs.checking import check_about, check_stop, run_of
 from understudy.runs.compact import NotKept
 from understudy.runs.describing import differences
@@ -28,10 +28,6 @@ from understudy.runs.run import Run, Runs, seed_of_run
 from understudy.storage import parse_json, write_first, write_whole
 
 FORMAT = 2
-
-
-class FolderError(LogError):
-    """A results folder that cannot be written, read, or used for these runs."""
 
 
 class Folder:
@@ -60,24 +56,24 @@ class Folder:
     def claim(self) -> None:
         """Take the folder for this experiment, or check that it was; of several that try, the first one takes it.
 
-        Raises `FolderError` where it holds runs of another experiment, or something else.
+        Raises `ResultsError` where it holds runs of another experiment, or something else.
         """
         marker = self.path / "experiment.json"
         try:
             if not marker.exists() and self._is_foreign() and not marker.exists():  # it may have been taken meanwhile
-                raise FolderError(f"{self.path} is there already and is no results folder; give another, or remove it")
+                raise ResultsError(f"{self.path} is there already and is no results folder; give another, or remove it")
             (self.path / "runs").mkdir(parents=True, exist_ok=True)
             if not marker.exists():
                 text = json.dumps(seal(self._marker), indent=1, allow_nan=False)
                 write_first(marker, lambda beside: beside.write_text(text, encoding="utf-8"))
         except (OSError, ValueError) as error:
-            if isinstance(error, FolderError):
+            if isinstance(error, ResultsError):
                 raise
-            raise FolderError(f"cannot make the folder {self.path}: {_reason(error)}; give another") from error
+            raise ResultsError(f"cannot make the folder {self.path}: {_reason(error)}; give another") from error
         apart = unlike(_about(self.path), self.about)
         if apart:
             found = f"{self.path} holds runs of another experiment: {'; '.join(apart)}"
-            raise FolderError(f"{found}; give another folder, or remove it")
+            raise ResultsError(f"{found}; give another folder, or remove it")
 
     def _is_foreign(self) -> bool:
         """Whether something is here that no experiment leaves before it has taken the folder."""
@@ -136,7 +132,7 @@ class Folder:
             raise
 
     def load(self, number: int) -> Run:
-        """Read a run back. Raises `FolderError` where its files are damaged, or are not of this run."""
+        """Read a run back. Raises `ResultsError` where its files are damaged, or are not of this run."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -146,7 +142,7 @@ class Folder:
         for name, here in (("experiment", self.identity), ("number", number), ("seed", self._seed(number))):
             if here is not None and summary.get(name) != here:
                 found = f"{path} is not of this run: its {name} is {summary.get(name)!r}, and here it is {here!r}"
-                raise FolderError(f"{found}; {again}")
+                raise ResultsError(f"{found}; {again}")
         try:
             content = parquet.read_bytes()
             if digest(content) != summary.get("parquet"):
@@ -156,7 +152,7 @@ class Folder:
             return run_of(summary, lists)
         except Exception as error:  # there is no end to what such a file may be instead
             found = f"{parquet} cannot be read ({_reason(error)})"
-            raise FolderError(f"{found}; remove it and its .json to run it again") from error
+            raise ResultsError(f"{found}; remove it and its .json to run it again") from error
 
     def numbers(self) -> list[int]:
         """The finished runs, in order: those whose file has its number for a name, in six digits."""
@@ -165,7 +161,9 @@ class Folder:
         except FileNotFoundError:
             return []
         except (OSError, ValueError) as error:
-            raise FolderError(f"{self.path / 'runs'} cannot be read ({_reason(error)}); give another folder") from error
+            raise ResultsError(
+                f"{self.path / 'runs'} cannot be read ({_reason(error)}); give another folder"
+            ) from error
         stems = [name.removesuffix(".json") for name in names if name.endswith(".json")]
         return sorted(int(stem) for stem in stems if len(stem) == 6 and stem.isascii() and stem.isdigit())
 
@@ -179,7 +177,7 @@ class Folder:
 def load(path: Any) -> Runs:
     """The finished runs of a results folder."""
     if not os.path.exists(Path(path) / "experiment.json"):
-        raise FolderError(f"{path} is no results folder: it has no experiment.json; give an experiment's out=")
+        raise ResultsError(f"{path} is no results folder: it has no experiment.json; give an experiment's out=")
     folder = Folder(path)
     return Runs.of([folder.load(number) for number in folder.numbers()], folder.about)
 
@@ -190,7 +188,7 @@ def folders_in(path: Path) -> list[Path]:
         return [marker.parent for marker in [path / "experiment.json", *sorted(path.glob("*/experiment.json"))]
                 if marker.exists()]  # fmt: skip
     except (OSError, ValueError) as error:
-        raise FolderError(f"{path} cannot be read ({_reason(error)}); give a results folder") from error
+        raise ResultsError(f"{path} cannot be read ({_reason(error)}); give a results folder") from error
 
 
 def unlike(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
@@ -210,7 +208,7 @@ def _about(path: Path) -> dict[str, Any]:
         return check_about(content.get("about"))
     except ValueError as error:
         found = f"{marker} does not say what the runs are of: {error}"
-        raise FolderError(f"{found}; give another folder, or remove this one") from error
+        raise ResultsError(f"{found}; give another folder, or remove this one") from error
 
 
 def seal(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -219,28 +217,28 @@ def seal(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_sealed(path: Path, advice: str) -> dict[str, Any]:
-    """The content of a sealed JSON file of this format. Raises `FolderError`, with the advice, for any other."""
+    """The content of a sealed JSON file of this format. Raises `ResultsError`, with the advice, for any other."""
     content = read_json(path)
     found = content.get("format")
     if type(found) is int and found > FORMAT:
-        raise FolderError(f"{path} has format {found}, but this version reads {FORMAT}; update understudy")
+        raise ResultsError(f"{path} has format {found}, but this version reads {FORMAT}; update understudy")
     if found is None or (type(found) is int and found < FORMAT):
-        raise FolderError(
+        raise ResultsError(
             f"{path} has format {found}, of an earlier version that told less of what results are of; run it again, "
             "into another folder"
         )
     told = content.pop("digest", None)
     if found != FORMAT or told != seal(content)["digest"]:
-        raise FolderError(f"{path} is damaged: its content does not match its digest; {advice}")
+        raise ResultsError(f"{path} is damaged: its content does not match its digest; {advice}")
     return content
 
 
 def write_file(path: Path, write: Callable[[Path], Any]) -> None:
-    """Write a file whole. Raises `FolderError` where that is not possible."""
+    """Write a file whole. Raises `ResultsError` where that is not possible."""
     try:
         write_whole(path, write)
     except (OSError, ValueError) as error:  # a path with a NUL byte is a ValueError
-        raise FolderError(f"cannot write {path}: {_reason(error)}; make room, or give another folder") from error
+        raise ResultsError(f"cannot write {path}: {_reason(error)}; make room, or give another folder") from error
 
 
 def write_text(path: Path, text: str) -> None:
@@ -253,9 +251,9 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         content = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise FolderError(f"{path} cannot be read ({_reason(error)}); give another folder, or remove it") from error
+        raise ResultsError(f"{path} cannot be read ({_reason(error)}); give another folder, or remove it") from error
     if not isinstance(content, dict):
-        raise FolderError(f"{path} is no description of results; give another folder, or remove it")
+        raise ResultsError(f"{path} is no description of results; give another folder, or remove it")
     return content
 
 

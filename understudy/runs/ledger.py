@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from understudy.contracts import LogError
+from understudy.errors import LogError
 from understudy.runs.account import kept_rows, visits_of
 from understudy.runs.probes import Readings
 from understudy.runs.run import Run

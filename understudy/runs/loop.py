@@ -6,19 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import (
-    Exhausted,
-    Learner,
-    Log,
-    LogError,
-    LoopOwner,
-    PolicyError,
-    Simulator,
-    Step,
-    Stop,
-    owned,
-)
+from understudy.contracts import Exhausted, Learner, Log, LoopOwner, Simulator, Step, Stop, owned
 from understudy.contracts.fitting import ensure_fitted
+from understudy.errors import LogError, PolicyError
 from understudy.logs.numbers import seed_of
 from understudy.runs.account import Account, Unwanted, check_limits, stands_for
 from understudy.runs.ahead import ahead_loop, can_look_ahead

@@ -13,7 +13,8 @@ import numpy as np
 
 from understudy.contracts import owned
 from understudy.contracts.streams import spawn
-from understudy.logs import Log, LogError
+from understudy.errors import LogError
+from understudy.logs import Log
 from understudy.runs.validation import time_limit_of, validation_episodes
 from understudy.simulators.real import describe
 

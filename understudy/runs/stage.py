@@ -10,15 +10,12 @@ import gymnasium
 import numpy as np
 
 from understudy.contracts import Exhausted, Step, Stop
+from understudy.errors import ServedAgainWarning
 from understudy.logs.numbers import seed_of
 from understudy.runs.account import Account
 from understudy.runs.probes import History, Probes, Readings
 from understudy.runs.run import Run
 from understudy.simulators.places import places
-
-
-class ServedAgain(UserWarning):
-    """A new run was begun in an env that had served rows: a learner that goes on would meet them twice."""
 
 
 @dataclass
@@ -172,7 +169,7 @@ class Stage:
                 else "reset(seed=...) begins a new run, and steps were served before: the same rows will be served "
                 "again; call reset() for the next episode"
             )
-            warnings.warn(what, ServedAgain, stacklevel=4)
+            warnings.warn(what, ServedAgainWarning, stacklevel=4)
         return not self._one_run
 
     def _ask(self, numbers: list[int]) -> None:

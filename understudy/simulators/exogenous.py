@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Encoder, Log, LogError
+from understudy.contracts import Encoder, Log
 from understudy.contracts.fitting import ensure_fitted
+from understudy.errors import LogError
 from understudy.simulators.coding import Coding, largest_observation
 from understudy.simulators.index import Index, dense, index, states_of
 from understudy.simulators.kernels import cells

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Encoder, Log, LogError
+from understudy.contracts import Encoder, Log
 from understudy.contracts.compiling import routine
 from understudy.contracts.fitting import ensure_fitted
 from understudy.contracts.vocabulary import Vocabulary
+from understudy.errors import LogError
 from understudy.logs.naming import observation_words
 from understudy.simulators.coding import PLACES
 from understudy.simulators.kernels.tape import OPENING, RECORD

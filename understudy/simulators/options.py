@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from understudy.contracts import Log, LogError
+from understudy.contracts import Log
+from understudy.errors import LogError
 from understudy.logs.numbers import steps_of
 
 LOGS_OWN = "log"

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Exhausted, LogError, Rehearsal, Step, Stop
+from understudy.contracts import Exhausted, Rehearsal, Step, Stop
 from understudy.contracts.streams import spawn
+from understudy.errors import LogError
 from understudy.simulators import rehearsal
 from understudy.simulators.kernels import cells
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Encoder, LogError, Step, Stop, owned
+from understudy.contracts import Encoder, Step, Stop, owned
 from understudy.contracts.streams import ACCEPTANCE, ENVIRONMENT, Stream, spawn, streams_of
+from understudy.errors import LogError
 from understudy.logs.policies import as_policy
 from understudy.simulators.coding import Coding
 from understudy.simulators.index import dense, states_of

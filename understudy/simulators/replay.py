@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Encoder, Log, LogError
+from understudy.contracts import Encoder, Log
 from understudy.contracts.streams import streams_of
+from understudy.errors import LogError
 from understudy.simulators.coding import Coding, largest_observation
 from understudy.simulators.index import Index, index
 from understudy.simulators.kernels import cells
