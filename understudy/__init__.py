@@ -20,6 +20,7 @@ _HOMES = {
         "SettingError",
         "UnderstudyError",
         "UnderstudyWarning",
+        "UsageError",
     ],
     "evaluation": ["Earnings", "Efficiency", "Fidelity", "earnings", "efficiency", "fidelity"],
     "logs": ["Audit", "Finding", "Log", "Spec", "check", "concatenate", "read", "record", "write"],

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from understudy.contracts import Exhausted
+from understudy.contracts.simulating import start_copies
 from understudy.envs import CounterGrid, Grid
 from understudy.logs import Log
 from understudy.simulators import any_row, exo_psrs, model, psrs, qbe, real, states_only
-from understudy.simulators.places import places
 
 GRID, COUNTER = Grid(size=3, slip=0.1), CounterGrid(4, size=3)
 LOG, CLOCKED = (
@@ -24,7 +24,7 @@ SIMULATORS = {
 
 def in_turn(simulator, n, n_turns=10_000):
     """Steps of n places in turn, each in its own list, until one has no answer."""
-    here = places(simulator, 0, n)
+    here = start_copies(simulator, 0, n)
     steps = [[] for _ in here]
     over = [True] * n
     try:
@@ -82,7 +82,7 @@ def test_one_place_is_the_rehearsal():
 
 
 def test_no_opening_for_one_is_no_end_for_the_others():
-    one, other = places(qbe(LOG.select([0])), 0, 2)
+    one, other = start_copies(qbe(LOG.select([0])), 0, 2)
     one.begin()
     with pytest.raises(Exhausted, match="every logged opening"):
         other.begin()

@@ -8,9 +8,9 @@ from understudy.envs import ContinuousGrid, NoisyGrid
 from understudy.errors import PolicyError
 from understudy.learners import PPO, Uniform
 from understudy.logs import Log
-from understudy.runs import ahead, probes, simulate
-from understudy.runs.ahead import can_look_ahead
-from understudy.runs.loop import Unwanted
+from understudy.runs import look_ahead, probes, simulate
+from understudy.runs.look_ahead import can_look_ahead
+from understudy.runs.setup import Cancelled
 from understudy.simulators import actions_only, any_row, model, psrs, qbe, real, states_only
 
 PLANE, NOISY = ContinuousGrid(size=3, slip=0.2), NoisyGrid(2, size=3, slip=0.1)
@@ -61,10 +61,14 @@ def both(simulator, seed=0, max_steps=None, settings=None, **options):
 
 
 def assert_same_learners(one, other):
-    assert (one.epochs, one.frozen, one.gives_up) == (other.epochs, other.frozen, other.gives_up)
+    assert (one.epochs, one.steps_until_update, one.abandons_episode) == (
+        other.epochs,
+        other.steps_until_update,
+        other.abandons_episode,
+    )
     for name in ("_policy", "_value"):
         np.testing.assert_array_equal(getattr(one, name).weight, getattr(other, name).weight)
-    n = one.epoch_steps - one.frozen
+    n = one.epoch_steps - one.steps_until_update
     for name in ("_seen", "_action", "_reward", "_terminated", "_truncated"):
         np.testing.assert_array_equal(getattr(one, name)[:n], getattr(other, name)[:n])
 
@@ -74,7 +78,7 @@ def measured():
         "returns": probes.episode_returns,
         "visitation": probes.visitation,
         "weights": lambda learner: learner._policy.weight[0, :40].numpy(),
-        "noted": lambda learner: learner.frozen,
+        "noted": lambda learner: learner.steps_until_update,
     }
 
 
@@ -128,14 +132,16 @@ def test_what_comes_ahead_is_not_used_up(assert_same):
 def test_nothing_depends_on_how_far_is_looked(least, monkeypatch, assert_same):
     simulator = SIMULATORS["psrs, lopsided"]
     usual = simulate(simulator, make(simulator, 0), 0, 1_500)
-    monkeypatch.setattr(ahead, "_generous", lambda expected: (np.zeros_like(expected) + least).astype(np.int64))
+    monkeypatch.setattr(look_ahead, "_generous", lambda expected: (np.zeros_like(expected) + least).astype(np.int64))
     assert_same(simulate(simulator, make(simulator, 0), 0, 1_500), usual)
 
 
 def test_few_batches_do_for_an_epoch(monkeypatch):
     batches = []
-    know = ahead.Sight._know
-    monkeypatch.setattr(ahead.Sight, "_know", lambda sight, codes: batches.append(len(codes)) or know(sight, codes))
+    evaluate = look_ahead.LookAhead._evaluate
+    monkeypatch.setattr(
+        look_ahead.LookAhead, "_evaluate", lambda ahead, codes: batches.append(len(codes)) or evaluate(ahead, codes)
+    )
     simulator = psrs(logged(60_000), CELLS)
     run = simulate(simulator, make(simulator, 0, epoch_steps=2_000), 0, 10_000)
     assert len(batches) < 50
@@ -180,8 +186,8 @@ def test_no_row_differs_over_millions_of_decisions():
 
 
 def test_a_run_called_off_stops():
-    with pytest.raises(Unwanted):
-        simulate(SIMULATORS["psrs"], make(SIMULATORS["psrs"], 0), 0, wanted=iter([True, True, False]).__next__)
+    with pytest.raises(Cancelled):
+        simulate(SIMULATORS["psrs"], make(SIMULATORS["psrs"], 0), 0, keep_going=iter([True, True, False]).__next__)
 
 
 def test_a_policy_with_a_nan_is_refused_in_the_same_words():

@@ -1,4 +1,4 @@
-"""One run as the envs that share it see it: kept on the simulator's side, whoever owns the loop."""
+"""One run in which n copies of an env act: recorded on the simulator's side, whoever owns the loop."""
 
 import os
 import warnings
@@ -9,34 +9,35 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from understudy.contracts import Exhausted, Step, Stop
-from understudy.errors import ServedAgainWarning
+from understudy.contracts import Exhausted, Rehearsal, Step, Stop
+from understudy.contracts.simulating import is_real, start_copies
+from understudy.errors import ServedAgainWarning, UsageError
 from understudy.logs.numbers import seed_of
-from understudy.runs.account import Account
 from understudy.runs.probes import History, Probes, Readings
+from understudy.runs.record import RunRecord
 from understudy.runs.run import Run
-from understudy.simulators.places import places
+from understudy.runs.setup import opening_of, state_of, stop_of
 
 
 @dataclass
-class Copy:
-    """One env's place in the run."""
+class EnvCopy:
+    """The state of one copy of the env."""
 
-    place: Any  # a rehearsal, or a place in one
+    rehearsal: Rehearsal
     observation: Any = None
-    over: bool = True  # no episode is going on: reset comes next
-    stranded: Stop | None = None  # there was no opening for it: the next action ends the run
-    pending: tuple[Step, int] | None = None  # a step that was accepted and is yet to be delivered, and its state
-    sampled: bool = False  # whether the learner was told the pending step's action
+    over: bool = True  # True where no episode is going on: reset comes next
+    no_opening: Stop | None = None  # why reset found no opening: the next action ends the run
+    pending: tuple[Step, int] | None = None  # a step that was accepted and not yet delivered, and its state
+    sampled: bool = False  # True if the learner was told the pending step's action
 
     @property
     def waits(self) -> bool:
-        """Whether this copy waits for an action."""
+        """True if this copy waits for an action."""
         return not self.over and self.pending is None
 
 
-class Stage:
-    """A rehearsal, the account of it, and n copies of an env that act in it.
+class EnvRun:
+    """A rehearsal, its record, and n copies of an env that act in it; a `SharedRun` of the contracts.
 
     A step is first accepted (a row is taken from the log) and then delivered (an env returns it, and it counts).
     Usually both happen in `step`; a learner whose sampling is accepted knows the action in between.
@@ -52,44 +53,44 @@ class Stage:
         *,
         learner: Any = None,
         one_run: bool = False,
-        go_on: Callable[[], None] = lambda: None,
+        check_cancelled: Callable[[], None] = lambda: None,
         keep_rows: bool = True,
     ) -> None:
         self.simulator, self.seed, self.max_steps, self.learner = simulator, seed, max_steps, learner
-        self.n_actions, self.n = int(simulator.n_actions), 1
-        self.is_real = getattr(simulator, "kind", None) == "real"
+        self.n_actions, self.n_copies = int(simulator.n_actions), 1
+        self.is_real = is_real(simulator)
         self.stopped: Stop | None = None
-        self.reading = False
+        self.is_reading = False
         self._readings = lambda seed: Readings(probes, every, seed, keep_rows)
-        self._one_run, self._go_on = one_run, go_on
-        self._readings(0)  # raises at once where a probe is none
+        self._one_run, self._check_cancelled = one_run, check_cancelled
+        self._readings(0)  # raises at once where a probe is not one
         self._looks_at_learner = not all(isinstance(probe, History) for probe in probes.values())
         self._process = os.getpid()
-        self._copies: list[Copy] = []
+        self._copies: list[EnvCopy] = []
         self._warned, self._read_at = False, 0
 
     @property
     def begun(self) -> bool:
-        """Whether the run has begun."""
+        """True once the run has begun."""
         return bool(self._copies)
 
     @property
     def waiting(self) -> np.ndarray:
-        """Whether each copy waits for an action."""
-        return np.array([copy.waits for copy in self._copies] or [False] * self.n)
+        """True for each copy that waits for an action, (n_copies,)."""
+        return np.array([copy.waits for copy in self._copies] or [False] * self.n_copies)
 
     @property
     def has_pending(self) -> bool:
-        """Whether steps were accepted that are yet to be delivered."""
+        """True if steps were accepted that an env has yet to return."""
         return any(copy.pending is not None for copy in self._copies)
 
     def begin(self, number: int, seed: int | None) -> tuple[Any, Stop | None]:
-        """Begin an episode in a copy: its first observation, or the last one seen and why there is none.
+        """Begin an episode in a copy. Returns its first observation; where there is none, the last one seen and why.
 
         A seed given to the first copy begins a new run, for all of them.
         """
-        if self.n > 1 and os.getpid() != self._process:
-            raise RuntimeError(
+        if self.n_copies > 1 and os.getpid() != self._process:
+            raise UsageError(
                 "copies share their log in one process only; use a vector env that has no workers, such as "
                 "us.vector_env, SyncVectorEnv or DummyVecEnv"
             )
@@ -99,33 +100,33 @@ class Stage:
             self._start(self.seed)
         copy = self._copies[number]
         copy.over, copy.pending = False, None
-        if self.max_steps is not None and len(self._account) >= self.max_steps:
-            copy.stranded = self._counted(Stop("max steps"))  # no opening is taken in vain
-        if self.stopped is None and copy.stranded is None:
+        if self.max_steps is not None and self._record.n_steps >= self.max_steps:
+            copy.no_opening = self._counted(Stop("max steps"))  # so that no opening is used up for nothing
+        if self.stopped is None and copy.no_opening is None:
             try:
-                copy.observation = copy.place.begin()
-                self._account.begin(getattr(copy.place, "opening", -1), number)
+                copy.observation = copy.rehearsal.begin()
+                self._record.begin(opening_of(copy.rehearsal), number)
             except Exhausted as exhausted:
-                copy.stranded = self._counted(exhausted.stop)
+                copy.no_opening = self._counted(exhausted.stop)
         shown = copy.observation if copy.observation is not None else self._copies[0].observation
-        return shown, self.stopped or copy.stranded
+        return shown, self.stopped or copy.no_opening
 
     def accept(self, policies: np.ndarray, *, sampled: bool = True) -> np.ndarray:
-        """Let each copy that waits act by its policy, (n, A): the actions taken, -1 for copies that do not wait.
+        """Let each copy that waits act by its policy, (n, A). Returns the actions taken; -1 for copies that do not.
 
-        All are accepted or none is delivered. Raises `Exhausted` where the run has come to its end.
+        All are accepted or none is delivered. Raises `Exhausted` where the run is over.
         """
         waiting = [number for number, copy in enumerate(self._copies) if copy.waits]
         self._ask(waiting)
         accepted = {number: self._served(number, policies[number]) for number in waiting}
-        actions = np.full(self.n, -1)
+        actions = np.full(self.n_copies, -1)
         for number, (step, state) in accepted.items():
             copy = self._copies[number]
             copy.pending, copy.sampled, actions[number] = (step, state), sampled, step.action
         return actions
 
     def step(self, number: int, action: int) -> Step:
-        """Deliver a copy's step: the one accepted before, or one with this very action."""
+        """Deliver a copy's step: the one accepted before, or else one with this action."""
         if self.stopped is not None:
             self._raise_stopped()
         if not self.begun or self._copies[number].over:
@@ -137,11 +138,11 @@ class Stage:
             copy.pending, copy.sampled = self._served(number, one_hot(action, self.n_actions)), False
         (step, state), copy.pending = copy.pending, None
         if copy.sampled and step.action != action:
-            raise RuntimeError(
+            raise UsageError(
                 f"action {action} came to step, and {step.action} was sampled for it and its row accepted; "
-                "act as sampled, or sample what is not for this env under understudy.learners.as_ever()"
+                "act as sampled, or sample what is not for this env under understudy.learners.not_accepting()"
             )
-        self._account.add(step, state, number)
+        self._record.add(step, state, number)
         copy.observation, copy.over = step.next_observation, step.terminated or step.truncated
         return step
 
@@ -151,16 +152,16 @@ class Stage:
             self._start(self.seed)
         self._read()
         self._need_learner()
-        return self._account.run(self.learner, self.stopped or self._counted(Stop("learner ended")))
+        return self._record.finish(self.learner, self.stopped or self._counted(Stop("learner ended")))
 
     def _start(self, seed: int | None) -> None:
         seed = int(np.random.default_rng().integers(2**32)) if seed is None else seed_of(seed)
-        self._copies = [Copy(place) for place in places(self.simulator, seed, self.n)]
-        self._account = Account(self.simulator, self._readings(seed), seed)
+        self._copies = [EnvCopy(rehearsal) for rehearsal in start_copies(self.simulator, seed, self.n_copies)]
+        self._record = RunRecord(self.simulator, self._readings(seed), seed, self.max_steps)
         self.stopped, self._read_at = None, 0
 
     def _may_start_again(self) -> bool:
-        served = self.begun and len(self._account) > 0 and (self._one_run or not self.is_real)
+        served = self.begun and self._record.n_steps > 0 and (self._one_run or not self.is_real)
         if served and not self._warned:
             self._warned = True
             what = (
@@ -173,22 +174,22 @@ class Stage:
         return not self._one_run
 
     def _ask(self, numbers: list[int]) -> None:
-        """Raise `Exhausted` if these copies can take no further step, before any row is taken."""
+        """Raise `Exhausted` where these copies can take no further step, before any row is taken."""
         if self.stopped is not None:
             self._raise_stopped()
-        self._go_on()
+        self._check_cancelled()
         for number in numbers:
-            stranded = self._copies[number].stranded
-            if stranded is not None:
-                self._stop(stranded)
-        if self.max_steps is not None and len(self._account) + len(numbers) > self.max_steps:
+            no_opening = self._copies[number].no_opening
+            if no_opening is not None:
+                self._stop(no_opening)
+        if self.max_steps is not None and self._record.n_steps + len(numbers) > self.max_steps:
             self._stop(Stop("max steps"))
 
     def _served(self, number: int, policy: np.ndarray) -> tuple[Step, int]:
         copy = self._copies[number]
-        state = copy.place.state if self._account.readings.counts_visits else -1
+        state = state_of(copy.rehearsal) if self._record.readings.counts_visits else -1
         try:
-            return copy.place.step(policy), state
+            return copy.rehearsal.step(policy), state
         except Exhausted as exhausted:
             self._stop(exhausted.stop)
             raise
@@ -204,29 +205,28 @@ class Stage:
         raise exhausted from None
 
     def _counted(self, stop: Stop) -> Stop:
-        """The stop with counts of what was delivered; rows that were accepted in vain are among those taken."""
-        rehearsal = self._copies[0].place
-        counts = dict(rehearsal.stop().counts) if hasattr(rehearsal, "stop") else {}
-        return replace(stop, counts=counts | {"steps": len(self._account), "openings": self._account.n_begun})
+        """Return the stop with counts of what was delivered; rows accepted but not delivered count as taken."""
+        counts = dict(stop_of(self._copies[0].rehearsal, 0).counts)
+        return replace(stop, counts=counts | {"steps": self._record.n_steps, "openings": self._record.n_begun})
 
     def _read(self) -> None:
-        """Read the probes if it is time and was not done: at the first sign of the learner after it took in a step."""
-        if len(self._account) == self._read_at:
+        """Read the probes if it is time and was not done: at the first call after the learner took in a step."""
+        if self._record.n_steps == self._read_at:
             return
-        self._read_at, self.reading = len(self._account), True
+        self._read_at, self.is_reading = self._record.n_steps, True
         try:
             self._need_learner()
-            self._account.probe(self.learner)
+            self._record.read_probes(self.learner)
         finally:
-            self.reading = False
+            self.is_reading = False
 
     def _need_learner(self) -> None:
         if self.learner is None and self._looks_at_learner:
-            raise RuntimeError("probes look at the learner, and this env knows of none; set env.learner to yours")
+            raise UsageError("probes read the learner, and this env has none; set env.learner to yours")
 
 
 def one_hot(action: int, n_actions: int) -> np.ndarray:
-    """The policy that takes this action."""
+    """Return the policy that always takes this action."""
     policy = np.zeros(n_actions)
     policy[action] = 1.0
     return policy
