@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from understudy.evaluation.curves import MeanCurve
 from understudy.paper.items import Columns
-from understudy.reporting.curves import MeanCurve
 from understudy.reporting.plots import (
     BOTTOM,
     LEFT,

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 import understudy as us
+from understudy.evaluation.curves import mean_curve
 from understudy.evaluation.fidelity import Fidelity
-from understudy.reporting.curves import mean_curve
 from understudy.runs import Runs
 
 RESAMPLES = 2000

@@ -3,7 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from understudy.reporting.curves import (
+import understudy as us
+from understudy.evaluation.curves import (
     difference,
     has_readings,
     is_scalar,
@@ -140,3 +141,41 @@ def test_many_episodes_are_averaged_in_groups(run_of):
 
 def test_runs_without_an_episode_have_an_empty_curve_of_returns(runs_of):
     assert len(return_curve(runs_of([3, 4])).steps) == 0
+
+
+def test_a_curve_is_a_table_that_pandas_and_polars_take(runs_of):
+    import polars
+
+    curve = mean_curve(runs_of([40, 60, 60, 60]), "g")
+    frame = curve.to_frame().to_pandas()
+    assert list(frame) == ["step", "mean", "half_width", "low", "high", "complete"]
+    assert frame["step"].tolist() == curve.steps.tolist()
+    np.testing.assert_array_equal(frame["low"], curve.low)
+    assert polars.from_arrow(curve.to_frame())["complete"].to_list() == curve.complete.tolist()
+
+
+def test_curves_of_several_sets_are_one_table(runs_of):
+    sets = {"a": runs_of([40, 40]), "b": runs_of([20, 20], seed=2)}
+    frame = us.curve_table(sets, "g").to_pandas()
+    assert frame["set"].tolist() == ["a"] * 4 + ["b"] * 2
+    np.testing.assert_array_equal(frame["mean"][frame["set"] == "b"], mean_curve(sets["b"], "g").mean)
+    loose = us.curve_table({"a": runs_of([10] + [60] * 9)}, "g", share=0.9).to_pandas()
+    assert loose["complete"].all()
+
+
+def test_curves_of_single_runs_are_one_table(runs_of):
+    sets = {"a": runs_of([40, 20]), "b": runs_of([10])}
+    frame = us.run_table(sets, "g").to_pandas()
+    assert frame[["set", "run"]].value_counts(sort=False).to_dict() == {("a", 0): 4, ("a", 1): 2, ("b", 0): 1}
+    second = frame[(frame["set"] == "a") & (frame["run"] == 1)]
+    assert second["g"].tolist() == sets["a"][1].curves["g"].tolist()
+
+
+def test_a_vector_and_runs_without_a_reading_have_no_mean_curve(run_of, runs_of):
+    vector = Runs((run_of(30, {"visits": lambda t: np.ones(3) / 3}),))
+    with pytest.raises(us.SettingError, match="'visits' is a vector"):
+        mean_curve(vector, "visits")
+    with pytest.raises(us.SettingError, match="no run has a reading of 'g'.*every="):
+        mean_curve(runs_of([5, 5]), "g")
+    with pytest.raises(KeyError, match="no probe 'h'"):
+        mean_curve(runs_of([30]), "h")
