@@ -175,7 +175,7 @@ def test_a_vector_and_runs_without_a_reading_have_no_mean_curve(run_of, runs_of)
     vector = Runs((run_of(30, {"visits": lambda t: np.ones(3) / 3}),))
     with pytest.raises(us.SettingError, match="'visits' is a vector"):
         mean_curve(vector, "visits")
-    with pytest.raises(us.SettingError, match="no run has a reading of 'g'.*every="):
+    with pytest.raises(us.SettingError, match=r"no run has a reading of 'g'.*every="):
         mean_curve(runs_of([5, 5]), "g")
     with pytest.raises(KeyError, match="no probe 'h'"):
         mean_curve(runs_of([30]), "h")

@@ -92,6 +92,6 @@ def test_a_factory_that_was_used_is_the_same_to_a_results_folder(tmp_path):
 
 
 @pytest.mark.parametrize(("factory", "logs", "words"), [(simulator, 0, "logs is 0"), (3, 2, "seed -> simulator")])
-def test_a_factory_of_no_logs_or_that_is_no_function_is_refused(factory, logs, words):
+def test_zero_logs_and_a_factory_that_cannot_be_called_are_refused(factory, logs, words):
     with pytest.raises(us.UnderstudyError, match=words):
         us.on_few_logs(factory, logs)

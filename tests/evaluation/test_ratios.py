@@ -4,7 +4,7 @@ import pytest
 import understudy as us
 
 
-def test_the_ratio_of_medians_covers_the_true_one(runs_of):
+def test_the_ratio_of_medians_covers_the_true_one():
     rng = np.random.default_rng(1)
     covered = 0
     for _ in range(60):

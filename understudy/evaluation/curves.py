@@ -78,8 +78,9 @@ def has_readings(runs: Runs, probe: str) -> bool:
 def mean_curve(runs: Runs, probe: str, share: float = 1.0) -> MeanCurve:
     """Return the mean curve of a scalar probe over runs, with error bands.
 
-    The mean is complete where at least `share` of the runs have a reading; beyond, it is one of survivors, and NaN where
-    fewer than half of the runs are left. Raise `SettingError` where no run has a reading, or where a reading is a vector.
+    The mean is complete where at least `share` of the runs have a reading; elsewhere it is one of survivors, and NaN
+    where fewer than half of the runs are left. Raise `SettingError` where no run has a reading, or a reading is a
+    vector.
 
     >>> from understudy.contracts import Stop
     >>> from understudy.runs import Run
@@ -94,9 +95,7 @@ def mean_curve(runs: Runs, probe: str, share: float = 1.0) -> MeanCurve:
         raise SettingError(f"a reading of {probe!r} is a vector, and has no mean curve; give a probe of one number")
     read = Runs(tuple(run for run in runs if len(run.steps)), runs.about)
     if probe in runs.probes and not len(read):
-        raise SettingError(
-            f"no run has a reading of {probe!r}: all stopped before; read probes more often, with every="
-        )
+        raise SettingError(f"no run has a reading of {probe!r}: all stopped before it; read more often, with every=")
     return _mean(*read.curve(probe), len(runs), share, runs.horizon(share))
 
 

@@ -1,7 +1,7 @@
 """The luck of one log: how far a mean curve is off because all of its runs replay the same log.
 
-An exact simulator gives the right curve on average over logs. On a single log it does not: which rows the log happens to
-hold shifts the curves of all runs alike, however many runs there are. Runs on several logs tell how large that is.
+An exact simulator gives the right curve on average over logs. On a single log it does not: which rows the log happens
+to hold shifts the curves of all runs alike, however many runs there are. Runs on several logs tell how large that is.
 """
 
 from collections.abc import Callable
@@ -31,8 +31,8 @@ class FewLogs:
 def on_few_logs(factory: Callable[[int], Simulator], logs: int) -> Callable[[int], Simulator]:
     """Return a factory for `experiment` whose runs are spread over so many logs, several runs on each.
 
-    `factory(seed)` records a log with this seed and returns a simulator on it, as for runs with a log each; it is called
-    with the seeds 0 to `logs` - 1 only. Use it for the runs that `luck_of_logs` and `one_log_floor` need.
+    `factory(seed)` records a log with this seed and returns a simulator on it, as for runs with a log each; it is
+    called with the seeds 0 to `logs` - 1 only. Use it for the runs that `luck_of_logs` and `one_log_floor` need.
     """
     if not callable(factory):
         raise SettingError(f"give a function seed -> simulator, not {factory!r}")
@@ -73,7 +73,8 @@ def one_log_floor(
     Use it to read `fidelity(one_log, reference).rmse` of runs that share a log: an RMSE about as large as this does
     not speak against the simulator. `few_logs` are runs of the same simulator and learner on several logs, as for
     `luck_of_logs`; `reference` are those that `one_log` is compared with, mostly real ones. The horizon is at most the
-    largest step that all runs of all three reached. For a verdict on a simulator, give each run a log of its own instead.
+    largest step that all runs of all three reached. For a verdict on a simulator, give each run a log of its own
+    instead.
     """
     probe = _probe(one_log, probe)
     horizon = _horizon(horizon, one_log, few_logs, reference)

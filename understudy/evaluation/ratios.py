@@ -38,8 +38,8 @@ def ratio_of_medians(ours: Any, theirs: Any) -> Ratio:
 
     Both are sets of runs, of which the lengths are compared, or arrays of numbers. Use it to say how much longer one
     simulator lasts than another. Run i of one set is paired with run i of the other, and the interval is found by
-    resampling pairs: with `experiment(factory, ...)` and one seed for both sets, runs of a pair have the same log, whose
-    luck then cancels. Raise `SettingError` where the two are not equally many.
+    resampling pairs: with `experiment(factory, ...)` and one seed for both sets, the runs of a pair have the same log,
+    whose luck then cancels. Raise `SettingError` where the two are not equally many.
 
     >>> print(ratio_of_medians(np.array([30, 33, 36]), np.array([10, 11, 12])))
     3.00 (3.00 to 3.00, 95 %)
