@@ -4,7 +4,7 @@ from importlib import import_module
 
 import pytest
 
-from understudy.paper.stage import Stage
+from paper.workspace import Workspace
 
 
 @pytest.fixture(scope="session")
@@ -13,8 +13,8 @@ def quick(tmp_path_factory):
 
     def item(name):
         if name not in found:
-            stage = Stage(tmp_path_factory.mktemp(name), quick=True)
-            found[name] = stage, import_module(f"understudy.paper.{name}").run(stage)
+            workspace = Workspace(tmp_path_factory.mktemp(name), quick=True)
+            found[name] = workspace, import_module(f"paper.{name}").run(workspace)
         return found[name]
 
     return item

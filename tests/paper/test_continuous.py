@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import understudy as us
-from understudy.paper import continuous, grids, points
-from understudy.paper.continuous import (
+from paper import continuous, continuous_grid, grids
+from paper.continuous import (
     BASELINES,
     EXACT,
     FULL,
@@ -20,8 +20,8 @@ from understudy.paper.continuous import (
     Settings,
     Work,
 )
-from understudy.paper.measuring import by_set, fidelity_columns
-from understudy.paper.stage import Stage
+from paper.set_tables import by_set, fidelity_columns
+from paper.workspace import Workspace
 
 
 def test_the_quick_form_has_every_set_beside_the_papers_numbers(quick):
@@ -45,12 +45,12 @@ def small(folder, forward=False):
         early=1,
         ppo={"policy_rate": 3e-3, "value_rate": 1e-2, "policy_iterations": 10, "value_iterations": 10},
     )  # fmt: skip
-    work = Work(Stage(folder, quick=True), chosen)
-    log = points.record(env, 6_000, seed=0)
-    encoders = dict.fromkeys((points.ORACLE, points.HOMER, points.FORWARD), known)
+    work = Work(Workspace(folder, quick=True), chosen)
+    log = continuous_grid.record(env, 6_000, seed=0)
+    encoders = dict.fromkeys((continuous_grid.ORACLE, continuous_grid.HOMER, continuous_grid.FORWARD), known)
     if forward:
-        encoders[points.FORWARD] = us.encoders.Forward(steps=600).fit(log)
-    work.__dict__["ready"] = points.Prepared(env, log, encoders)
+        encoders[continuous_grid.FORWARD] = us.encoders.Forward(steps=600).fit(log)
+    work.__dict__["ready"] = continuous_grid.Prepared(env, log, encoders)
     return work
 
 
@@ -69,7 +69,7 @@ def test_true_and_learned_states_are_equivalent_to_real_by_a_test_that_rejects_s
 
 def test_the_authors_conventions_abandon_episodes_and_read_rows(tmp_path):
     work = small(tmp_path)
-    theirs = Work(Stage(tmp_path / "theirs", quick=True, authors=True), work.settings)
+    theirs = Work(Workspace(tmp_path / "theirs", quick=True, authors=True), work.settings)
     theirs.__dict__["ready"] = work.ready
     runs = theirs((LONG, "PSRS-oracle"))
     assert runs.about["simulator"]["order"] == "rows"
@@ -80,7 +80,7 @@ def test_the_authors_conventions_abandon_episodes_and_read_rows(tmp_path):
 def test_runs_beyond_the_first_ten_are_shorter_where_they_would_not_end(tmp_path):
     work = small(tmp_path)
     settings = replace(work.settings, runs=12, many_epochs=1, real_runs=2)
-    more = Work(work.stage, settings)
+    more = Work(work.workspace, settings)
     more.__dict__["ready"] = work.ready
     assert [len(more((kind, "random"))) for kind in (LONG, MANY)] == [10, 12]
     assert set(more((MANY, "random")).lengths) == {400}
@@ -108,15 +108,17 @@ def test_claims_need_a_test_that_can_tell():
     assert continuous.far(table(**apart)).holds is True
     assert continuous.far(table(**apart | {"random": "undecided"})).holds is None
     assert continuous.close_to_oracle(table(PSRS_oracle="different")).holds is False
-    assert [finding.holds for finding in continuous.faithful(table(PSRS_Homer="different"))] == [False, False]
+    assert [claim.holds for claim in continuous.faithful(table(PSRS_Homer="different"))] == [False, False]
 
 
 @pytest.mark.slow
 def test_sets_are_the_same_in_processes(tmp_path):
-    stages = [Stage(tmp_path / name / "item", quick=quick, workers=2) for name, quick in (("a", True), ("b", True))]
+    workspaces = [
+        Workspace(tmp_path / name / "item", quick=quick, workers=2) for name, quick in (("a", True), ("b", True))
+    ]
     wanted = [(LONG, "PSRS-oracle"), (LONG, "random")]
     settings = Settings(runs=2, epochs=2, epoch_steps=500)
-    here, there = (Work(stage, settings) for stage in stages)
+    here, there = (Work(workspace, settings) for workspace in workspaces)
     in_turn = dict(continuous.in_turn(here, wanted, 1))
     in_processes = dict(continuous.in_processes(there, wanted, 2))
     for what in wanted:
@@ -126,7 +128,7 @@ def test_sets_are_the_same_in_processes(tmp_path):
 @pytest.mark.slow
 def test_the_claims_that_should_hold_do(tmp_path):
     """Oracle and Forward equivalent to real, a log a run, within the cost of two steps; no baseline is."""
-    work = Work(Stage(tmp_path / "continuous"), FULL)
+    work = Work(Workspace(tmp_path / "continuous"), FULL)
     names = (*EXACT, *BASELINES)
     made = continuous.performed(work, [(MANY, REAL), *((OWN, name) for name in names)])
     judged = continuous.judgements({name: made[OWN, name] for name in names}, made[MANY, REAL], FULL)

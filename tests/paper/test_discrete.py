@@ -2,21 +2,21 @@
 
 import numpy as np
 
-from understudy.paper import discrete, grids
-from understudy.paper.discrete_claims import accurate, is_twice, more_efficient, ordered, replays_the_log, unbiased
-from understudy.paper.discrete_tables import distinct, judgement
-from understudy.paper.noise import CONTROL, PSRS_X, PSRS_Z, Case, environment, soft_policy
+from paper import discrete, grids
+from paper.discrete_claims import accurate, is_twice, more_efficient, ordered, replays_the_log, unbiased
+from paper.discrete_tables import distinct, judgement
+from paper.noisy_grid import CONTROL, PSRS_X, PSRS_Z, Case, environment, soft_policy
 
 
-def finding(item, words):
-    return next(finding for finding in item.findings if words in finding.claim)
+def claim(item, words):
+    return next(claim for claim in item.claims if words in claim.claim)
 
 
 def test_latent_states_last_longer_in_settings_2_and_3(quick):
-    stage, item = quick("discrete")
-    assert finding(item, "more efficient than using raw").holds is True
+    workspace, item = quick("discrete")
+    assert claim(item, "more efficient than using raw").holds is True
     settings, rules, case = discrete.QUICK, grids.OURS, Case(4)
-    sets = discrete.on_own_logs(stage, settings, rules, case)
+    sets = discrete.on_own_logs(workspace, settings, rules, case)
     swapped = {setting: {PSRS_X: found[PSRS_Z], PSRS_Z: found[PSRS_X]} for setting, found in sets.items()}
     assert [one.holds for one in ordered({case: sets}, [case])] == [True, None]  # of a trend one case says nothing
     assert ordered({case: swapped}, [case])[0].holds is False
@@ -27,7 +27,7 @@ def test_latent_states_last_longer_in_settings_2_and_3(quick):
 
 def test_psrs_is_accurate_by_a_test_that_rejects_states_only(quick):
     _, item = quick("discrete")
-    assert finding(item, "accurate").holds is True
+    assert claim(item, "accurate").holds is True
     table = next(table.columns for table in item.tables if table.name == "fidelity")
     verdicts = {name: set() for name in table["set"]}
     for name, verdict in zip(table["set"], table["verdict"], strict=True):
@@ -47,12 +47,12 @@ def test_without_a_rejected_control_nothing_is_called_accurate():
 
 
 def test_setting_1_replays_the_log_in_the_exact_order(quick):
-    stage, item = quick("discrete")
-    replayed = discrete.replays(stage, discrete.QUICK, grids.OURS, Case(4))
-    log = grids.record(environment(Case(4)), discrete.QUICK.episodes, stage.seed)
+    workspace, item = quick("discrete")
+    replayed = discrete.replays(workspace, discrete.QUICK, grids.OURS, Case(4))
+    log = grids.record(environment(Case(4)), discrete.QUICK.episodes, workspace.seed)
     assert set(replayed.lengths) == {len(log)}
-    assert finding(item, "is the log itself").holds is True
-    shuffled = discrete.on_one_log(stage, discrete.QUICK, grids.OURS, Case(4))["setting 1"][PSRS_X]
+    assert claim(item, "is the log itself").holds is True
+    shuffled = discrete.on_one_log(workspace, discrete.QUICK, grids.OURS, Case(4))["setting 1"][PSRS_X]
     assert replays_the_log(shuffled, len(log), distinct(shuffled)).holds is False
 
 

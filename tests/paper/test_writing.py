@@ -3,10 +3,10 @@ import json
 
 from matplotlib.figure import Figure
 
-from understudy.paper.items import Comparison, Finding, Item, Picture, Table
-from understudy.paper.page import write_page
-from understudy.paper.stage import Stage
-from understudy.paper.writing import write_csv, write_item
+from paper.items import Claim, Comparison, Item, ItemTable, Picture
+from paper.page import write_page
+from paper.workspace import Workspace
+from paper.writing import write_csv, write_item
 
 
 def item():
@@ -14,25 +14,25 @@ def item():
     figure.add_subplot().plot([0, 1])
     return Item(
         about="What was run.",
-        findings=[Finding("A claim.", False, "Evidence.")],
+        claims=[Claim("A claim.", False, "Evidence.")],
         comparisons=[
             Comparison("rows", 134_925, 130_000),
             Comparison("ratio", "about 2", 1.2, floor=0.1, interval=(1.0, 1.4)),
         ],
         pictures=[Picture("line", "A line.", figure, {"step": [0, 1], "mean": [0.0, 1.0]})],
-        tables=[Table("lengths", "Lengths.", {"set": ["PSRS"], "steps": [1234.0], "range": [(1.0, 2.0)]})],
+        tables=[ItemTable("lengths", "Lengths.", {"set": ["PSRS"], "steps": [1234.0], "range": [(1.0, 2.0)]})],
     )
 
 
 def test_an_item_leaves_its_pictures_tables_and_numbers(tmp_path):
-    write_item(tmp_path / "it", "It", item(), Stage(tmp_path / "it"))
+    write_item(tmp_path / "it", "It", item(), Workspace(tmp_path / "it"))
     assert {file.name for file in (tmp_path / "it").iterdir()} == {
         "line.png", "line.csv", "lengths.csv", "comparisons.csv", "item.json",
     }  # fmt: skip
     rows = list(csv.DictReader((tmp_path / "it" / "comparisons.csv").read_text().splitlines()))
     assert [row["paper"] for row in rows] == ["134925", "about 2"]
     assert rows[1]["interval, low"] == "1"
-    assert json.loads((tmp_path / "it" / "item.json").read_text())["findings"][0]["verdict"] == "Does not reproduce"
+    assert json.loads((tmp_path / "it" / "item.json").read_text())["claims"][0]["verdict"] == "Does not reproduce"
 
 
 def test_a_column_of_pairs_becomes_two(tmp_path):
@@ -47,7 +47,7 @@ def test_a_column_of_pairs_becomes_two(tmp_path):
 def test_the_page_shows_what_is_there_and_takes_pictures_along(tmp_path):
     out, docs = tmp_path / "out", tmp_path / "docs"
     docs.mkdir()
-    write_item(out / "it", "It", item(), Stage(out / "it", quick=True))
+    write_item(out / "it", "It", item(), Workspace(out / "it", quick=True))
     page = write_page(out, ["missing", "it"], docs / "paper.md").read_text()
     assert "`understudy paper it --quick`" in page
     assert "not\ncomparable with the paper's column" in page
@@ -61,7 +61,7 @@ def test_the_page_shows_what_is_there_and_takes_pictures_along(tmp_path):
 
 def test_the_head_states_the_flags_of_all_and_a_section_its_own(tmp_path):
     for name, options in {"one": {"seed": 3, "search": True}, "two": {"seed": 3, "search": True, "runs": 20}}.items():
-        write_item(tmp_path / name, name, item(), Stage(tmp_path / name, **options))
+        write_item(tmp_path / name, name, item(), Workspace(tmp_path / name, **options))
     page = write_page(tmp_path, ["one", "two"], tmp_path / "paper.md").read_text()
     assert "`understudy paper --search --seed 3`" in page
     one, two = page.split("## one")[1].split("## two")
@@ -71,7 +71,7 @@ def test_the_head_states_the_flags_of_all_and_a_section_its_own(tmp_path):
 
 
 def test_the_page_ends_with_the_authors_conventions_and_tells_no_times(tmp_path):
-    write_item(tmp_path / "it", "It", item(), Stage(tmp_path / "it"), seconds=1234.5)
+    write_item(tmp_path / "it", "It", item(), Workspace(tmp_path / "it"), seconds=1234.5)
     page = write_page(tmp_path, ["it"], tmp_path / "paper.md").read_text()
     assert "1,000 steps" in page.split("## The authors' conventions")[1]
     assert "1234" not in page

@@ -56,7 +56,7 @@ def luck_of_logs(runs: Runs, probe: str | None = None, horizon: int | None = Non
             f"the luck of logs needs several runs on each of several logs, but these are {len(names)} runs on "
             f"{n_logs} {'log' if n_logs == 1 else 'logs'}; make them with experiment(on_few_logs(factory, logs), ...)"
         )
-    curves, log = readings_up_to(runs, probe, horizon), np.unique(names, return_inverse=True)[1]
+    curves, log = readings_up_to(runs, probe, horizon), np.unique(np.array(names, str), return_inverse=True)[1]
     counts = np.bincount(log)
     means = np.stack([np.bincount(log, column) for column in curves.T], axis=1) / counts[:, None]
     within = ((curves - means[log]) ** 2).sum(axis=0) / (len(runs) - len(counts))
