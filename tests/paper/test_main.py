@@ -1,23 +1,24 @@
-"""The command as a whole; the full form takes minutes."""
+"""The command as a whole."""
 
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-import understudy.cli.flags
-from paper import ITEMS, reproduce
-from understudy.cli import main
+from paper.__main__ import main
+from paper.reproducing import ITEMS
 
 
 def test_an_unknown_item_is_refused_with_the_names_of_all(capsys, tmp_path):
-    assert main(["paper", "protokol", "--out", str(tmp_path / "out")]) == 2
+    assert main(["protokol", "--out", str(tmp_path / "out")]) == 2
     printed = capsys.readouterr().err
     assert all(name in printed for name in ("protokol", *ITEMS))
     assert not (tmp_path / "out").exists()
 
 
 def test_items_are_added_to_the_page_and_found_again(capsys, tmp_path):
-    arguments = ["paper", "exogenous", "--quick", "--runs", "4", "--out", str(tmp_path / "out")]
+    arguments = ["exogenous", "--quick", "--runs", "4", "--out", str(tmp_path / "out")]
     assert main([*arguments, "--page", str(tmp_path / "page.md")]) == 0
     first = (tmp_path / "page.md").read_text()
     assert main([*arguments, "--page", str(tmp_path / "page.md")]) == 0
@@ -28,16 +29,9 @@ def test_items_are_added_to_the_page_and_found_again(capsys, tmp_path):
     assert "paper.md" in capsys.readouterr().out
 
 
-def test_the_authors_conventions_are_an_option(tmp_path):
-    reproduce(["exogenous"], tmp_path, quick=True, runs=3, authors=True, tell=lambda text: None)
-    page = (tmp_path / "paper.md").read_text()
-    assert "--authors" in page
-    assert "value of observation 0" in page
-
-
 def refused(capsys, *arguments):
     """What the command says when it is refused at once, in one line and before any item."""
-    assert main(["paper", *map(str, arguments)]) == 2
+    assert main([*map(str, arguments)]) == 2
     printed = capsys.readouterr()
     assert "..." not in printed.out
     assert printed.err.count("\n") == 1
@@ -45,9 +39,8 @@ def refused(capsys, *arguments):
 
 
 def test_help_names_every_item(capsys):
-    assert understudy.cli.flags.ITEMS == ITEMS
     with pytest.raises(SystemExit):
-        main(["paper", "--help"])
+        main(["--help"])
     printed = capsys.readouterr().out
     assert all(words in printed for words in (*ITEMS, "half an hour", "20 epochs", "paper-quick", "reward 0"))
 
@@ -64,7 +57,7 @@ def test_without_torch_items_that_need_it_are_refused_before_any_is_run(capsys, 
     assert 'paper continuous encoder rollouts needs torch: pip install ".[torch]" --constraint' in said
     assert "paper protocol discrete exogenous runs without it" in said
     assert not (tmp_path / "out").exists()
-    assert main(["paper", "exogenous", "--quick", "--runs", "3", "--out", str(tmp_path / "out")]) == 0
+    assert main(["exogenous", "--quick", "--runs", "3", "--out", str(tmp_path / "out")]) == 0
 
 
 def test_a_page_that_is_no_markdown_file_is_refused(capsys, tmp_path):
@@ -76,20 +69,20 @@ def test_a_page_that_is_no_markdown_file_is_refused(capsys, tmp_path):
     assert not (tmp_path / "page").exists()
 
 
-HOLDING = (
-    'sim1 is a more "accurate"',
-    "more efficient than using raw",
-    "Both are accurate",
-    "unbiased",
-    "not an accurate",
-    "exogenous algorithm",
-)
+def test_an_interrupt_is_a_sentence_and_its_own_exit_code(capsys, monkeypatch, tmp_path):
+    def interrupt(workspace):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("paper.exogenous.run", interrupt)
+    assert main(["exogenous", "--quick", "--out", str(tmp_path / "out")]) == 130
+    assert capsys.readouterr().err == (
+        "paper: interrupted; finished runs are kept, and the same command goes on from there\n"
+    )
 
 
-@pytest.mark.slow
-def test_the_claims_that_should_hold_do(tmp_path):
-    reproduce(["protocol", "discrete", "exogenous"], tmp_path, tell=lambda text: None)
-    page = (tmp_path / "paper.md").read_text()
-    for words in HOLDING:
-        line = next(line for line in page.splitlines() if line.startswith("- **") and words in line)
-        assert line.startswith("- **Reproduces**"), line
+def test_it_is_run_as_a_module_from_the_folder_of_the_source(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "paper", "protokol"], cwd=Path(__file__).parents[2], capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("paper: the paper has no item protokol; there is protocol, discrete")

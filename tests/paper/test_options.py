@@ -1,144 +1,49 @@
-"""What one results folder holds together, and what is refused; items here are made up, and take no time."""
-
-import json
-import sys
-from threading import Event
-from types import ModuleType
-
 import pytest
 
-from paper.items import Comparison, Item
-from paper.options import FILE, Options, claim, code_of
-from understudy import paper
-from understudy.errors import LogError
+import understudy as us
+from paper.options import FILE, PRESENTING, SOURCES, Options, code_of, take_folder
 
 NAMES = ("one", "two")
-ROW = Comparison("x", 1, 2)
 
 
-@pytest.fixture
-def performed(monkeypatch):
-    """Two items instead of the paper's, and a list of those that were run."""
-    names = []
-    for name in NAMES:
-        module = ModuleType(name)
-        module.TITLE = name
-        module.run = lambda workspace: names.append(workspace.folder.name) or Item("About.", comparisons=[ROW])
-        monkeypatch.setitem(sys.modules, f"paper.{name}", module)
-    monkeypatch.setattr(paper, "ITEMS", NAMES)
-    return names
-
-
-def reproduce(folder, *names, **options):
-    """The page, and what was told."""
-    told = []
-    page = paper.reproduce(names, folder, tell=told.append, **options)
-    return page.read_text(), told
-
-
-@pytest.mark.parametrize("other", [{"quick": True}, {"authors": True}, {"search": True}, {"seed": 3}])
-def test_unlike_results_are_refused_at_once_and_leave_the_folder_as_it_was(performed, tmp_path, other):
-    reproduce(tmp_path)
-    before = {file: file.read_bytes() for file in tmp_path.rglob("*.*")}
-    with pytest.raises(LogError, match=rf"{next(iter(other))} is .* there and .* here; give another folder with out="):
-        reproduce(tmp_path, "one", **other)
-    assert {file: file.read_bytes() for file in tmp_path.rglob("*.*")} == before
-    assert performed == ["one", "two"]
-
-
-def test_they_are_refused_though_no_item_was_finished(performed, monkeypatch, tmp_path):
-    monkeypatch.setattr(sys.modules["paper.one"], "run", lambda workspace: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        reproduce(tmp_path)
-    with pytest.raises(LogError, match="quick is False there and True here"):
-        reproduce(tmp_path, "two", quick=True)
-
-
-def test_runs_and_workers_may_differ(performed, tmp_path):
-    reproduce(tmp_path, "one")
-    page, told = reproduce(tmp_path, "two", runs=20, workers=1)
-    assert "`understudy paper`" in page
-    assert "This item was run with `--runs 20`." in page
-    assert not any("WARNING" in line for line in told)
-
-
-def test_an_older_folder_tells_by_its_items(performed, tmp_path):
-    reproduce(tmp_path, "one", quick=True)
-    (tmp_path / FILE).unlink()
-    item = json.loads((tmp_path / "one" / "item.json").read_text())
-    del item["asked"]["search"]  # as it was then
-    (tmp_path / "one" / "item.json").write_text(json.dumps(item))
-    for other in ({}, {"quick": True, "search": True}):
-        with pytest.raises(LogError, match="there and"):
-            reproduce(tmp_path, "two", **other)
-    page, told = reproduce(tmp_path, "two", quick=True)
-    assert "WARNING" in told[0]
-    assert "made by 2 versions of the code" in page
-
-
-def test_a_folder_of_other_code_is_told_of_and_so_says_the_page(performed, monkeypatch, tmp_path):
-    page, told = reproduce(tmp_path, "one")
-    assert "versions of the code" not in page
-    monkeypatch.setattr(paper, "code_of", lambda: "another")
-    for _ in range(2):
-        page, told = reproduce(tmp_path, "one")
-        assert "WARNING" in told[0]
-        assert "made by 2 versions of the code" in page
-
-
-def test_the_code_is_what_results_depend_on(tmp_path):
-    for place in ("cli/words.py", "paper/page.py", "reporting/plots.py", "paper/grids.py"):
-        (tmp_path / place).parent.mkdir(exist_ok=True)
+def test_the_code_is_what_runs_depend_on(tmp_path):
+    sources = {name: tmp_path / name for name in ("understudy", "paper")}
+    presenting = ("understudy/cli/words.py", "understudy/reporting/plots.py", "paper/page.py")
+    for place in (*presenting, "understudy/runs/loop.py", "paper/grids.py"):
+        (tmp_path / place).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / place).write_text("1")
-    before = code_of(tmp_path)
-    for place in ("cli/words.py", "paper/page.py", "reporting/plots.py"):
+    before = code_of(sources)
+    for place in presenting:
         (tmp_path / place).write_text("2")
-    assert code_of(tmp_path) == before
-    (tmp_path / "paper" / "grids.py").write_text("2")
-    assert code_of(tmp_path) != before
+    assert code_of(sources) == before
+    digests = {before}
+    for place in ("understudy/runs/loop.py", "paper/grids.py"):
+        (tmp_path / place).write_text("2")
+        digests.add(code_of(sources))
+    assert len(digests) == 3
+
+
+def test_sources_that_runs_do_not_depend_on_are_there():
+    """A module that is renamed would otherwise count again."""
+    for place in PRESENTING:
+        package, _, rest = place.partition("/")
+        assert (SOURCES[package] / rest).exists(), place
+
+
+def test_the_codes_that_a_folder_was_made_by_are_kept_in_order(tmp_path):
+    assert take_folder(tmp_path, Options(), NAMES, "a") == ["a"]
+    assert take_folder(tmp_path, Options(), NAMES, "b") == ["a", "b"]
+    assert take_folder(tmp_path, Options(), NAMES, "a") == ["b", "a"]
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(us.ResultsError, match="cannot make the folder .*file/out"):
+        take_folder(tmp_path / "file" / "out", Options(), NAMES, "a")
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "{}", '{"asked": {}, "code": 3}'])
 def test_a_spoiled_file_is_named(tmp_path, content):
     (tmp_path / FILE).write_text(content)
-    with pytest.raises(LogError, match=FILE):
-        claim(tmp_path, Options(), NAMES, "code")
-
-
-def test_by_default_each_has_a_folder_of_its_own(performed, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    for options in ({}, {"quick": True}, {"search": True}, {"quick": True, "authors": True, "seed": 3}):
-        reproduce(None, **options)
-    found = {folder.name for folder in tmp_path.iterdir()}
-    assert found == {"paper", "paper-quick", "paper-search", "paper-quick-authors-seed-3"}
-
-
-def test_where_an_item_fails_those_before_it_are_on_both_pages(performed, monkeypatch, tmp_path):
-    def fail(workspace):
-        raise LogError("no")
-
-    monkeypatch.setattr(sys.modules["paper.two"], "run", fail)
-    elsewhere = tmp_path / "docs" / "page.md"
-    with pytest.raises(LogError, match="no"):
-        reproduce(tmp_path / "out", page=elsewhere)
-    for page in (tmp_path / "out" / "paper.md", elsewhere):
-        assert "## one" in page.read_text()
-        assert "`understudy paper one`" in page.read_text()
-
-
-def test_a_long_item_is_heard_of_where_there_is_no_terminal(performed, monkeypatch, tmp_path):
-    monkeypatch.setattr("understudy.contracts.progress.FIRST", 0.001)
-    monkeypatch.setattr("sys.stderr.isatty", lambda: False, raising=False)
-    heard = Event()
-
-    def wait(workspace):
-        assert heard.wait(5)
-        return Item("About.")
-
-    monkeypatch.setattr(sys.modules["paper.one"], "run", wait)
-    paper.reproduce(["one"], tmp_path, tell=lambda line: "0 runs are finished" in line and heard.set())
-
-
-def test_an_item_keeps_how_long_it_took(performed, tmp_path):
-    reproduce(tmp_path, "one")
-    assert json.loads((tmp_path / "one" / "item.json").read_text())["seconds"] >= 0
+    with pytest.raises(us.ResultsError, match=FILE):
+        take_folder(tmp_path, Options(), NAMES, "code")

@@ -2,66 +2,27 @@ from dataclasses import replace
 
 import numpy as np
 
+import understudy as us
 from paper.set_tables import (
-    all_equivalent,
+    after,
     by_set,
-    error_of,
+    common_horizon,
+    curve_columns,
     fidelity_columns,
-    mean_with_interval,
-    one_log_floor,
-    ratio_of_medians,
+    lengths_columns,
+    run_columns,
 )
+from paper.verdicts import all_equivalent, error_of
 from understudy.contracts import Stop
 from understudy.runs import Run, Runs
 
 
-def runs(lengths):
-    none = np.empty(0)
-    return Runs(tuple(Run(0, np.arange(n), none, None, none, none, none, {}, {}, Stop("x")) for n in lengths))
-
-
-def test_the_ratio_of_medians_covers_the_true_one():
-    rng = np.random.default_rng(1)
-    covered = 0
-    for _ in range(60):
-        shared = rng.uniform(0.9, 1.1, 100)  # the log that a pair of runs has in common
-        pair = [(scale * shared * rng.uniform(0.9, 1.1, 100)).astype(int) for scale in (3000, 2000)]
-        _, (low, high) = ratio_of_medians(*map(runs, pair))
-        covered += low <= 1.5 <= high
-    assert covered >= 51  # of 95 %, less than this happens once in 500
-
-
-def test_a_mean_without_its_missing_values():
-    mean, (low, high) = mean_with_interval(np.array([1.0, 3.0, np.nan]))
-    assert mean == 2.0
-    assert np.isclose(high - mean, 12.706, atol=1e-2)
-    assert np.isclose(low + high, 4.0)
-
-
-def curves(values, logs=None):
+def curves(values):
+    """Runs of fifty steps with these curves of a probe g."""
     steps, none = np.arange(1, values.shape[1] + 1), np.empty(0)
-    logs = [""] * len(values) if logs is None else logs
     return Runs(
-        tuple(
-            Run(0, np.arange(50), none, None, none, none, steps, {"g": row}, {}, Stop("x"), log=str(log))
-            for row, log in zip(values, logs, strict=True)
-        )
+        tuple(Run(0, np.arange(50), none, None, none, none, steps, {"g": row}, {}, Stop("x")) for row in values)
     )
-
-
-def test_the_floor_on_one_log_holds_the_luck_of_that_log():
-    rng = np.random.default_rng(0)
-    luck, run, n, k = 0.3, 0.5, 400, 40  # standard deviations over logs and over runs on one
-
-    def spread(n):
-        return run * rng.standard_normal((n, k))
-
-    log = rng.integers(20, size=n)  # as many runs on each as it happens
-    one_log, real = curves(spread(100)), curves(spread(100))
-    lucky = curves(luck * rng.standard_normal((20, k))[log] + spread(n), log)
-    assert np.isclose(one_log_floor(one_log, lucky, real, "g", 50), np.hypot(luck, run * np.sqrt(2 / 100)), rtol=0.1)
-    alike = curves(spread(n), log)
-    assert np.isclose(one_log_floor(one_log, alike, real, "g", 50), run * np.sqrt(2 / 100), rtol=0.2)
 
 
 def test_nothing_is_said_of_a_set_that_stopped_before_the_first_reading():
@@ -72,3 +33,31 @@ def test_nothing_is_said_of_a_set_that_stopped_before_the_first_reading():
     assert line["RMSE"] is None
     assert error_of(line) == "short: undecided"
     assert all_equivalent([line]) is None
+
+
+def test_readings_up_to_a_step_are_left_out_and_the_runs_stay_as_long():
+    runs = curves(np.arange(6.0).reshape(2, 3))
+    late = after(runs, 1)
+    assert [run.steps.tolist() for run in late] == [[2, 3], [2, 3]]
+    assert late.curve("g")[1].tolist() == [[1.0, 2.0], [4.0, 5.0]]
+    assert late.lengths.tolist() == runs.lengths.tolist()
+
+
+def test_the_common_horizon_is_that_of_the_shortest_run_of_all_sets(runs_of):
+    assert common_horizon(runs_of([40, 60]), runs_of([30, 90])) == 30
+
+
+def test_lengths_are_told_by_set(runs_of):
+    columns = lengths_columns({"a": runs_of([10, 20, 60]), "b": runs_of([40])})
+    assert columns["steps, median"] == [20.0, 40.0]
+    assert columns["longest"] == [60, 40]
+    assert columns["what ran out, mostly"] == ["state 3 has no row left"] * 2
+
+
+def test_what_is_drawn_of_curves_is_in_the_columns(runs_of):
+    sets = {"a": runs_of([40, 40]), "b": runs_of([20, 20], seed=2)}
+    means, runs = curve_columns(sets, "g"), run_columns(sets, "g")
+    assert list(means) == ["set", "step", "mean", "half width", "complete"]
+    np.testing.assert_array_equal(means["mean"][4:], us.mean_curve(sets["b"], "g").mean)
+    assert runs["run"] == [0] * 4 + [1] * 4 + [0] * 2 + [1] * 2
+    assert runs["g"][4:8] == sets["a"][1].curves["g"].tolist()
