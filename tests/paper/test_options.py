@@ -38,7 +38,7 @@ def test_the_codes_that_a_folder_was_made_by_are_kept_in_order(tmp_path):
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(us.ResultsError, match="cannot make the folder .*file/out"):
+    with pytest.raises(us.ResultsError, match=r"cannot make the folder .*file/out"):
         take_folder(tmp_path / "file" / "out", Options(), NAMES, "a")
 
 
