@@ -25,7 +25,7 @@ BOXES: dict[str, list[Any]] = {
     "top": [44, 124, 84, 84, 262, 262, 262, 262],
     "width": [150, 150, 170, 190, 130, 130, 130, 170],
 }
-"""The drawing of Figure 1: what is in it, and where, in pixels."""
+"""The boxes of the figure: their texts, and places in pixels."""
 
 ARROWS: list[tuple[tuple[float, float], tuple[float, float], str, tuple[float, float]]] = [
     ((170, 71), (320, 104), "all rows", (252, 70)),
@@ -36,11 +36,11 @@ ARROWS: list[tuple[tuple[float, float], tuple[float, float], str, tuple[float, f
     ((480, 300), (380, 300), "its policy now", (430, 315)),
     ((610, 289), (710, 289), "probes", (660, 276)),
 ]
-"""From where, to where, what is written beside it, and there."""
+"""The arrows: where each begins and ends, its text, and the place of the text."""
 
 
 def evaluation_and_simulation() -> "tuple[Figure, Columns]":
-    """Off-policy evaluation and offline learner simulation, one above the other, and the table of their boxes."""
+    """Draw off-policy evaluation and offline learner simulation, one above the other, and the table of their boxes."""
     from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
     width, height, down = 900, 336, 54

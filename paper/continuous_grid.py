@@ -14,7 +14,7 @@ from paper.workspace import Workspace
 GAMMA = 0.99
 POLICY_VALUE = "value of the policy"
 CAP = 1000
-"""Steps that an episode of the published code, and one that validates, has at most."""
+"""The largest number of steps of an episode in the published code, and of one that validates."""
 
 HOMER, FORWARD, ORACLE = "Homer", "Forward", "oracle"
 
@@ -33,11 +33,11 @@ FULL = Size(homer={"max_steps": 25_000})
 QUICK = Size(30_000, {"annealing": 400, "max_epochs": 12}, {"steps": 400})
 
 SEARCH: dict[str, Any] = {"latents": (25, 50), "widths": (32, 64), "learning_rates": (1e-3, 3e-3), "seeds": (0, 1)}
-"""What the encoder search tries, in the four respects that the paper names."""
+"""The settings that the encoder search tries, of the four kinds that the paper names."""
 
 
 def record(env: Any, rows: int, seed: int, cap: int | None = None) -> us.Log:
-    """A log of the uniform policy, capped as the published code caps it where a cap is given."""
+    """Return a log of the uniform policy; with a cap, episodes end as in the published code."""
     uniform = np.full((env.grid.n_cells, env.grid.n_actions), 1 / env.grid.n_actions)
     columns = env.rollout_cells(uniform, steps=rows, seed=seed, max_episode_steps=cap)
     log = us.Log.from_columns(**columns, n_actions=env.grid.n_actions)
@@ -48,24 +48,24 @@ class Capped(gymnasium.Wrapper):
     """An environment whose episodes end as the published code ends them: at the cap, terminal, and the reward lost."""
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """A step; one that would be truncated is terminal."""
+        """Take a step; one that would be truncated is terminal, with reward 0."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         return observation, 0.0 if truncated else reward, terminated or truncated, False, info
 
 
 def real(env: Any, cap: int | None = None) -> Any:
-    """The true grid, with a cap as the published code has it."""
+    """Return the true grid as a simulator, with a cap as in the published code."""
     return us.real(env if cap is None else Capped(type(env)(env.size, env.slip, cap)))
 
 
 class Encoders(dict[str, Any]):
-    """Who turns points into states, by name. Each is trained on the log, or read from the results folder where another
-    item left it, when it is first asked for."""
+    """The encoders by name. When one is first asked for, it is read from the results folder if another item has
+    trained it, else trained on the log."""
 
     def __init__(self, workspace: Workspace, env: Any, log: us.Log) -> None:
         super().__init__({ORACLE: grids.states(env)})
         self.workspace, self.log = workspace, log
-        self.trained: list[str] = []  # here, and not read
+        self.trained: list[str] = []  # in this process, and not read from the folder
 
     def __missing__(self, name: str) -> Any:
         searched = "-searched" if self.workspace.search and name == HOMER else ""
@@ -94,7 +94,7 @@ class Encoders(dict[str, Any]):
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """The log, and who turns its points into states."""
+    """The grid, the log, and the encoders trained on it."""
 
     env: Any
     log: us.Log
@@ -102,18 +102,18 @@ class Prepared:
 
 
 def prepare(workspace: Workspace) -> Prepared:
-    """Record the log, and have encoders for it."""
+    """Record the log, and return it with its encoders, which are trained when first used."""
     env = us.envs.ContinuousGrid()
     log = record(env, (QUICK if workspace.quick else FULL).rows, workspace.seed, CAP if workspace.authors else None)
     return Prepared(env, log, Encoders(workspace, env, log))
 
 
 def policy_value(env: Any, fineness: int = 8, gamma: float = GAMMA) -> Callable[[Any], float]:
-    """A probe of what an episode of the learner's policy earns in the true grid, discounted, without playing it.
+    """Return a probe of the discounted return that the learner's policy is expected to earn in the true grid.
 
-    What follows an observation depends on its cell alone, so the policy averaged over a cell decides, and linear
-    equations do the rest. The average is taken over `fineness` x `fineness` points of each cell, the middles of as many
-    squares, which is exact but for how much the policy bends within one.
+    No episode is played: what follows an observation depends on its cell alone, so linear equations give the value of
+    the policy averaged over each cell. The average is taken over `fineness` x `fineness` points of a cell, the middles
+    of as many squares, and is exact up to how the policy varies within one.
     """
     cells, within = np.arange(env.grid.n_cells), (np.arange(fineness) + 0.5) / fineness
     inner = np.stack(np.meshgrid(within, within), axis=-1).reshape(-1, 2)

@@ -32,14 +32,14 @@ PUBLISHED_EPOCHS = 16  # the published code takes the RMSE over these, in every 
 
 
 def published(runs: Runs, real: Runs, settings: Settings) -> Fidelity:
-    """Fidelity by the paper's rules: validation over the same epochs in every row, means over survivors."""
+    """Return the fidelity by the paper's rules: validation over the same epochs in every row, means over survivors."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CensoringWarning)  # that is the paper's rule
         return us.fidelity(runs, real, RETURN, horizon=PUBLISHED_EPOCHS * settings.epoch_steps)
 
 
 def completed_epochs(runs: Runs, settings: Settings) -> float:
-    """Efficiency by the paper's rules: the median number of completed epochs."""
+    """Return the efficiency by the paper's rules: the median number of completed epochs."""
     return float(np.median(runs.lengths // settings.epoch_steps))
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def paired_looks(names: Iterable[str], reference_name: str) -> dict[str, dict[str, Any]]:
-    """Looks that sets keep in every picture: PSRS and QBE of an encoder have one color, and QBE is dashed.
+    """Return the look of each set in all pictures: PSRS and QBE of an encoder have one color, and QBE is dashed.
 
     >>> looks = paired_looks(["Real", "PSRS-oracle", "QBE-oracle"], "Real")
     >>> looks["PSRS-oracle"]["color"] == looks["QBE-oracle"]["color"]
@@ -95,20 +95,20 @@ def with_zoom(
         settle_going(going, 6)
 
         zoom, apart = panels(LEFT + across + between, near, until, f"{probe}, epochs 1 to {until:.0f}")
-        zoom.set_ylim(_reach(near, until / 4, until, log_scale))
+        zoom.set_ylim(_limits(near, until / 4, until, log_scale))
         if log_scale:
             zoom.yaxis.set_major_locator(ticks(6))  # it has less than a decade
         settle(apart, 6)
         draw_differences(apart, near, reference_name, looks)
-        apart.set_ylim(_reach(differences_of(near, reference_name), until / 4, until))
+        apart.set_ylim(_limits(differences_of(near, reference_name), until / 4, until))
         minus = f"minus {reference_name}; gray: 1.96 standard errors of it alone"
         apart.set_title(minus, loc="left", color=MUTED, fontsize=11, pad=8)
         draw_legend(figure, sets, looks, width)
     return figure
 
 
-def _reach(means: Mapping[str, MeanCurve], begin: float, end: float, log_scale: bool = False) -> tuple[float, float]:
-    """What y has to reach to for means and their bands between two points of x."""
+def _limits(means: Mapping[str, MeanCurve], begin: float, end: float, log_scale: bool = False) -> tuple[float, float]:
+    """Return the limits of y that means and their bands need between two values of x."""
     ends: list[np.ndarray] = []
     for mean in means.values():
         within = (mean.steps >= begin) & (mean.steps <= end) & np.isfinite(mean.mean)
@@ -164,7 +164,7 @@ def curves_by_case(
 
 
 def _settled(mean: MeanCurve, share: float = 0.02) -> float:
-    """The last step at which a mean is farther from its end than a share of its range; the last of all if it is short.
+    """Return the last step at which a mean is farther from its final value than a share of its range.
 
     >>> none = np.zeros(5)
     >>> curve = MeanCurve(np.arange(1, 6), np.array([0.0, -1, 0.5, 1, 1]), none, np.ones(5, bool), 5, none, none)

@@ -51,11 +51,11 @@ FULL = Settings()
 QUICK = Settings(runs=20, episodes=150, cases=(Case(4), Case(4, 0.2)), real_steps=12_000, every=100, luck=(5, 20))
 
 MARGIN = 0.015
-"""Of the start value: curves fall to about -.3 and end at about .1. A larger error is not called faithful."""
+"""The largest error of the start value that is called faithful; curves fall to about -.3 and end at about .1."""
 
 
 def run(workspace: Workspace) -> Item:
-    """Every case under every setting and simulator; then what the paper says of it."""
+    """Run every case under every setting and simulator, and judge what the paper claims of them."""
     settings, rules = workspace.settings(FULL, QUICK), grids.conventions(workspace)
     one_log = {case: on_one_log(workspace, settings, rules, case) for case in settings.cases}
     own_logs = {case: on_own_logs(workspace, settings, rules, case) for case in settings.cases}
@@ -163,7 +163,7 @@ def run(workspace: Workspace) -> Item:
 def run_set(
     workspace: Workspace, settings: Settings, case: Case, setting: str, name: str, simulator: Any, **more: Any
 ) -> Runs:
-    """One set of runs."""
+    """Return one set of runs."""
     env = environment(case)
     options: dict[str, Any] = {"runs": settings.runs, "probes": measures(setting, env), "every": settings.every} | more
     return workspace.experiment(f"{case}/{setting}/{name}", simulator, learner(setting, env), **options)
@@ -183,7 +183,7 @@ def on_one_log(workspace: Workspace, settings: Settings, rules: grids.Convention
 
 
 def on_own_logs(workspace: Workspace, settings: Settings, rules: grids.Conventions, case: Case) -> dict[str, Sets]:
-    """The same, each run on a log of its own; setting 1 in the same order as the others, and only where it is shown."""
+    """The same with a log for each run; setting 1 only in cases that are shown, in the order of the others."""
     env = environment(case)
     wanted = SETTINGS if case in settings.shown else SETTINGS[1:]
 

@@ -1,4 +1,4 @@
-"""What the paper claims of the grid with noise bits, and what the numbers say."""
+"""What the paper claims of the grid with noise bits, and whether the runs show it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -17,10 +17,10 @@ TWICE = (1.75, 2.25)
 """What we take “about twice” to mean."""
 
 TENTH = (1 / 15, 1 / 7)
-"""And “about 1/10”."""
+"""What we take “about 1/10” to mean."""
 
 ALL = 0.99
-"""And “all the samples”."""
+"""What we take “all the samples” to mean."""
 
 
 def between(ratio: us.Ratio) -> str:
@@ -29,7 +29,7 @@ def between(ratio: us.Ratio) -> str:
 
 
 def is_twice(interval: tuple[float, float]) -> bool | None:
-    """Whether a ratio is about two."""
+    """True if a ratio is about two by its interval, False if it is not, None if that is undecided."""
     low, high = interval
     if high < TWICE[0] or low > TWICE[1]:
         return False
@@ -37,7 +37,7 @@ def is_twice(interval: tuple[float, float]) -> bool | None:
 
 
 def twice_as_long(own: Mapping[str, Sets], printed: Any, order: str) -> list[Claim]:
-    """The paper's headline, in settings 1 and 3."""
+    """Simulations by states are twice as long, in settings 1 and 3."""
     claims = []
     for setting, words in (("setting 1", "roughly two times longer"), ("setting 3", "about twice as long")):
         queue, replaced = (
@@ -60,7 +60,7 @@ def twice_as_long(own: Mapping[str, Sets], printed: Any, order: str) -> list[Cla
 
 
 def shorter(own: Mapping[str, Sets], order: str) -> list[Claim]:
-    """Setting 2 against setting 1."""
+    """Simulations of setting 2 are a tenth as long as those of setting 1."""
     claims = []
     for name in (PSRS_X, PSRS_Z):
         ratio = us.ratio_of_medians(own["setting 2"][name], own["setting 1"][name])
@@ -78,7 +78,7 @@ def shorter(own: Mapping[str, Sets], order: str) -> list[Claim]:
 
 
 def tighter(one_log: Mapping[str, Sets]) -> list[Claim]:
-    """The spread of estimates over runs on one log, settings 1 and 2."""
+    """Estimates spread less with states, over runs on one log, in settings 1 and 2."""
     claims = []
     for setting in SETTINGS[:2]:
         ratio = us.ratio_of_spreads(*(estimates_of(one_log[setting][name]) for name in (PSRS_Z, PSRS_X)))
@@ -95,7 +95,7 @@ def tighter(one_log: Mapping[str, Sets]) -> list[Claim]:
 
 
 def all_samples(one_log: Mapping[str, Sets], log_rows: int) -> Claim:
-    """How much of the log setting 1 uses as printed."""
+    """Setting 1 uses the whole log, in row order."""
     used = {name: float(np.median(one_log["setting 1"][name].lengths)) / log_rows for name in (PSRS_Z, PSRS_X)}
     return Claim(
         "In setting 1 “PSRS with latent states can make use of all the samples”.",
@@ -105,7 +105,7 @@ def all_samples(one_log: Mapping[str, Sets], log_rows: int) -> Claim:
 
 
 def replays_the_log(runs: Runs, log_rows: int, n_distinct: int) -> Claim:
-    """Our own claim, on which the reading of setting 1 rests."""
+    """Runs of setting 1 in the exact order are the log; our own claim, on which the reading of setting 1 rests."""
     return Claim(
         "In the exact order, by whole episodes, every run of setting 1 is the log itself, whatever the states.",
         n_distinct == 1 and set(runs.lengths.tolist()) == {log_rows},
@@ -117,7 +117,7 @@ def replays_the_log(runs: Runs, log_rows: int, n_distinct: int) -> Claim:
 
 
 def ordered(found: Mapping[Case, Mapping[str, Sets]], shown: Sequence[Case]) -> list[Claim]:
-    """Latent states last longer where the paper shows it, settings 2 and 3, and how that depends on the noise."""
+    """Simulations by states last longer in settings 2 and 3, most so with the most noise bits."""
     ratios = {
         (setting, case): us.ratio_of_medians(sets[setting][PSRS_Z], sets[setting][PSRS_X])
         for case, sets in found.items()
@@ -148,7 +148,7 @@ def ordered(found: Mapping[Case, Mapping[str, Sets]], shown: Sequence[Case]) -> 
 
 
 def accurate(judged: Mapping[Case, Columns]) -> Claim:
-    """Both PSRS simulations faithful in setting 3, by a test that rejects the control."""
+    """Both PSRS simulations are faithful in setting 3, by a test that rejects the control."""
     lines = [(case, line) for case, table in judged.items() for line in by_set(table).values()]
     ours = [line for _, line in lines if line["set"] in (PSRS_X, PSRS_Z)]
     controls = [(case, line) for case, line in lines if line["set"] == CONTROL]
@@ -167,7 +167,7 @@ def accurate(judged: Mapping[Case, Columns]) -> Claim:
 
 
 def unbiased(estimates: Columns) -> Claim:
-    """Estimates of settings 1 and 2 against exact values, by a test that rejects the control where it can."""
+    """Estimates of settings 1 and 2 are unbiased, by a test that rejects the control in setting 2."""
     rows = list(zip(*(estimates[key] for key in ("setting", "set", "verdict")), strict=True))
     ours = [verdict for _, name, verdict in rows if name.startswith("PSRS")]
     controls = {verdict for _, name, verdict in rows if name == CONTROL}
@@ -194,7 +194,7 @@ def unbiased(estimates: Columns) -> Claim:
 
 
 def more_efficient(against: Columns) -> list[Claim]:
-    """PSRS against QBE, on observations and on states."""
+    """PSRS lasts longer than QBE, on observations and on states."""
     claims = []
     for keyed in ("observations", "states"):
         places = {
@@ -223,7 +223,7 @@ def more_efficient(against: Columns) -> list[Claim]:
 def compared(
     one_log: Mapping[str, Sets], own: Mapping[str, Sets], few_logs: Sets, real: Runs, probe: str
 ) -> list[Comparison]:
-    """The paper's numbers, few as it gives, beside ours."""
+    """The numbers that the paper gives beside ours."""
     rows = []
     for setting, said in (("setting 1", "roughly 2"), ("setting 3", "about 2")):
         ratio = us.ratio_of_medians(own[setting][PSRS_Z], own[setting][PSRS_X])

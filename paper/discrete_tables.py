@@ -12,7 +12,7 @@ from paper.verdicts import mean_with_interval
 from understudy.runs import Runs
 
 CLOSE = {"setting 1": 0.1, "setting 2": 0.01}
-"""How far from the exact value the mean of estimates may be: a fiftieth of it, and a hundredth of the goal's reward."""
+"""Margins of the mean estimate: a fiftieth of the exact value, and a hundredth of the goal's reward."""
 
 STRIPS = {
     "setting 1": "setting 1: the uniform policy (row order)",
@@ -22,17 +22,17 @@ STRIPS = {
 
 
 def estimates_of(runs: Runs) -> np.ndarray:
-    """The estimate that each run ended with."""
+    """Return the estimate that each run ended with."""
     return np.array([float(run.final["estimate"]) for run in runs])
 
 
 def distinct(runs: Runs) -> int:
-    """How many different estimates runs ended with, summing the same returns in any order."""
+    """Return how many different estimates runs ended with; sums of the same numbers in another order are equal."""
     return len(np.unique(estimates_of(runs).round(9)))
 
 
 def flattened(found: Mapping[Case, Mapping[str, Sets]], settings: tuple[str, ...] = SETTINGS) -> Any:
-    """(setting, case, name, runs), strip by strip."""
+    """Return all sets as (setting, case, name, runs), ordered by setting."""
     return [
         (setting, case, name, runs)
         for setting in settings
@@ -88,7 +88,7 @@ def ratios_table(found: Mapping[Case, Mapping[str, Sets]]) -> Columns:
 
 
 def own_ratios(found: Mapping[Case, Mapping[str, Sets]]) -> Columns:
-    """How many times as long runs are by states as by observations, with a log for each run."""
+    """Ratios of lengths, states to observations, with a log for each run."""
     places = [
         (setting, case, kind, us.ratio_of_medians(sets[setting][by_states], sets[setting][by_observations]))
         for setting in SETTINGS
@@ -119,7 +119,7 @@ def printed_table(printed: Mapping[tuple[str, str], Sets]) -> Columns:
 
 
 def against_qbe(found: Mapping[Case, Mapping[str, Sets]]) -> Columns:
-    """How many times as long as QBE's runs those of PSRS are."""
+    """Ratios of lengths, PSRS to QBE."""
     places = [
         (setting, case, keyed, us.ratio_of_medians(sets[setting][psrs], sets[setting][qbe]))
         for setting in SETTINGS
@@ -157,7 +157,7 @@ def estimates_table(found: Mapping[Case, Mapping[str, Sets]]) -> Columns:
 
 
 def judgement(interval: tuple[float, float], exact: float, margin: float) -> str:
-    """Whether an estimate is within a margin of the exact value.
+    """Return the verdict on whether an estimate is within a margin of the exact value.
 
     >>> judgement((0.9, 1.2), 1.0, 0.3), judgement((1.4, 1.6), 1.0, 0.3), judgement((1.2, 1.6), 1.0, 0.3)
     ('equivalent', 'different', 'undecided')
@@ -169,7 +169,7 @@ def judgement(interval: tuple[float, float], exact: float, margin: float) -> str
 
 
 def stacked(tables: Mapping[str, Columns]) -> Columns:
-    """Tables of the same columns, one after another, with a column that names them."""
+    """Return tables of the same columns as one, with a column case of their names."""
     first = next(iter(tables.values()))
     names = [name for name, table in tables.items() for _ in table["set"]]
     return {"case": names} | {key: [value for table in tables.values() for value in table[key]] for key in first}

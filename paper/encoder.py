@@ -15,14 +15,14 @@ from paper.workspace import Workspace
 TITLE = "What encoders make of continuous observations (Figures 4, left, and 7)"
 
 PUBLISHED = {"capacity": 50, "states": 20, "rows in a state of their cell": 83.7}
-"""The paper's network: its text tells the capacity and the states used; the last is of the network published."""
+"""The paper's network: capacity and states in use are in its text; the last number is of the published network."""
 
-FINENESS = 60  # points along a cell's side, of which maps are made
-GOOD_PART = 0.05  # of a state's rows, or of a cell's, for a merge or a split to be worth telling
+FINENESS = 60  # points of a map along the side of a cell
+GOOD_PART = 0.05  # the share of a state's or a cell's rows from which a merge or a split counts
 
 
 def run(workspace: Workspace) -> Item:
-    """Encode the log with each encoder, and set states against true cells."""
+    """Encode the log with each encoder, and compare its states with the true cells."""
     ready = continuous_grid.prepare(workspace)
     cell = ready.env.latent(ready.log.observation)
     n_cells = ready.env.grid.n_cells
@@ -84,7 +84,7 @@ def run(workspace: Workspace) -> Item:
 
 
 def concentrated(shares: np.ndarray, size: int) -> Claim:
-    """Whether the log has more of a cell the nearer it is to the start."""
+    """The log has more rows of a cell the nearer it is to the start."""
     from scipy import stats
 
     rows, columns = np.divmod(np.arange(len(shares) - 1), size)  # no row leaves from the goal
@@ -99,7 +99,7 @@ def concentrated(shares: np.ndarray, size: int) -> Claim:
 
 
 def searched(homer: Any) -> list[ItemTable]:
-    """What a search tried, the best first; nothing where there was none."""
+    """Return the table of what a search tried, the best first; none without a search."""
     attempts = [attempt._asdict() for attempt in homer.searched]
     if not attempts:
         return []
@@ -108,12 +108,12 @@ def searched(homer: Any) -> list[ItemTable]:
 
 
 def papers(name: str, what: str) -> float | None:
-    """The paper's number, which is of Homer."""
+    """Return the paper's number for Homer, and None for other encoders."""
     return PUBLISHED[what] if name == HOMER else None
 
 
 def counts_of(state: np.ndarray, cell: np.ndarray, n_cells: int) -> np.ndarray:
-    """Rows by state and cell, (states, cells)."""
+    """Return the number of rows in each state and cell, (states, cells)."""
     counts = np.zeros((int(state.max()) + 1, n_cells), np.int64)
     np.add.at(counts, (state[state >= 0], cell[state >= 0]), 1)
     return counts
@@ -127,7 +127,7 @@ class Match:
 
     @classmethod
     def of(cls, counts: np.ndarray) -> "Match":
-        """Count; a merge or a split is told where each part is good enough."""
+        """Return the match of counts of rows; parts below `GOOD_PART` do not count as merged or split."""
         used = counts[counts.any(axis=1)]
         of_state = counts / np.maximum(1, counts.sum(axis=1, keepdims=True))
         of_cell = counts / np.maximum(1, counts.sum(axis=0))
@@ -142,12 +142,12 @@ class Match:
 
     @property
     def odd(self) -> set[int]:
-        """States that combine cells, or are part of one."""
+        """The states that combine cells, or are part of one."""
         return {state for state, _ in self.merged} | {state for _, states in self.split for state in states}
 
 
 def imperfect(found: Match, capacity: int) -> list[Claim]:
-    """Whether Homer's states are fewer than they may be, some of several cells, and some cell of several."""
+    """Homer's states are fewer than its capacity, some combine cells, and some divide one."""
     divided = [f"cell {cell} is divided into states {listed(map(str, states))}" for cell, states in found.split]
     return [
         Claim(
@@ -166,7 +166,7 @@ def imperfect(found: Match, capacity: int) -> list[Claim]:
 
 
 def apart(found: Match, size: int) -> Claim:
-    """Whether Homer combines cells that are not together."""
+    """Homer combines cells that are not contiguous."""
     scattered = [(state, cells) for state, cells in found.merged if not touching(cells, size)]
     combined = listed(f"state {state} of cells {listed(map(str, cells))}" for state, cells in scattered or found.merged)
     return Claim(
@@ -177,7 +177,7 @@ def apart(found: Match, size: int) -> Claim:
 
 
 def touching(cells: Sequence[int], size: int) -> bool:
-    """Whether cells are one piece, by sides or corners.
+    """True if cells are one piece, joined by sides or corners.
 
     >>> touching([4, 9], 5), touching([0, 3], 5)
     (True, False)
@@ -189,7 +189,7 @@ def touching(cells: Sequence[int], size: int) -> bool:
 
 
 def told(name: str, found: Match) -> str:
-    """In a sentence."""
+    """Return how states match cells in a sentence."""
     merged = [f"state {state} combines cells {listed(map(str, cells))}" for state, cells in found.merged]
     split = [f"cell {cell} is divided into states {listed(map(str, states))}" for cell, states in found.split]
     return (
@@ -200,7 +200,7 @@ def told(name: str, found: Match) -> str:
 
 
 def lattice(env: Any, encoder: Any) -> np.ndarray:
-    """The state of each point of a fine lattice, rows from the bottom up; -1 in the goal, which no row leaves from."""
+    """Return the state of each point of a fine lattice, rows from the bottom up; -1 in the goal, where no row begins."""
     along = (np.arange(FINENESS * env.size) + 0.5) / (FINENESS * env.size)
     lattice = np.stack(np.meshgrid(along, along), axis=-1).reshape(-1, 2)
     state = np.where(env.latent(lattice) == env.grid.n_cells - 1, -1, encoder.encode(lattice))
@@ -208,7 +208,7 @@ def lattice(env: Any, encoder: Any) -> np.ndarray:
 
 
 def places(counts: Mapping[str, np.ndarray]) -> list[tuple[str, int, int, int]]:
-    """Encoder, state, cell and rows, wherever there are any."""
+    """Return (encoder, state, cell, number of rows), where there are rows."""
     return [
         (name, int(state), int(cell), int(table[state, cell]))
         for name, table in counts.items()
@@ -217,7 +217,7 @@ def places(counts: Mapping[str, np.ndarray]) -> list[tuple[str, int, int, int]]:
 
 
 def map_columns(shares: np.ndarray, counts: Mapping[str, np.ndarray]) -> Columns:
-    """What the maps tell, in numbers."""
+    """Return the maps as a table: the share of rows of each state in each cell."""
     rows = [("true cells", cell, cell, share) for cell, share in enumerate(shares.tolist())]
     total = {name: table.sum() for name, table in counts.items()}
     rows += [(name, state, cell, float(n / total[name])) for name, state, cell, n in places(counts)]
@@ -225,7 +225,7 @@ def map_columns(shares: np.ndarray, counts: Mapping[str, np.ndarray]) -> Columns
 
 
 def states_table(counts: Mapping[str, np.ndarray]) -> Columns:
-    """A line for each state in use, the largest first."""
+    """Return a table with a line for each state in use, the largest first."""
     columns: dict[str, list[Any]] = {"encoder": [], "state": [], "rows, %": [], "cells (of its rows)": [], "": []}
     for name, table in counts.items():
         found = Match.of(table)

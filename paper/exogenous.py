@@ -1,4 +1,4 @@
-"""Appendix B.4: a counter that goes its own way, which latent states forget and the exogenous algorithm keeps."""
+"""Appendix B.4: a counter that actions do not change, which latent states lose and the exogenous algorithm keeps."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +33,7 @@ OBSERVATIONS, STATES, EXOGENOUS = "PSRS, observations", "PSRS, states", "exogeno
 
 
 def run(workspace: Workspace) -> Item:
-    """Q-learning on the counter grid under three simulators, on one log and with a log for each run."""
+    """Run Q-learning on the counter grid under three simulators, on one log and with a log for each run."""
     settings, rules = workspace.settings(FULL, QUICK), grids.conventions(workspace)
     env = us.envs.CounterGrid(settings.period)
     log = grids.record(env, settings.episodes, workspace.seed, rules.cap)

@@ -1,4 +1,4 @@
-"""Fidelity and efficiency side by side: the two aspects by which the paper judges a simulation."""
+"""Fidelity and efficiency side by side, the two aspects by which the paper judges a simulation."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def fidelity_and_efficiency_picture(
     figure_number: str, own: Mapping[str, Runs], judged: Columns, looks: Mapping[str, Mapping[str, Any]] | None = None
 ) -> Picture:
-    """The picture of some sets with a log for each run, of which `judged` says how close they are."""
+    """Return the picture of sets with a log for each run; `judged` is their table of `fidelity_columns`."""
     table = fidelity_and_efficiency_table(own, judged)
     colors = [PALETTE[at % len(PALETTE)] for at in range(len(own))]
     if looks is not None:
@@ -35,7 +35,7 @@ def fidelity_and_efficiency_picture(
 
 
 def fidelity_and_efficiency_table(own: Mapping[str, Runs], judged: Columns) -> Columns:
-    """What is drawn of each set."""
+    """Return the table that is drawn: of each set its error, its length, and whether its runs were cut."""
     lines = by_set(judged)
     sets = [name for name in own if lines[name].get("95 %") is not None]
     quartiles = [np.quantile(own[name].lengths, [0.25, 0.5, 0.75]).tolist() for name in sets]
@@ -53,7 +53,7 @@ def fidelity_and_efficiency_table(own: Mapping[str, Runs], judged: Columns) -> C
 
 
 def two_aspects(columns: Columns, colors: Sequence[str], *, width: int = 900) -> "Figure":
-    """A line for each set: on the left how far it is from real, on the right how long it lasts."""
+    """Draw a line for each set: on the left its error, on the right its length."""
     left, right, top, bottom, between, pitch = 178, 26, 40, 52, 60, 30
     across, down = (width - left - right - between) / 2, pitch * max(1, len(columns["set"]))
     with drawn_alike():
@@ -73,7 +73,7 @@ def two_aspects(columns: Columns, colors: Sequence[str], *, width: int = 900) ->
 
 
 def _draw_aspect(axes: "Axes", columns: Columns, aspect: str, colors: Sequence[str]) -> None:
-    """Bars from 0, with what they may be; an arrow goes on from lengths that are not known."""
+    """Draw bars from 0 with their ranges; an arrow stands for lengths that are unknown since runs were cut."""
     from matplotlib.ticker import FuncFormatter
 
     sets, ends = columns["set"], [columns[f"{aspect}, {end}"] for end in ("low", "high")]
@@ -96,5 +96,5 @@ def _draw_aspect(axes: "Axes", columns: Columns, aspect: str, colors: Sequence[s
 
 
 def _shown(margins: Any, aspect: str) -> list[float]:
-    """Margins, where they are drawn."""
+    """Return the margins if this aspect shows them."""
     return [margin for margin in margins if margin is not None] if aspect == "error" else []

@@ -1,4 +1,4 @@
-"""Pictures of the unit square of points: where a log has been, what is a state, and where trajectories went."""
+"""Maps of the continuous grid: how often a log visits each cell, the states of encoders, and paths."""
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence
@@ -27,7 +27,7 @@ def squares(
 ) -> "tuple[Figure, list[Axes]]":
     """A figure of square panels with the lines of a grid of so many cells a side.
 
-    There is so much more room at the head of the figure, and above each row.
+    `head` and `above` are extra pixels at the top of the figure, and above each row.
     """
     across = (width - 2 * SIDE - GAP * (per_row - 1)) / per_row
     n_rows, top = -(-len(titles) // per_row), TOP + above
@@ -95,7 +95,7 @@ def state_maps(
 
 
 def _inside(x: float, y: float, size: int, room: float = 0.05) -> tuple[float, float]:
-    """Where a number is written, so that it keeps within its cell: that of a narrow part, at the top, off the others.
+    """Return where to write a number so that it stays within its cell; that of a narrow part is moved to the top.
 
     >>> _inside(0.5, 0.5, 5), _inside(0.41, 0.5, 5)
     ((0.5, 0.5), (0.45, 0.55))
@@ -106,7 +106,7 @@ def _inside(x: float, y: float, size: int, room: float = 0.05) -> tuple[float, f
 
 
 def parts_of(states: np.ndarray, side: int, fewest: float = 0.12) -> list[tuple[float, float, int]]:
-    """Where to write the name of each state: in each cell that it has a good part of, amid that part."""
+    """Return where to write the number of each state: amid its part of each cell, if that is large enough."""
     n, found = len(states), []
     for bottom in range(0, n, side):
         for left in range(0, n, side):
@@ -119,7 +119,7 @@ def parts_of(states: np.ndarray, side: int, fewest: float = 0.12) -> list[tuple[
 
 
 def amid(where: np.ndarray) -> tuple[int, int]:
-    """The point of a region that is farthest from its border; the one nearest to their mean, where several are."""
+    """Return the point of a region that is farthest from its border; of several, the one nearest to their mean."""
     from scipy.ndimage import distance_transform_edt
 
     depth = distance_transform_edt(np.pad(where, 1))[1:-1, 1:-1]
@@ -130,14 +130,14 @@ def amid(where: np.ndarray) -> tuple[int, int]:
 
 
 def _tint(color: str) -> tuple[float, ...]:
-    """A color on which ink can be read."""
+    """Return a lighter color, on which black text can be read."""
     from matplotlib.colors import to_rgb
 
     return tuple(0.65 * part + 0.35 for part in to_rgb(color))
 
 
 def _colored(states: np.ndarray, colors: Mapping[int, str]) -> np.ndarray:
-    """The map as a picture, (n, n, 3)."""
+    """Return a map of states as colors, (n, n, 3)."""
     from matplotlib.colors import to_rgb
 
     table = np.tile(to_rgb(RULE), (states.max() + 2, 1))
@@ -215,7 +215,7 @@ class PathPair:
     parts: int | None
 
 
-def pairs(rows: Mapping[str, Sequence[PathPair]], size: int) -> "Figure":
+def draw_path_pairs(rows: Mapping[str, Sequence[PathPair]], size: int) -> "Figure":
     """A row of panels for each title: a simulated path in color, the true one over it, and where they part."""
     from matplotlib.lines import Line2D
 

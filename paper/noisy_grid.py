@@ -30,23 +30,23 @@ class Case(NamedTuple):
 
 
 def environment(case: Case) -> Any:
-    """The grid of a case."""
+    """Return the grid of a case."""
     return us.envs.NoisyGrid(case.bits, slip=case.slip)
 
 
 def soft_policy(env: Any) -> np.ndarray:
-    """The near-optimal one of setting 2."""
+    """Return the near-optimal policy of setting 2."""
     return grids.soft_policy(env, GAMMA, EPSILON)
 
 
 def policies(env: Any) -> dict[str, np.ndarray]:
-    """What settings 1 and 2 evaluate."""
+    """Return the policies that settings 1 and 2 evaluate."""
     uniform = np.full((env.n_observations, env.n_actions), 1 / env.n_actions)
     return {"setting 1": uniform, "setting 2": soft_policy(env)}
 
 
 def learner(setting: str, env: Any) -> Callable[[int], Any]:
-    """Who rehearses."""
+    """Return the function seed -> learner of a setting."""
     if setting == "setting 3":
         return grids.q_learning(env)
     policy = us.learners.FixedPolicy(policies(env)[setting])
@@ -54,12 +54,12 @@ def learner(setting: str, env: Any) -> Callable[[int], Any]:
 
 
 def measures(setting: str, env: Any) -> dict[str, Any]:
-    """What is measured of a learner."""
+    """Return the probes of a setting."""
     return grids.probes(env) if setting == "setting 3" else {"estimate": us.probes.estimate}
 
 
 def simulators(env: Any, order: str) -> dict[str, Callable[[us.Log], Any]]:
-    """The four simulators."""
+    """Return the four simulators, each as a function of a log."""
     states = grids.states(env)
     return {
         PSRS_X: lambda log: us.psrs(log, order=order),
@@ -70,7 +70,7 @@ def simulators(env: Any, order: str) -> dict[str, Callable[[us.Log], Any]]:
 
 
 def exact_values(case: Case) -> dict[str, float]:
-    """The value that settings 1 and 2 estimate, at the start."""
+    """Return the exact start values that settings 1 and 2 estimate."""
     env = environment(case)
     observations, weights = env.start_observations()
     return {name: float(weights @ env.values(policy, GAMMA)[observations]) for name, policy in policies(env).items()}

@@ -40,11 +40,11 @@ BARS = {"sim1": 0.0068, "sim2": 0.0649}
 
 
 CLOSE = 0.05
-"""Of the real curve's range: what we take “converged” to mean."""
+"""What we take “converged” to mean: this share of the real curve's range."""
 
 
 def run(workspace: Workspace) -> Item:
-    """Model-based simulations of Q-learning, in observations (sim1) and in states (sim2), beside real runs."""
+    """Run model-based simulations of Q-learning, in observations (sim1) and in states (sim2), beside real runs."""
     settings, rules = workspace.settings(FULL, QUICK), grids.conventions(workspace)
     env = us.envs.CounterGrid(settings.period)
     log = grids.record(env, settings.episodes, workspace.seed, rules.cap)
@@ -167,7 +167,7 @@ def run(workspace: Workspace) -> Item:
 
 
 def converged(sim2: Runs, real: Runs, probe: str, early: int, late: int) -> Claim:
-    """Whether sim2, cut late, ends where the real learner does."""
+    """sim2, cut late, ends where the real learner does."""
     ends = [readings_up_to(runs, probe, late)[:, -1] for runs in (sim2, real)]
     apart = float(ends[0].mean() - ends[1].mean())
     noise = 1.96 * float(np.sqrt(sum(end.var(ddof=1) / len(end) for end in ends)))

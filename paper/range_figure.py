@@ -79,12 +79,12 @@ def _draw_range(axes: "Axes", row: Mapping[str, Any], at: float, color: str) -> 
 
 
 def _less_exact(row: dict[str, Any]) -> dict[str, Any]:
-    """A row as it is drawn."""
+    """Return a row with the exact value subtracted."""
     return row | {key: row[key] - row.get("exact", 0.0) for key in ("middle", "low", "high")}
 
 
 def _limits(rows: list[dict[str, Any]]) -> tuple[float, float]:
-    """The ends of an axis: from 0, or on both sides of it where there is an exact value."""
+    """Return the ends of an axis: from 0, or on both sides of it where there is an exact value."""
     ends = [row[key] for row in rows for key in ("low", "high")]
     low, high = min(0.0, *ends), max(0.0, *ends)
     room = 0.08 * (high - low)
@@ -92,13 +92,13 @@ def _limits(rows: list[dict[str, Any]]) -> tuple[float, float]:
 
 
 def _clear(at: float, limits: tuple[float, float], share: float = 0.06) -> bool:
-    """Whether a tick is far enough from the ends for its label to keep off the next panel."""
+    """True if a tick is far enough from the ends that its label does not reach into the next panel."""
     low, high = limits
     return at == 0 or low + share * (high - low) <= at <= high - share * (high - low)
 
 
 def in_thousands(value: float, _: Any) -> str:
-    """A tick in thousands where it has them.
+    """Return the label of a tick, in thousands from 1,000 up.
 
     >>> in_thousands(50_000, None), in_thousands(-2.5, None)
     ('50k', '−2.5')

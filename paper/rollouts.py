@@ -11,7 +11,7 @@ from paper import continuous_grid, grids
 from paper.continuous_grid import FORWARD, GAMMA, HOMER, ORACLE
 from paper.encoder import Match, counts_of
 from paper.items import Claim, Columns, Comparison, Item, ItemTable, Picture
-from paper.maps import PathPair, flows, pairs
+from paper.maps import PathPair, draw_path_pairs, flows
 from paper.workspace import Workspace
 from understudy.runs import Run
 
@@ -33,14 +33,12 @@ ENCODERS = (HOMER, FORWARD, ORACLE)
 
 @dataclass(frozen=True, eq=False)
 class Episode:
-    """One simulated episode: the points it was served, and the cells that its actions lead to in truth."""
+    """A simulated episode: the observations it was served, and the cells that its actions lead to in the true grid."""
 
     served: np.ndarray  # (n + 1, 2)
-    cells: np.ndarray  # (n + 1,): of the points served
+    cells: np.ndarray  # (n + 1,): of the observations served
     true_cells: np.ndarray  # (n + 1,): of the same actions in the true grid, which stays once it is at the goal
-    possible: (
-        np.ndarray
-    )  # (n,): whether each step could have been taken in the true grid, from the cell it was taken in
+    possible: np.ndarray  # (n,): True where the true grid allows the step, from the cell it was taken in
 
     @property
     def parts(self) -> int | None:
@@ -106,12 +104,12 @@ def run(workspace: Workspace) -> Item:
 
 
 def different(shares: Mapping[str, float], merges: bool) -> bool | None:
-    """Whether merged states, and nothing else, lead elsewhere; nothing is told where none are merged."""
+    """True if episodes part from the true grid with merged states and not with true cells; None if none are merged."""
     return shares[HOMER] > 0.01 and shares[ORACLE] == 0 if merges else None
 
 
 def merges_cells(ready: continuous_grid.Prepared) -> bool:
-    """Whether some state of Homer's combines cells."""
+    """True if some state of Homer's combines cells."""
     observation, env = ready.log.observation, ready.env
     state = ready.encoders[HOMER].encode(observation)
     return bool(Match.of(counts_of(state, env.latent(observation), env.grid.n_cells)).merged)
@@ -120,7 +118,7 @@ def merges_cells(ready: continuous_grid.Prepared) -> bool:
 def episodes_of(
     workspace: Workspace, settings: Settings, ready: continuous_grid.Prepared, name: str, policy: np.ndarray
 ) -> list[Episode]:
-    """The finished episodes of a simulation under one encoder."""
+    """Return the finished episodes of a simulation under one encoder."""
     simulator = us.psrs(ready.log, ready.encoders[name], order=grids.conventions(workspace).order)
     learner = us.learners.FixedPolicy(policy, encoder=ready.encoders[ORACLE])
     runs = workspace.experiment(
@@ -130,7 +128,7 @@ def episodes_of(
 
 
 def episodes_in(run: Run, log: us.Log, env: Any) -> list[Episode]:
-    """The finished episodes of a run, with their actions replayed in the true grid."""
+    """Return the finished episodes of a run, with their actions replayed in the true grid."""
     following = env.grid.tables().next_state[:, :, 0]
     episodes, served_rows = [], run.rows
     for opening, begin, end in zip(run.openings, [0, *run.ends], run.ends, strict=False):
@@ -146,12 +144,12 @@ def episodes_in(run: Run, log: us.Log, env: Any) -> list[Episode]:
 
 
 def parted(episodes: Sequence[Episode]) -> float:
-    """The share of episodes that part from the true grid."""
+    """Return the share of episodes that part from the true grid."""
     return float(np.mean([episode.parts is not None for episode in episodes]))
 
 
 def wilson(episodes: Sequence[Episode], z: float = 1.96) -> tuple[float, float]:
-    """A 95 % interval of that share, in percent (Wilson's)."""
+    """Return a 95 % interval of that share, in percent (Wilson's)."""
     n, p = len(episodes), parted(episodes)
     middle, half = p + z * z / (2 * n), z * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     low, high = ((middle + sign * half) / (1 + z * z / n) for sign in (-1, 1))
@@ -159,18 +157,18 @@ def wilson(episodes: Sequence[Episode], z: float = 1.96) -> tuple[float, float]:
 
 
 def at_step(steps: Sequence[int]) -> str:
-    """When, in half of those that do."""
+    """Return the median step of parting in words; nothing where no episode parts."""
     return f" (half of them by step {np.median(steps):.0f})" if steps else ""
 
 
 def until_goal(cells: np.ndarray, n_cells: int) -> np.ndarray:
-    """Cells of a path until it is at the goal, which is the last cell of the grid."""
+    """Return the cells of a path up to the goal, which is the last cell of the grid."""
     goal = np.flatnonzero(cells == n_cells - 1)
     return cells[: goal[0] + 1] if len(goal) else cells
 
 
 def true_path(episode: Episode, env: Any, rng: np.random.Generator) -> np.ndarray:
-    """Points of the true grid: those that were served while the two agree, then any of the true cell, to the goal."""
+    """Return the path in the true grid: observations served while both agree, then random points of the true cells."""
     cells = until_goal(episode.true_cells, env.grid.n_cells)
     corner = np.stack([cells % env.size, cells // env.size], axis=-1)
     drawn = (corner + rng.uniform(0.1, 0.9, corner.shape)) / env.size
@@ -179,7 +177,7 @@ def true_path(episode: Episode, env: Any, rng: np.random.Generator) -> np.ndarra
 
 
 def moves_of(found: Found, n_cells: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """How often each move from cell to cell was made, (cells, cells): where it was possible, and where it was not."""
+    """Return counts of moves from cell to cell, (cells, cells), of possible and of impossible ones, by panel."""
     true = [until_goal(episode.true_cells, n_cells) for episode in found[HOMER]]
     moves = {"the true grid, actions of Homer's": tally(true, n_cells)}
     for name, episodes in found.items():
@@ -191,7 +189,7 @@ def moves_of(found: Found, n_cells: int) -> dict[str, tuple[np.ndarray, np.ndarr
 def tally(
     paths: Sequence[np.ndarray], n_cells: int, possible: Sequence[np.ndarray] | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Counts of the moves of all paths: possible ones, as all are unless told, and others."""
+    """Return counts of the moves of all paths, of possible and of impossible ones; by default all are possible."""
     begin, end = (np.concatenate([path[part] for path in paths]) for part in (slice(-1), slice(1, None)))
     allowed = np.ones(len(begin), bool) if possible is None else np.concatenate(possible)
     counts = np.zeros((2, n_cells, n_cells), np.int64)
@@ -200,7 +198,7 @@ def tally(
 
 
 def moves_columns(moves: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Columns:
-    """The moves as a table."""
+    """Return the moves as a table."""
     rows = [
         (panel, int(begin), int(end), possible, int(counts[begin, end]))
         for panel, both in moves.items()
@@ -212,7 +210,7 @@ def moves_columns(moves: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Columns
 
 
 def chosen(found: Found) -> list[tuple[str, Episode]]:
-    """The episodes drawn one by one: Homer's first two that part and the first that does not, and others' first."""
+    """Return the episodes that are drawn: Homer's first two that part and first that does not, and others' first three."""
     apart = [episode for episode in found[HOMER] if episode.parts is not None]
     agree = [episode for episode in found[HOMER] if episode.parts is None]
     few = apart[:2] + agree[: 3 - len(apart[:2])]
@@ -223,16 +221,16 @@ def chosen(found: Found) -> list[tuple[str, Episode]]:
 
 
 def side_by_side(found: Found, env: Any, rng: np.random.Generator) -> Any:
-    """Single episodes beside the truth, a row for each encoder."""
+    """Draw single episodes beside the true paths, a row for each encoder."""
     rows: dict[str, list[PathPair]] = {name: [] for name in found}
     for name, e in chosen(found):
         title = "never part" if e.parts is None else f"part at step {e.parts}"
         rows[name].append(PathPair(title, e.served, true_path(e, env, rng), e.parts))
-    return pairs({row_title(name, found[name], row): row for name, row in rows.items()}, env.size)
+    return draw_path_pairs({row_title(name, found[name], row): row for name, row in rows.items()}, env.size)
 
 
 def row_title(name: str, episodes: Sequence[Episode], shown: Sequence[PathPair]) -> str:
-    """How often episodes part, since those shown do not tell."""
+    """Return the title of a row: how often episodes part, which the few shown do not tell."""
     apart = sum(pair.parts is not None for pair in shown)
     which = f"the first {len(shown)}"
     if name == HOMER:
@@ -241,7 +239,7 @@ def row_title(name: str, episodes: Sequence[Episode], shown: Sequence[PathPair])
 
 
 def path_columns(episodes: Sequence[tuple[str, int, Episode]]) -> Columns:
-    """Episodes as a table, a line for each point."""
+    """Return episodes as a table, a line for each observation."""
     columns: dict[str, list[Any]] = {name: [] for name in ("encoder", "episode", "step", "x", "y", "cell", "true cell")}
     for name, number, episode in episodes:
         for step, ((x, y), cell, true) in enumerate(
@@ -253,12 +251,12 @@ def path_columns(episodes: Sequence[tuple[str, int, Episode]]) -> Columns:
 
 
 def chosen_columns(found: Found) -> Columns:
-    """The few."""
+    """Return the episodes that are drawn as a table."""
     return path_columns([(name, number, e) for number, (name, e) in enumerate(chosen(found), start=1)])
 
 
 def parting_table(found: Found) -> Columns:
-    """Shares of episodes that had parted by some steps."""
+    """Return the shares of episodes that had parted by some steps."""
     rows = {name: [e.parts for e in episodes] for name, episodes in found.items()}
 
     def by(step: int | None, parts: list[int | None]) -> float:

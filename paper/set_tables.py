@@ -12,7 +12,7 @@ from understudy.runs import Runs
 
 
 def lengths_columns(sets: Mapping[str, Runs]) -> dict[str, list[Any]]:
-    """How long the runs of each set were, and what mostly ran out."""
+    """Return how long the runs of each set were, and what mostly ran out."""
     found = {name: us.efficiency(runs) for name, runs in sets.items()}
     return {
         "set": list(found),
@@ -29,9 +29,9 @@ def lengths_columns(sets: Mapping[str, Runs]) -> dict[str, list[Any]]:
 def fidelity_columns(
     sets: Mapping[str, Runs], real: Runs, probe: str, horizon: int | None = None, margin: float | None = None
 ) -> dict[str, list[Any]]:
-    """How close each set is to real runs. The debiased error and the verdict need a log for each run.
+    """Return how close each set is to real runs. The debiased error and the verdict need a log for each run.
 
-    Of a set of which some run stopped before the first reading nothing can be said.
+    Numbers are None for a set in which some run stopped before the first reading.
     """
     first = int(real.curve(probe)[0][0])
     found: dict[str, Fidelity | None] = {
@@ -60,18 +60,18 @@ def fidelity_columns(
 
 
 def by_set(table: Mapping[str, Sequence[Any]]) -> dict[str, dict[str, Any]]:
-    """A table's lines by their sets."""
+    """Return the lines of a table by their sets."""
     lines = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
     return {line["set"]: line for line in lines}
 
 
 def root(squared: float) -> float:
-    """An error from its square, which noise taken off may have made negative."""
+    """Return an error from its square, which is negative where more noise was subtracted than there was error."""
     return float(np.sqrt(max(0.0, squared)))
 
 
 def after(runs: Runs, step: int) -> Runs:
-    """The runs without what was read at a step or before."""
+    """Return the runs without their readings up to a step."""
     kept = [(run, run.steps > step) for run in runs]
     curves = [{name: curve[late] for name, curve in run.curves.items()} for run, late in kept]
     shortened = (
@@ -81,7 +81,7 @@ def after(runs: Runs, step: int) -> Runs:
 
 
 def common_horizon(*sets: Runs) -> int:
-    """The largest step that every run of every set reached."""
+    """Return the largest step that every run of every set reached."""
     return int(min(runs.lengths.min() for runs in sets))
 
 

@@ -1,4 +1,4 @@
-"""From intervals and verdicts of single sets to whether a claim holds, and their words."""
+"""Whether a claim holds, by the intervals and verdicts of sets, and the words for them."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 
 
 def error_of(line: Mapping[str, Any], digits: int = 4) -> str:
-    """A set's debiased error in words."""
+    """Return the debiased error of a set in words."""
     if line.get("95 %") is None:
         return f"{line['set']}: undecided"
     low, high = line["95 %"]
@@ -15,26 +15,26 @@ def error_of(line: Mapping[str, Any], digits: int = 4) -> str:
 
 
 def all_equivalent(lines: Iterable[Mapping[str, Any]]) -> bool | None:
-    """Whether every set is equivalent to real; None where that is undecided."""
+    """True if every set is equivalent to real, False if one is different, else None."""
     verdicts = {line.get("verdict") for line in lines}
     return False if "different" in verdicts else True if verdicts == {"equivalent"} else None
 
 
 def all_longer(intervals: Iterable[tuple[float, float]]) -> bool | None:
-    """Whether each of some ratios of lengths is above one, by their intervals; one that is below refutes it."""
+    """True if all intervals of ratios are above one, False if one is below, else None."""
     lows, highs = zip(*intervals, strict=True)
     return True if min(lows) > 1 else False if min(highs) < 1 else None
 
 
 def smaller(mine: tuple[float, float] | None, theirs: tuple[float, float] | None) -> bool | None:
-    """Whether one error is below another, by intervals that do not meet."""
+    """True if one interval is below another, False if it is above, None if they meet or one is missing."""
     if mine is None or theirs is None:
         return None
     return True if mine[1] < theirs[0] else False if mine[0] > theirs[1] else None
 
 
 def mean_with_interval(values: np.ndarray) -> tuple[float, tuple[float, float]]:
-    """A mean over independent runs with its 95 % interval (Student's)."""
+    """Return a mean over independent runs, and its 95 % interval (Student's); NaN are left out."""
     from scipy import stats
 
     values = np.asarray(values)[np.isfinite(values)]
@@ -43,6 +43,6 @@ def mean_with_interval(values: np.ndarray) -> tuple[float, tuple[float, float]]:
 
 
 def listed(names: Any) -> str:
-    """Names in a sentence."""
+    """Return names as they stand in a sentence."""
     names = list(names)
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
