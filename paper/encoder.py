@@ -200,7 +200,7 @@ def told(name: str, found: Match) -> str:
 
 
 def lattice(env: Any, encoder: Any) -> np.ndarray:
-    """Return the state of each point of a fine lattice, rows from the bottom up; -1 in the goal, where no row begins."""
+    """Return the state of each point of a fine lattice, from the bottom up; -1 in the goal, where no row begins."""
     along = (np.arange(FINENESS * env.size) + 0.5) / (FINENESS * env.size)
     lattice = np.stack(np.meshgrid(along, along), axis=-1).reshape(-1, 2)
     state = np.where(env.latent(lattice) == env.grid.n_cells - 1, -1, encoder.encode(lattice))

@@ -210,7 +210,7 @@ def moves_columns(moves: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Columns
 
 
 def chosen(found: Found) -> list[tuple[str, Episode]]:
-    """Return the episodes that are drawn: Homer's first two that part and first that does not, and others' first three."""
+    """Return the episodes that are drawn: Homer's first two that part and one that does not, others' first three."""
     apart = [episode for episode in found[HOMER] if episode.parts is not None]
     agree = [episode for episode in found[HOMER] if episode.parts is None]
     few = apart[:2] + agree[: 3 - len(apart[:2])]
