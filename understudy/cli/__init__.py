@@ -1,10 +1,7 @@
-"""The command line: demo, check, simulate, report, paper."""
+"""The command line: demo, check, simulate, report."""
 
 import argparse
-import io
 import json
-import os
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +18,8 @@ from understudy.cli.choices import (
     states_for,
 )
 from understudy.cli.flags import build_parser
-from understudy.cli.words import as_flags, in_flags, say
+from understudy.cli.running import run_command, use_escapes
+from understudy.cli.words import in_flags, say
 from understudy.errors import visible
 from understudy.logs.findings import errors_first
 from understudy.rehearsals import Rehearsal, keep_states, states_of_folders
@@ -33,29 +31,10 @@ WITHOUT_STATES = ("actions_only", "any_row")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command. Bad input ends in one sentence on standard error and exit code 2."""
-    commands = {
-        "demo": run_demo, "check": run_check, "simulate": run_simulate, "report": run_report, "paper": run_paper,
-    }  # fmt: skip
-    for stream in (sys.stdout, sys.stderr):  # a terminal may lack letters that a log has
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    commands = {"demo": run_demo, "check": run_check, "simulate": run_simulate, "report": run_report}
+    use_escapes()
     options = build_parser(commands).parse_args(arguments)
-    try:
-        return options.command(options)
-    except (us.UnderstudyError, ModuleNotFoundError) as error:
-        print(f"understudy: {visible(as_flags(str(error)))}", file=sys.stderr)
-        return 2
-    except MemoryError:
-        print("understudy: memory ran out; use fewer bins, states or runs at a time", file=sys.stderr)
-        return 2
-    except BrokenPipeError:  # whoever reads our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except KeyboardInterrupt:
-        print(
-            "understudy: interrupted; finished runs are kept, and the same command goes on from there", file=sys.stderr
-        )
-        return 130
+    return run_command("understudy", lambda: options.command(options))
 
 
 def run_demo(options: argparse.Namespace) -> int:
@@ -159,15 +138,6 @@ def joined(audits: dict[str, us.Audit]) -> us.Audit | None:
     counts = [(a.n_rows or 0, a.n_episodes or 0, a.n_actions or 0) for a in told.values()]
     rows, episodes, actions = zip(*counts, strict=True)
     return us.Audit(errors_first(findings), sum(rows), sum(episodes), max(actions))
-
-
-def run_paper(options: argparse.Namespace) -> int:
-    """`understudy paper`."""
-    from understudy.paper import reproduce
-
-    asked = {key: value for key, value in vars(options).items() if key not in ("names", "out", "command")}
-    print(f"The page is {reproduce(options.names, options.out, **asked)}")
-    return 0
 
 
 def show_table(runs: dict[str, us.Runs]) -> None:
