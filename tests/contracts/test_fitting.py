@@ -7,7 +7,7 @@ import pytest
 from understudy.contracts.fitting import ensure_fitted, needs_fit
 from understudy.encoders import Boxes, Function
 from understudy.envs import CounterGrid
-from understudy.errors import LogError
+from understudy.errors import ContractError
 from understudy.learners import QLearning
 from understudy.logs import Log
 from understudy.runs import experiment, simulate
@@ -148,5 +148,5 @@ def test_a_fit_that_returns_nothing_is_taken_and_one_that_returns_another_object
             return Own().fit(log)
 
     assert ensure_fitted(Forgetful(), LOG).times == 1
-    with pytest.raises(LogError, match="fit of Copying returned another object, a Own; fit must keep"):
+    with pytest.raises(ContractError, match="fit of Copying returned another object, a Own; fit must keep"):
         psrs(LOG, Copying())

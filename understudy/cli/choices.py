@@ -101,7 +101,7 @@ def states_for(log: us.Log, encoder: Any, kept: Path | None) -> us.encoders.Stat
         found = kept_states(kept) if kept is not None else None
         if found is not None:
             return found
-    return (us.encoders.Identity().fit(log) if encoder is None else encoder).audit(log)
+    return us.encoders.audit(us.encoders.Identity().fit(log) if encoder is None else encoder, log)
 
 
 def refuse_suspicious(states: us.encoders.StateAudit) -> None:

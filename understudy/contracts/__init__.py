@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from understudy.contracts.encoding import Encoder
 from understudy.logs import Log
 
 __all__ = [
@@ -161,29 +162,6 @@ class LoopOwner(Protocol):
         Rows, probes and `max_steps` are kept by the env; `env.copies(n)` are n envs that share its run. Whatever ends
         the run is raised out of `step` and must be let through.
         """
-
-
-@runtime_checkable
-class Encoder(Protocol):
-    """Maps observations to states, so that rows of a state can stand in for each other.
-
-    Two attributes are optional, and say what the methods cannot:
-
-    - `fitted`, whether `fit` has been called or is not needed. Whoever is handed an encoder and a log - a simulator, a
-      run for its learner's encoder, an audit - fits one that says `fitted = False` on that log first, and leaves one
-      that says True as it is. One without the attribute is fitted too, by the first that is handed it, and then given
-      `fitted = True`; so let an encoder that you fit yourself on another log say True.
-    - `fits`, how often it was fitted. The codes of a log's observations are kept from run to run while it stays the
-      same; without it they are made anew for each run, so that they always follow the last fit.
-
-    The states of a simulator are those of when it was made: after another fit, make another simulator.
-    """
-
-    def fit(self, log: Log) -> "Encoder":
-        """Learn from a log whatever is to be learned; returns itself."""
-
-    def encode(self, observations: np.ndarray) -> np.ndarray:
-        """The state of each observation of a batch, as integers from 0 up; -1 where there is none."""
 
 
 class Rehearsal(Protocol):

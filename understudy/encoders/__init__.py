@@ -2,21 +2,27 @@
 
 from typing import Any
 
+from understudy.contracts.encoding import EncoderContents
 from understudy.contracts.extras import opened
-from understudy.encoders.audit import StateAudit
+from understudy.encoders.auditing import audit
 from understudy.encoders.boxes import Boxes
-from understudy.encoders.files import EXTRAS, HOMES, load
+from understudy.encoders.files import load, save
 from understudy.encoders.function import Function
 from understudy.encoders.identity import Identity
 from understudy.encoders.kmeans import KMeans
+from understudy.encoders.registry import EXTRAS, OURS, register
+from understudy.encoders.state_audit import StateAudit
 
-__all__ = ["Boxes", "Forward", "Function", "Homer", "Identity", "KMeans", "StateAudit", "load"]
+__all__ = [
+    "Boxes", "EncoderContents", "Forward", "Function", "Homer", "Identity", "KMeans", "StateAudit", "audit", "load",
+    "register", "save",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    """Encoders that need more than the core are opened when they are asked for."""
+    """Return an encoder that needs an extra, which is imported only when it is asked for."""
     if name in EXTRAS:
-        value = opened(__name__, name, HOMES[name], EXTRAS[name])
+        value = opened(__name__, name, OURS[name], EXTRAS[name])
         globals()[name] = value
         return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

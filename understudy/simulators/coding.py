@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from understudy.contracts.encoding import CountsFits
+
 
 class Places:
     """Codes that tell where in the log an observation is: row r's next one is r, episode e's opening is N + e."""
@@ -38,10 +40,9 @@ class Coding:
         if codes.encoder is None:
             codes.batch(self._largest)
             return self._plain
-        fits = getattr(codes.encoder, "fits", None)
-        if fits is None:
+        if not isinstance(codes.encoder, CountsFits):
             return self._make(codes)
-        last, version = self._last, (codes.n, fits)
+        last, version = self._last, (codes.n, codes.encoder.fits)
         if last is None or last[0] is not codes.encoder or last[1] != version:
             last = self._last = (codes.encoder, version, self._make(codes))
         return last[2]

@@ -9,6 +9,7 @@ import numpy as np
 
 from understudy.contracts import Encoder, Log
 from understudy.contracts.compiling import routine
+from understudy.contracts.encoding import Encodes
 from understudy.contracts.fitting import ensure_fitted
 from understudy.contracts.vocabulary import Vocabulary
 from understudy.errors import LogError
@@ -99,7 +100,7 @@ def index(log: Log, encoder: Encoder | None, *, propensities: bool = False) -> I
     """Pack a log, with its propensities if asked to. Raises `LogError` where it, or its states, cannot be replayed."""
     if not isinstance(log, Log):
         raise TypeError(f"a {type(log).__name__} is no log; make one of it with us.read or us.Log.from_columns")
-    if encoder is not None and (isinstance(encoder, type) or not hasattr(encoder, "encode")):
+    if encoder is not None and (isinstance(encoder, type) or not isinstance(encoder, Encodes)):
         raise TypeError(f"{encoder!r} is no encoder; wrap a function of a batch of observations in encoders.Function")
     log.sound()
     names, state, next_state = dense(*states_of_log(log, encoder))

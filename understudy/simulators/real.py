@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import Encoder, Step, Stop, owned
+from understudy.contracts.encoding import CountsStates
 from understudy.contracts.streams import ACCEPTANCE, ENVIRONMENT, Stream, spawn, streams_of
 from understudy.errors import LogError
 from understudy.logs.policies import as_policy
@@ -79,7 +80,10 @@ class RealEnv:
     def __init__(self, env: Any, encoder: Encoder | None, limit: int | None) -> None:
         self.env, self.encoder, self._limit = env, encoder, limit
         self.n_actions = int(env.action_space.n)
-        n = getattr(env.observation_space, "n", None) if encoder is None else getattr(encoder, "n_states", None)
+        if encoder is None:
+            n = getattr(env.observation_space, "n", None)
+        else:
+            n = encoder.n_states if isinstance(encoder, CountsStates) else None
         self.n_states = None if n is None else int(n)
         self.settings = {"simulator": "real", "env": describe(env), "max_episode_steps": limit}
 
