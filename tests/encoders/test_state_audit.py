@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from understudy.encoders import Function, Identity, StateAudit
-from understudy.encoders.state_audit import cells
+from understudy.encoders.state_audit import shown
 from understudy.errors import EncoderError
 from understudy.logs import Log
 from understudy.storage import parse_json
@@ -169,20 +169,20 @@ def test_none_of_ten_thousand_damaged_audits_is_more_than_an_audit(merged, damag
 
 
 @pytest.mark.parametrize(
-    ("p_value", "explained", "shown"),
+    ("p_value", "explained", "cells"),
     [(np.nan, np.nan, ("-", "-")), (1e-9, 0.5, ("< 1e-6", "50.0%")), (0.034, 0.001, ("0.034", "0.1%"))],
 )
-def test_a_test_is_two_cells_of_a_table(p_value, explained, shown):
-    assert cells(p_value, explained) == shown
+def test_a_test_is_two_cells_of_a_table(p_value, explained, cells):
+    assert shown(p_value, explained) == cells
 
 
 def test_plot_still_writes_a_picture_and_says_what_replaces_it(merged, tmp_path):
-    with pytest.warns(DeprecationWarning, match=r"use understudy\.reporting\.state_pictures\.plot_states"):
+    with pytest.warns(DeprecationWarning, match=r"use understudy\.reporting\.state_pictures\.states"):
         figure = merged.plot(tmp_path / "states.png")
     assert (tmp_path / "states.png").read_bytes().startswith(b"\x89PNG")
     assert figure.axes[0].get_title(loc="left").startswith("7 states, 1 suspicious")
     with (
-        pytest.warns(DeprecationWarning, match="plot_states"),
+        pytest.warns(DeprecationWarning, match="StateAudit.plot"),
         pytest.raises(EncoderError, match=r"cannot write .*; give a path that ends in"),
     ):
         merged.plot(tmp_path / "states.nonsense")

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from understudy.encoders import Function, Identity
 from understudy.envs import ContinuousGrid, CounterGrid
 from understudy.logs import Log
-from understudy.reporting.state_pictures import MOST_BARS, OTHER_COLOR, SUSPICIOUS_COLOR, plot_states
+from understudy.reporting.state_pictures import MOST_BARS, OTHER_COLOR, SUSPICIOUS_COLOR, states
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def integers():
 
 
 def test_two_dimensional_observations_are_points_and_suspicious_ones_crosses(merged):
-    ax = plot_states(merged)
+    ax = states(merged)
     calm, crosses = ax.collections
     suspicious = np.isin(merged.sample_state, merged.state[merged.suspicious])
     assert np.array_equal(calm.get_offsets(), merged.sample_observation[~suspicious])
@@ -37,7 +37,7 @@ def test_two_dimensional_observations_are_points_and_suspicious_ones_crosses(mer
 
 
 def test_each_state_is_named_among_its_points(merged):
-    texts = {int(text.get_text()): text for text in plot_states(merged).texts}
+    texts = {int(text.get_text()): text for text in states(merged).texts}
     assert set(texts) == set(merged.state.tolist())
     for state, text in texts.items():
         own = merged.sample_observation[merged.sample_state == state]
@@ -46,17 +46,17 @@ def test_each_state_is_named_among_its_points(merged):
 
 
 def test_observations_without_a_state_are_not_drawn(merged):
-    states = np.where(np.arange(len(merged.sample_state)) < 10, -1, merged.sample_state)
-    drawn = plot_states(replace(merged, sample_state=states)).collections
-    assert sum(len(points.get_offsets()) for points in drawn) == len(states) - 10
+    some = np.where(np.arange(len(merged.sample_state)) < 10, -1, merged.sample_state)
+    drawn = states(replace(merged, sample_state=some)).collections
+    assert sum(len(points.get_offsets()) for points in drawn) == len(some) - 10
 
 
 def test_other_observations_are_bars_of_rows_the_largest_first(integers):
-    ax = plot_states(integers)
+    ax = states(integers)
     assert [bar.get_height() for bar in ax.patches] == sorted(integers.rows, reverse=True)
     assert {to_hex(bar.get_facecolor()) for bar in ax.patches} == {OTHER_COLOR}
     assert ax.get_title(loc="left") == f"{integers.n_states} states, none suspicious"
-    orange = plot_states(replace(integers, suspicious=integers.rows == integers.rows.max()))
+    orange = states(replace(integers, suspicious=integers.rows == integers.rows.max()))
     assert to_hex(orange.patches[0].get_facecolor()) == SUSPICIOUS_COLOR
     assert to_hex(orange.patches[-1].get_facecolor()) == OTHER_COLOR
 
@@ -66,13 +66,15 @@ def test_of_very_many_states_the_largest_are_drawn(integers):
     many = replace(
         integers, state=np.arange(n), rows=np.arange(1, n + 1), suspicious=np.zeros(n, bool), merges=np.ones(n, bool)
     )
-    ax = plot_states(many)
+    ax = states(many)
     assert [bar.get_height() for bar in ax.patches] == list(range(n, 50, -1))
     assert ax.get_xlabel() == "the 200 largest states"
 
 
 def test_it_draws_into_axes_that_are_given(merged):
     left, right = Figure().subplots(1, 2)
-    assert plot_states(merged, right) is right
+    assert states(merged, ax=right) is right
     assert right.collections
     assert not left.collections
+    assert right.spines["top"].get_visible()  # the style of given axes stays
+    assert not states(merged).spines["top"].get_visible()

@@ -86,7 +86,7 @@ def encoder_for(log: us.Log, options: argparse.Namespace, kept: Path | None) -> 
                 "file that encoder.save wrote"
             )
         return us.encoders.load(options.encoder)
-    make = {
+    make: dict[str, Any] = {
         "boxes": lambda: us.encoders.Boxes(bins=options.bins),
         "kmeans": lambda: us.encoders.KMeans(options.states, options.seed),
         "homer": lambda: us.encoders.Homer(options.states, seed=options.seed),

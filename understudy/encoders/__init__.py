@@ -1,6 +1,6 @@
 """From observations to states, so that rows of a state can stand in for each other."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from understudy.contracts.encoding import EncoderContents
 from understudy.contracts.extras import opened
@@ -13,19 +13,25 @@ from understudy.encoders.kmeans import KMeans
 from understudy.encoders.registry import EXTRAS, OURS, register
 from understudy.encoders.state_audit import StateAudit
 
+if TYPE_CHECKING:  # what editors and type checkers see of the parts that need an extra
+    from understudy.encoders.forward import Forward as Forward
+    from understudy.encoders.homer import Homer as Homer
+
 __all__ = [
     "Boxes", "EncoderContents", "Forward", "Function", "Homer", "Identity", "KMeans", "StateAudit", "audit", "load",
     "register", "save",
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    """Return an encoder that needs an extra, which is imported only when it is asked for."""
-    if name in EXTRAS:
-        value = opened(__name__, name, OURS[name], EXTRAS[name])
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # a type checker would take every name to be there, misspelled ones too
+
+    def __getattr__(name: str) -> Any:
+        """Return an encoder that needs an extra, which is imported only when it is asked for."""
+        if name in EXTRAS:
+            value = opened(__name__, name, OURS[name], EXTRAS[name])
+            globals()[name] = value
+            return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

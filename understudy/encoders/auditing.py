@@ -32,7 +32,7 @@ def audit(encoder: Encodes, log: Log, *, level: float = LEVEL, seed: int = 0) ->
     dead_end = ~np.isin(following, known) & ~log.terminated
     sample_observation, sample_state = _sample(log.observation, states, seed)
     return StateAudit(
-        encoder=repr(encoder).split("  #")[0],
+        encoder=_title(encoder),
         state=found.state,
         rows=found.rows,
         p_value=found.p_value,
@@ -47,6 +47,13 @@ def audit(encoder: Encodes, log: Log, *, level: float = LEVEL, seed: int = 0) ->
         sample_observation=sample_observation,
         sample_state=sample_state,
     )
+
+
+def _title(encoder: Encodes) -> str:
+    """Return the encoder's repr without its comment, or its class where it has none of its own."""
+    if type(encoder).__repr__ is object.__repr__:  # which has an address, that differs from run to run
+        return type(encoder).__name__
+    return repr(encoder).split("  #")[0]
 
 
 def _merging(observations: np.ndarray, states: np.ndarray) -> np.ndarray:

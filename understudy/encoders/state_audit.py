@@ -214,7 +214,7 @@ class StateAudit:
             lines.append(f"  {'state':>7} {'rows':>11} {'p-value':>9} {'explained':>10}")
             for place in self.worst_first[:LISTED]:
                 mark = "  suspicious" if self.suspicious[place] else ""
-                p, explained = cells(self.p_value[place], self.explained[place])
+                p, explained = shown(self.p_value[place], self.explained[place])
                 lines.append(f"  {self.state[place]:>7} {self.rows[place]:>11,} {p:>9} {explained:>10}{mark}")
             if self.n_states > LISTED:
                 lines.append(f"  {'...':>7} and {self.n_states - LISTED:,} more")
@@ -223,13 +223,13 @@ class StateAudit:
     __repr__ = __str__
 
     def plot(self, path: Any = None) -> "Figure":
-        """Deprecated: use `understudy.reporting.state_pictures.plot_states`, which takes and returns axes.
+        """Deprecated: use `understudy.reporting.state_pictures.states(audit, ax=...)`, which returns axes.
 
         Draw the states, write the figure to `path` where given (.png, .svg, .pdf), and return it.
         """
-        warn_of_old_name("StateAudit.plot(path)", "understudy.reporting.state_pictures.plot_states(audit, ax)")
+        warn_of_old_name("StateAudit.plot(path)", "understudy.reporting.state_pictures.states(audit, ax=...)")
         # Reporting is above encoders, which may not import it: this goes with the next release.
-        figure = import_module("understudy.reporting.state_pictures").plot_states(self).figure
+        figure = import_module("understudy.reporting.state_pictures").states(self).figure
         if path is not None:
             try:
                 figure.savefig(Path(path), dpi=144)
@@ -240,7 +240,7 @@ class StateAudit:
         return figure
 
 
-def cells(p_value: float, explained: float) -> tuple[str, str]:
+def shown(p_value: float, explained: float) -> tuple[str, str]:
     """Return the test of a state as two cells of a table."""
     if p_value != p_value:
         return "-", "-"

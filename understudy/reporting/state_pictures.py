@@ -1,4 +1,4 @@
-"""Pictures of the states that an encoder makes of a log."""
+"""The plot of the states that an encoder makes of a log."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,8 @@ MOST_LABELS = 60
 STYLE: Any = {"font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": 10, "text.color": INK}
 
 
-def plot_states(audit: StateAudit, ax: "Axes | None" = None) -> "Axes":
-    """Draw the states of an audit into `ax`, or into a new figure, and return the axes.
+def states(audit: StateAudit, *, ax: "Axes | None" = None) -> "Axes":
+    """Draw the states of an audit on `ax`, or on new axes, and return the axes.
 
     Two-dimensional observations are points colored by state, with the state's number among them; those of suspicious
     states are crosses. Other observations are not shown: each state is a bar of its rows, suspicious ones in orange.
@@ -25,22 +25,27 @@ def plot_states(audit: StateAudit, ax: "Axes | None" = None) -> "Axes":
     import matplotlib
     from matplotlib.figure import Figure
 
-    two_dimensional = len(audit.sample_observation) > 0
+    is_plane = len(audit.sample_observation) > 0
+    if ax is not None:
+        _draw(ax, audit, is_plane)
+        return ax
     with matplotlib.rc_context(STYLE):
-        if ax is None:
-            figure = Figure(figsize=(7.2, 6.4) if two_dimensional else (9.0, 3.6), layout="constrained")
-            ax = figure.add_subplot()
-        if two_dimensional:
-            _draw_points(ax, audit)
-        else:
-            _draw_bars(ax, audit)
-        n, mark = int(audit.suspicious.sum()), "crosses" if two_dimensional else "orange"
-        found = f"{n:,} suspicious ({mark}): observations predict outcomes within" if n else "none suspicious"
-        ax.set_title(f"{audit.n_states:,} states, {found}", loc="left", fontsize=11, color=INK)
+        ax = Figure(figsize=(7.2, 6.4) if is_plane else (9.0, 3.6), layout="constrained").add_subplot()
+        _draw(ax, audit, is_plane)
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(color=MUTED, labelcolor=MUTED)
         ax.spines[["left", "bottom"]].set_color(MUTED)
     return ax
+
+
+def _draw(ax: "Axes", audit: StateAudit, is_plane: bool) -> None:
+    if is_plane:
+        _draw_points(ax, audit)
+    else:
+        _draw_bars(ax, audit)
+    n, mark = int(audit.suspicious.sum()), "crosses" if is_plane else "orange"
+    found = f"{n:,} suspicious ({mark}): observations predict outcomes within" if n else "none suspicious"
+    ax.set_title(f"{audit.n_states:,} states, {found}", loc="left", fontsize=11, color=INK)
 
 
 def _draw_points(ax: "Axes", audit: StateAudit) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from understudy.encoders import StateAudit
-from understudy.encoders.state_audit import NOTHING, SUSPICIOUS, cells
+from understudy.encoders.state_audit import NOTHING, SUSPICIOUS, shown
 
 LISTED = 5
 """States in the box; the terminal lists more."""
@@ -54,7 +54,7 @@ def state_box(audit: StateAudit, name: str = "") -> StateBox:
             (
                 str(audit.state[place]),
                 f"{audit.rows[place]:,}",
-                *cells(audit.p_value[place], audit.explained[place]),
+                *shown(audit.p_value[place], audit.explained[place]),
             )
             for place in worst
         ]
