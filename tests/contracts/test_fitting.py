@@ -138,6 +138,27 @@ def test_one_that_takes_no_attributes_is_fitted_by_each():
     assert needs_fit(encoder)
 
 
+def test_a_wrapper_that_passes_attributes_on_is_fitted_as_the_encoder_that_it_wraps():
+    class Wrapper:
+        def __init__(self, inner):
+            self.inner = inner
+
+        def fit(self, log):
+            self.inner.fit(log)
+            return self
+
+        def encode(self, observations):
+            return self.inner.encode(observations)
+
+        def __getattr__(self, name):
+            return getattr(self.inner, name)
+
+    inner = Saying()
+    for log in (LOG, OTHER):
+        psrs(log, Wrapper(inner))
+    assert inner.times == 1
+
+
 def test_a_fit_that_returns_nothing_is_taken_and_one_that_returns_another_object_is_refused():
     class Forgetful(Own):
         def fit(self, log):

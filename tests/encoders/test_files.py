@@ -10,9 +10,9 @@ from copy import deepcopy
 import numpy as np
 import pytest
 
-from understudy.encoders import Boxes, Function, Homer, Identity, KMeans, load
+from understudy.encoders import Boxes, Function, Homer, Identity, KMeans, load, save
 from understudy.encoders.files import FORMAT, array_digest
-from understudy.errors import EncoderError
+from understudy.errors import ContractError, EncoderError
 from understudy.runs.describing import plain
 
 X = np.random.default_rng(0).random((300, 2))
@@ -96,6 +96,12 @@ def test_what_is_not_fitted_has_nothing_to_save(encoder, path):
 def test_a_function_says_why_it_cannot_be_saved(path):
     with pytest.raises(EncoderError, match="cannot be saved, since files hold no code; keep the function in a module"):
         Function(np.sign).save(path)
+
+
+def test_what_cannot_be_turned_into_values_and_arrays_is_not_saved(path):
+    for encoder in (Function(np.sign), np.sign):
+        with pytest.raises(ContractError, match=r"cannot be saved: it needs contents\(\) and from_contents"):
+            save(encoder, path)
 
 
 def test_a_part_of_a_file_is_refused_wherever_it_was_cut(saved):

@@ -46,7 +46,7 @@ def test_a_few_states_tested_of_many_do_not_reassure():
     assert found.tested_share == pytest.approx(600 / 2520)
     assert (found.verdict, found.ok) == ("could not be told", False)
     lines = str(found).splitlines()
-    assert "the test could hardly look: 23.8% of the rows are in states that could be tested" in lines[1]
+    assert "too little could be tested: 23.8% of the rows are in states that could be tested" in lines[1]
     assert "log more, or use fewer states" in lines[1]
     assert "none of" not in str(found)
 

@@ -86,8 +86,13 @@ def array_digest(array: np.ndarray) -> str:
 
 def _members(encoder: Savable) -> dict[str, Any]:
     """Return the arrays of an encoder's file, by name. Raise `ContractError` where a file cannot hold them."""
-    name, kind = name_of(type(encoder)), type(encoder).__name__
-    contents = encoder.contents()
+    kind = type(encoder).__name__
+    if not isinstance(encoder, Savable):
+        raise ContractError(
+            f"a {kind} cannot be saved: it needs contents() and from_contents(contents); see "
+            "understudy.contracts.encoding.Savable"
+        )
+    name, contents = name_of(type(encoder)), encoder.contents()
     for key, array in contents.arrays.items():
         if key in RESERVED or not isinstance(array, np.ndarray) or array.dtype.kind not in DTYPE_KINDS:
             found = f"a {array.dtype} array" if isinstance(array, np.ndarray) else f"a {type(array).__name__}"

@@ -121,12 +121,12 @@ class StateAudit:
                 f"merges what replay must tell apart; {only}{tested} could be tested"
             )
         if self.verdict == UNTOLD:
-            looked = (
+            found = (
                 f"of the {n_tested:,} tested none is suspicious, which says little" if n_tested else "none was tested"
             )
             return (
-                f"the test could hardly look: {tested} are in states that could be tested; "
-                f"{looked}; log more, or use fewer states, and audit them again"
+                f"too little could be tested: {tested} are in states that could be tested; "
+                f"{found}; log more, or use fewer states, and audit them again"
             )
         return (
             f"none of {n_tested:,} states tested is suspicious, and {tested} are in states that could be tested: no "
@@ -151,7 +151,7 @@ class StateAudit:
         if self.same_log and self.merges.any():
             notes.append(
                 "the encoder was fitted on this log: fit it on one half of the episodes and audit it on the other "
-                "(log.select) to see what it merges where it has not looked"
+                "(log.select) to test it on rows that it has not seen"
             )
         return notes
 

@@ -40,11 +40,12 @@ class Coding:
         if codes.encoder is None:
             codes.batch(self._largest)
             return self._plain
+        last = self._last
+        if last is not None and last[0] is codes.encoder and last[1] == (codes.n, codes.encoder.fits):
+            return last[2]
         if not isinstance(codes.encoder, CountsFits):
             return self._make(codes)
-        last, version = self._last, (codes.n, codes.encoder.fits)
-        if last is None or last[0] is not codes.encoder or last[1] != version:
-            last = self._last = (codes.encoder, version, self._make(codes))
+        last = self._last = (codes.encoder, (codes.n, codes.encoder.fits), self._make(codes))
         return last[2]
 
 
