@@ -84,7 +84,7 @@ def run_simulate(options: argparse.Namespace) -> int:
     rehearsal.claim()
     keep_states(folder, states)
     if encoder is not None:
-        encoder.save(folder / "encoder.npz")
+        us.encoders.save(encoder, folder / "encoder.npz")
     runs = {}
     for name, simulator in simulators.items():
         there = rehearsal.n_finished(name)

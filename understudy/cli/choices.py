@@ -86,7 +86,7 @@ def encoder_for(log: us.Log, options: argparse.Namespace, kept: Path | None) -> 
                 "file that encoder.save wrote"
             )
         return us.encoders.load(options.encoder)
-    make = {
+    make: dict[str, Any] = {
         "boxes": lambda: us.encoders.Boxes(bins=options.bins),
         "kmeans": lambda: us.encoders.KMeans(options.states, options.seed),
         "homer": lambda: us.encoders.Homer(options.states, seed=options.seed),
@@ -101,7 +101,7 @@ def states_for(log: us.Log, encoder: Any, kept: Path | None) -> us.encoders.Stat
         found = kept_states(kept) if kept is not None else None
         if found is not None:
             return found
-    return (us.encoders.Identity().fit(log) if encoder is None else encoder).audit(log)
+    return us.encoders.audit(us.encoders.Identity().fit(log) if encoder is None else encoder, log)
 
 
 def refuse_suspicious(states: us.encoders.StateAudit) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from understudy.encoders import StateAudit
-from understudy.encoders.audit import NOTHING, SUSPICIOUS, shown
+from understudy.encoders.state_audit import NOTHING, SUSPICIOUS, shown
 
 LISTED = 5
 """States in the box; the terminal lists more."""
@@ -51,7 +51,11 @@ def state_box(audit: StateAudit, name: str = "") -> StateBox:
         anyway = ["Most rows are in suspicious states, and the runs were made all the same (--anyway)."] if most else []
         worst = [place for place in audit.worst_first[:LISTED] if audit.suspicious[place]]
         rows = [
-            (str(audit.state[place]), f"{audit.rows[place]:,}", *shown(audit.p_value[place], audit.explained[place]))
+            (
+                str(audit.state[place]),
+                f"{audit.rows[place]:,}",
+                *shown(audit.p_value[place], audit.explained[place]),
+            )
             for place in worst
         ]
         return StateBox("error" if most else "warning", where + title, [told, means, *anyway], rows, audit.notes)
