@@ -13,8 +13,10 @@ from understudy.contracts.vocabulary import Vocabulary
 from understudy.encoders.pictures import picture_of_states
 from understudy.encoders.sufficiency import FEWEST_ROWS, holm, sufficiency
 from understudy.errors import LogError
+from understudy.tables import Column, Table, arrow_table
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from matplotlib.figure import Figure
 
 LEVEL = 0.01
@@ -213,6 +215,31 @@ class StateAudit:
             return found
         except (KeyError, OverflowError, TypeError, ValueError) as error:
             raise LogError(f"this is not an audit of states ({error}); audit the encoder again") from error
+
+    def to_frame(self) -> "pa.Table":
+        """Return an Arrow table with a line for each state: state, rows, p_value, explained, suspicious, merges.
+
+        `p_value` and `explained` are null where a state was not tested. States that a file leaves out are not there.
+        """
+        types = {"state": "int64", "rows": "int64", "p_value": "float64", "explained": "float64"}
+        types |= {"suspicious": "bool", "merges": "bool"}
+        columns = {name: getattr(self, name).tolist() for name in types}
+        columns |= {name: [None if x != x else x for x in columns[name]] for name in ("p_value", "explained")}
+        return arrow_table(columns, types)
+
+    def to_table(self, places: np.ndarray) -> Table:
+        """Return a table for people of the states at these places of `state`."""
+        headings = (Column("state", numeric=False), Column("rows"), Column("p-value"), Column("explained"))
+        rows = tuple(
+            (str(self.state[place]), f"{self.rows[place]:,}", *shown(self.p_value[place], self.explained[place]))
+            for place in places
+        )
+        more = (f"... and {self.n_states - len(rows):,} more",) * (self.n_states > len(rows))
+        title = f"{self.encoder}: {self.n_rows:,} rows in {self.n_states:,} states; {self.sentence}"
+        return Table(title, headings, rows, notes=(*more, *self.notes))
+
+    def _repr_html_(self) -> str:
+        return self.to_table(self.worst_first[:LISTED] if self.merges.any() else self.state[:0])._repr_html_()
 
     def __str__(self) -> str:
         title = f"{self.encoder}: {self.n_rows:,} rows in {self.n_states:,} states"

@@ -1,4 +1,4 @@
-"""How long the log could answer, and how far to believe it."""
+"""Efficiency, fidelity and earnings of runs: how long the log could answer, and how far to believe it."""
 
 from understudy.errors import CensoringWarning
 from understudy.evaluation.earnings import Earnings, earnings
