@@ -1,6 +1,7 @@
 """What an encoder made of a log: its states, and whether they are sufficient."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -227,19 +228,27 @@ class StateAudit:
         columns |= {name: [None if x != x else x for x in columns[name]] for name in ("p_value", "explained")}
         return arrow_table(columns, types)
 
-    def to_table(self, places: np.ndarray) -> Table:
+    def to_table(self, places: Sequence[int] | np.ndarray, heading: str = "state") -> Table:
         """Return a table for people of the states at these places of `state`."""
-        headings = (Column("state", numeric=False), Column("rows"), Column("p-value"), Column("explained"))
+        headings = (Column(heading, numeric=False), Column("rows"), Column("p-value"), Column("explained"))
         rows = tuple(
             (str(self.state[place]), f"{self.rows[place]:,}", *shown(self.p_value[place], self.explained[place]))
             for place in places
         )
-        more = (f"... and {self.n_states - len(rows):,} more",) * (self.n_states > len(rows))
-        title = f"{self.encoder}: {self.n_rows:,} rows in {self.n_states:,} states; {self.sentence}"
-        return Table(title, headings, rows, notes=(*more, *self.notes))
+        return Table(f"{self.encoder}: {self.n_rows:,} rows in {self.n_states:,} states", headings, rows)
 
     def _repr_html_(self) -> str:
-        return self.to_table(self.worst_first[:LISTED] if self.merges.any() else self.state[:0])._repr_html_()
+        places = self.worst_first[:LISTED] if self.merges.any() else []
+        table = self.to_table(places)
+        marks = ["suspicious" if self.suspicious[place] else "" for place in places]
+        more = [f"... and {self.n_states - LISTED:,} more"] if len(places) and self.n_states > LISTED else []
+        return replace(
+            table,
+            title=f"{table.title}: {self.sentence}",
+            headings=(*table.headings, Column("", numeric=False)),
+            rows=tuple((*row, mark) for row, mark in zip(table.rows, marks, strict=True)),
+            notes=(*more, *self.notes),
+        )._repr_html_()
 
     def __str__(self) -> str:
         title = f"{self.encoder}: {self.n_rows:,} rows in {self.n_states:,} states"

@@ -31,7 +31,7 @@ from understudy.paper.measuring import (
     run_columns,
 )
 from understudy.paper.stage import Stage
-from understudy.reporting.plots import curves_of_runs
+from understudy.reporting.figures import curves_of_runs
 from understudy.runs import Runs
 from understudy.runs.backends import in_processes, in_turn, n_cores
 

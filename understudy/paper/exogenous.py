@@ -20,7 +20,7 @@ from understudy.paper.measuring import (
     smaller,
 )
 from understudy.paper.stage import Stage
-from understudy.reporting.plots import learning_curves
+from understudy.reporting.figures import learning_curves
 
 TITLE = "An exogenous process: accurate only where its dynamics are kept (Figure 13, appendix B.4)"
 

@@ -12,7 +12,7 @@ from understudy.paper.drawing import evaluation_and_simulation
 from understudy.paper.items import Comparison, Finding, Item, Picture, Table
 from understudy.paper.measuring import by_set, curve_columns, error_of, fidelity_columns, one_log_floor, smaller, upto
 from understudy.paper.stage import Stage
-from understudy.reporting.plots import learning_curves
+from understudy.reporting.figures import learning_curves
 from understudy.runs import Runs
 
 TITLE = "Evaluating a simulation: how long, and how close (Figures 1 and 2)"
