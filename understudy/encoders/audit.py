@@ -238,7 +238,7 @@ class StateAudit:
         return Table(f"{self.encoder}: {self.n_rows:,} rows in {self.n_states:,} states", headings, rows)
 
     def _repr_html_(self) -> str:
-        places = self.worst_first[:LISTED] if self.merges.any() else []
+        places = self.worst_first[: LISTED if self.merges.any() else 0]
         table = self.to_table(places)
         marks = ["suspicious" if self.suspicious[place] else "" for place in places]
         more = [f"... and {self.n_states - LISTED:,} more"] if len(places) and self.n_states > LISTED else []

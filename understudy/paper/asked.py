@@ -15,7 +15,7 @@ FILE = "paper.json"
 UNKNOWN = "unknown"
 PACKAGE = Path(__file__).parents[1]
 PRESENTING = (
-    "cli", "demo.py", "rehearsals.py", "reporting", "paper/page.py", "paper/drawing.py", "paper/maps.py",
+    "cli", "demo.py", "results.py", "reporting", "paper/page.py", "paper/drawing.py", "paper/maps.py",
     "paper/aspects.py", "paper/discrete_claims.py", "paper/discrete_tables.py", "paper/measuring.py", "paper/items.py",
     "paper/writing.py",
 )  # fmt: skip

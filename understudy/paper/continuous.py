@@ -154,7 +154,8 @@ class Work:
 
     def simulator(self, name: str) -> Callable[[us.Log], Any]:
         """What makes a simulator of a log."""
-        order, encoders = {"order": grids.conventions(self.stage).order}, self.ready.encoders
+        order: dict[str, Any] = {"order": grids.conventions(self.stage).order}
+        encoders = self.ready.encoders
         if name == "act-only":
             return us.actions_only
         if name == "random":

@@ -114,12 +114,12 @@ def run(stage: Stage) -> Item:
             "drawn action has no row."
         ),
         findings=[
-            claims.replays_the_log(replayed, replayed.about.log_rows, tables.distinct(replayed)),
+            claims.replays_the_log(replayed, replayed.about.log_rows or 0, tables.distinct(replayed)),
             *claims.twice_as_long(own_logs[main], printed, order),
             *claims.shorter(own_logs[main], order),
             *claims.ordered(own_logs, settings.shown),
             *claims.tighter(one_log[main]),
-            claims.all_samples(one_log[main], replayed.about.log_rows),
+            claims.all_samples(one_log[main], replayed.about.log_rows or 0),
             claims.accurate(judged),
             claims.unbiased(estimates),
             *claims.more_efficient(against),

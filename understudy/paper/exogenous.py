@@ -49,7 +49,7 @@ def run(stage: Stage) -> Item:
     log = grids.record(env, settings.episodes, stage.seed, rules.cap)
     make = grids.q_learning(env)
     options: dict[str, Any] = {"runs": settings.runs, "probes": grids.probes(env), "every": settings.every}
-    oracles = {"split": env.split, "merge": env.merge, "reward": env.reward}
+    oracles: dict[str, Any] = {"split": env.split, "merge": env.merge, "reward": env.reward}
     simulators = {
         OBSERVATIONS: lambda log: us.psrs(log, order=rules.order),
         STATES: lambda log: us.psrs(log, grids.states(env), order=rules.order),
