@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from understudy.registration import register
 
 if TYPE_CHECKING:  # what editors and type checkers see; the same names as in _HOMES, which a test holds
+    from understudy import contracts as contracts
     from understudy import encoders as encoders
     from understudy import envs as envs
     from understudy import learners as learners
@@ -85,7 +86,7 @@ _HOMES = {
 """The public names of each room. To add one, write it here and import it above."""
 
 _NAMES = {name: home for home, names in _HOMES.items() for name in names}
-_ROOMS = ["encoders", "envs", "learners"]
+_ROOMS = ["contracts", "encoders", "envs", "learners"]
 
 __all__ = sorted([*_NAMES, *_ROOMS])
 

@@ -1,10 +1,11 @@
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from understudy.reporting.axes import canvas, short_label, style_axes, style_log_scale, style_share_going
 
 
 def labels(axis):
-    axis.figure.canvas.draw()
+    FigureCanvasAgg(axis.figure).draw()
     return [text.get_text() for text in axis.get_ticklabels() if text.get_text()]
 
 

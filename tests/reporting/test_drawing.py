@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from understudy.reporting.axes import canvas
@@ -84,7 +85,7 @@ def test_a_legend_reads_row_by_row_and_is_as_high_as_it_says():
     figure, _ = canvas(380, 300)
     with drawn_alike():
         draw_legend(figure, names, looks_of(names, None), 380)
-        figure.canvas.draw()
+        FigureCanvasAgg(figure).draw()
     at = {text.get_text(): text.get_window_extent() for text in figure.legends[0].get_texts()}
     assert sorted(at, key=lambda name: (-round(at[name].y0 / 10), at[name].x0)) == list(names)
     assert figure.legends[0].get_window_extent().height <= legend_height(names, 380)

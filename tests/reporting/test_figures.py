@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from understudy.reporting import figures
 from understudy.reporting.drawing import looks_of
@@ -43,8 +44,8 @@ def test_differences_have_a_panel_where_a_set_that_coincides_with_the_reference_
 
 def test_the_legend_names_every_set_and_covers_no_curve(runs_of):
     sets = {f"set {number}": runs_of([40] * 3) for number in range(9)}
-    figure = figures.learning_curves(sets, "g")
-    figure.canvas.draw()
+    figure = figures.learning_curves(sets, "g", width=380)  # three names a row
+    FigureCanvasAgg(figure).draw()
     legend = figure.legends[0]
     boxes = {text.get_text(): text.get_window_extent() for text in legend.get_texts()}
     assert sorted(boxes, key=lambda name: (-round(boxes[name].y0), boxes[name].x0)) == list(sets)  # row by row
