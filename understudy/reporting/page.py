@@ -67,9 +67,10 @@ def write_page(
         raise SettingError(f"{path} is a folder; give the name of a file in it, such as {path / 'report.html'}")
     if not measured.finished:
         raise SettingError("there is no finished run to report on; run the experiment first")
+    boxes = state_boxes(states)
     content = _content(measured, audit, title)
     careful = cautions(measured.finished, audit, states_tested=states is not None)
-    html = _template().render(**content, cautions=careful, state_boxes=state_boxes(states))
+    html = _template().render(**content, cautions=careful, state_boxes=boxes)
     write_text(path, html.encode("utf-8", "replace").decode("utf-8"))
     return path
 
@@ -204,12 +205,16 @@ def _of_probe(
     most_runs = max(len(set_) for set_ in sets.values())
     return {"probe": probe, "reference": shown, "most_runs": most_runs} | _drawn(
         lambda width: draw(sets, probe, shown, width=width, **options),
-        f"{WHAT[draw.__name__]} of {probe} for {', '.join(sets)}",
+        f"{DESCRIPTIONS[draw.__name__]} of {probe} for {', '.join(sets)}",
         f"{draw.__name__} {probe}",
     )
 
 
-WHAT = {"learning_curves": "Mean curves", "curves_of_runs": "Individual runs", "visitation_bars": "Final readings"}
+DESCRIPTIONS = {
+    "learning_curves": "Mean curves",
+    "curves_of_runs": "Individual runs",
+    "visitation_bars": "Final readings",
+}
 
 
 def _drawn(draw: Callable[[int], Any], description: str, key: str) -> dict[str, Any]:
