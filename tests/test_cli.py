@@ -70,7 +70,7 @@ def test_a_learned_encoder_is_audited_kept_and_not_fitted_again(floats, tmp_path
     kept = us.encoders.load(tmp_path / "out" / "encoder.npz")
     monkeypatch.delattr(us.encoders.KMeans, "fit")
     assert main([*arguments, "--runs", "3"]) == 0
-    assert us.load(tmp_path / "out" / "psrs").about["n_states"] == kept.n_states == 20
+    assert us.load(tmp_path / "out" / "psrs").about.n_states == kept.n_states == 20
     elsewhere = ["--encoder", str(tmp_path / "out" / "encoder.npz"), "--out", str(tmp_path / "other")]
     assert main(["simulate", str(floats), "--runs", "1", "--anyway", *elsewhere]) == 0
 
@@ -104,7 +104,7 @@ def test_ppo_needs_no_table(floats, tmp_path, capsys):
     arguments = ["simulate", str(floats), "--encoder", "boxes", "--learner", "ppo", "--epoch-steps", "200"]
     assert main([*arguments, "--runs", "2", "--workers", "1", "--anyway", "--out", str(tmp_path / "out")]) == 0
     runs = us.load(tmp_path / "out" / "psrs")
-    assert runs.about["learner"]["class"] == "PPO"
+    assert runs.about.learner["class"] == "PPO"
     assert min(runs.lengths) > 200
 
 
@@ -216,7 +216,7 @@ def test_observations_of_several_whole_numbers_need_no_boxes(log, tmp_path):
     us.write(us.Log.from_columns(observation=pairs, next_observation=following, **columns), tmp_path / "pairs.parquet")
     arguments = ["simulate", str(tmp_path / "pairs.parquet"), "--runs", "2", "--out", str(tmp_path / "out")]
     assert main(arguments) == 0
-    assert us.load(tmp_path / "out" / "psrs").about["learner"]["n_observations"] == 25
+    assert us.load(tmp_path / "out" / "psrs").about.learner["n_observations"] == 25
 
 
 def test_folders_are_compared_on_one_page_and_one_alone_keeps_its_title_and_audit(events, tmp_path):
@@ -271,10 +271,10 @@ def test_readings_are_as_frequent_as_runs_are_short(log, tmp_path, capsys):
         out = tmp_path / name
         assert main(["simulate", str(tmp_path / "rare.parquet"), "--runs", "5", *arguments, "--out", str(out)]) == 0
     runs = us.load(tmp_path / "rare" / "psrs")
-    assert runs.about["every"] <= max(1, runs.lengths.max() / 50)
+    assert runs.about.every <= max(1, runs.lengths.max() / 50)
     assert max(len(run.steps) for run in runs) >= min(20, runs.lengths.max())
     assert "has no curve" not in (tmp_path / "rare" / "report.html").read_text()
-    assert us.load(tmp_path / "asked" / "psrs").about["every"] == 7
+    assert us.load(tmp_path / "asked" / "psrs").about.every == 7
 
 
 def test_folders_of_the_same_name_are_told_apart_and_one_given_twice_is_one(events, tmp_path, capsys):

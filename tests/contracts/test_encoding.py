@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import understudy as us
+from understudy.contracts import HasSettings
 from understudy.contracts.encoding import (
     CountsFits,
     CountsStates,
     Encoder,
     Encodes,
-    HasSettings,
     ObservationSpec,
     RemembersLog,
     Savable,

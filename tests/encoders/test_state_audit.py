@@ -1,6 +1,8 @@
 import json
+from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 
 from understudy.encoders import Function, Identity, StateAudit
@@ -186,3 +188,25 @@ def test_plot_still_writes_a_picture_and_says_what_replaces_it(merged, tmp_path)
         pytest.raises(EncoderError, match=r"cannot write .*; give a path that ends in"),
     ):
         merged.plot(tmp_path / "states.nonsense")
+
+
+def test_the_frame_has_a_line_for_each_state(merged):
+    frame = merged.to_frame()
+    assert frame.column_names == ["state", "rows", "p_value", "explained", "suspicious", "merges"]
+    assert frame["state"].to_pylist() == merged.state.tolist()
+    assert frame["suspicious"].to_pylist() == merged.suspicious.tolist()
+    assert len(frame.to_pandas()) == len(pl.from_arrow(frame)) == 7
+
+
+def test_in_the_frame_a_state_that_was_not_tested_has_no_p_value(grid_log):
+    frame = Identity().audit(grid_log.select(np.arange(5))).to_frame()
+    assert frame["p_value"].null_count == frame.num_rows > 0
+
+
+def test_a_notebook_shows_the_worst_states_first_and_obeys_no_name(merged):
+    html = replace(merged, encoder="<script>")._repr_html_()
+    assert "<script" not in html
+    first = html[html.index("<tbody>") :].split("</tr>")[0]
+    assert first.startswith('<tbody>\n<tr><th scope="row">1</th>')
+    assert "suspicious" in first
+    assert html.count("<tr>") == 8

@@ -275,7 +275,7 @@ class TestSettings:
             us.experiment(us.psrs(log), make("A2C", 50), runs=1, out=tmp_path / "results")
         with pytest.raises(ResultsError, match="holds runs of another experiment: learner total_timesteps is 50"):
             us.experiment(us.psrs(log), make("A2C", 60), runs=1, out=tmp_path / "results")
-        assert plain(us.load(tmp_path / "results").about["learner"])["n_envs"] == 1
+        assert plain(us.load(tmp_path / "results").about.learner)["n_envs"] == 1
 
 
 class TestBadInput:

@@ -22,8 +22,10 @@ from understudy.cli.running import run_command, use_escapes
 from understudy.cli.words import in_flags, say
 from understudy.errors import visible
 from understudy.logs.findings import errors_first
-from understudy.rehearsals import Rehearsal, keep_states, states_of_folders
+from understudy.reporting.measurements import Measurements, measure
 from understudy.reporting.naming import names_of
+from understudy.reporting.page import write_page
+from understudy.results import ResultsFolder, read_state_audits, write_state_audit
 from understudy.runs.folder import folders_in
 
 WITHOUT_STATES = ("actions_only", "any_row")
@@ -42,7 +44,7 @@ def run_demo(options: argparse.Namespace) -> int:
     from understudy.demo import demo
 
     found = demo(options.report, runs=options.runs, seed=options.seed, workers=options.workers)
-    show_table(found.runs)
+    show_table(found.measured)
     say(f"\nThe page is {found.page}")
     return 0
 
@@ -69,10 +71,10 @@ def run_simulate(options: argparse.Namespace) -> int:
     log.sound()
 
     folder = Path(options.out or f"{Path(options.log).name.split('.')[0]}-rehearsal")
-    rehearsal = Rehearsal(
+    results = ResultsFolder(
         folder, f"{options.learner} rehearsed on {visible(Path(options.log).name)}", asked_of(options, log), audit
     )
-    ours = rehearsal.check()
+    ours = results.check()
     encoder = encoder_for(log, options, folder / "encoder.npz" if ours else None)
     make, probes = learner_for(log, encoder, options)
     simulators = {name: simulator_for(name, log, encoder, options) for name in names}
@@ -81,13 +83,13 @@ def run_simulate(options: argparse.Namespace) -> int:
         say(states)
     if not options.anyway and set(names) - set(WITHOUT_STATES):
         refuse_suspicious(states)
-    rehearsal.claim()
-    keep_states(folder, states)
+    results.create()
+    write_state_audit(folder, states)
     if encoder is not None:
         us.encoders.save(encoder, folder / "encoder.npz")
     runs = {}
     for name, simulator in simulators.items():
-        there = rehearsal.n_finished(name)
+        there = results.n_finished(name)
         if there:
             print(f"{name}: {min(there, options.runs):,} of {options.runs:,} runs were there already")
         runs[name] = us.experiment(
@@ -95,8 +97,9 @@ def run_simulate(options: argparse.Namespace) -> int:
             probes=probes, every=options.every or reading_interval(simulator, make, log, options),
             workers=options.workers, out=folder / name, title=name, keep_rows=not options.no_rows,
         )  # fmt: skip
-    show_table(runs)
-    page = us.report(runs, folder / "report.html", audit=audit, states=states, title=rehearsal.title, log=log)
+    measured = measure(runs)
+    show_table(measured)
+    page = write_page(measured, folder / "report.html", audit=audit, states=states, title=results.title)
     say(f"\nThe page is {page}")
     return 0
 
@@ -114,16 +117,17 @@ def run_report(options: argparse.Namespace) -> int:
     empty = [name for name, result in runs.items() if not len(result)]
     if empty:
         raise us.LogError(f"no run of {', '.join(empty)} is finished; go on with understudy simulate")
-    show_table(runs)
-    kept = {str(folder): told for folder in folders if (told := Rehearsal.of(folder)) is not None}
+    measured = measure(runs)
+    show_table(measured)
+    kept = {str(folder): results for folder in folders if (results := ResultsFolder.read(folder)) is not None}
     if len(folders) == 1:
         title, page = (kept[str(folders[0])].title if kept else None), folders[0] / "report.html"
     else:  # the folders' own pages stay as they are
         title, page = f"{len(runs)} sets of runs compared: {', '.join(runs)}", Path("comparison.html")
-    audit = joined({name: told.audit for name, told in kept.items()})
-    states = states_of_folders(folders)
+    audit = joined({name: results.audit for name, results in kept.items()})
+    states = read_state_audits(folders)
     one = next(iter(states.values())) if len(folders) == len(states) == 1 else states
-    say(f"\nThe page is {us.report(runs, options.report or page, title=title, audit=audit, states=one)}")
+    say(f"\nThe page is {write_page(measured, options.report or page, title=title, audit=audit, states=one)}")
     return 0
 
 
@@ -140,13 +144,12 @@ def joined(audits: dict[str, us.Audit]) -> us.Audit | None:
     return us.Audit(errors_first(findings), sum(rows), sum(episodes), max(actions))
 
 
-def show_table(runs: dict[str, us.Runs]) -> None:
-    """How long, how close, what ran out and, of several learners, who earned more, on the terminal."""
+def show_table(measured: Measurements) -> None:
+    """Print how long the log could answer, how close curves are, what ran out and which learner earned more."""
     from rich.console import Console
 
-    from understudy.reporting.learners import compare_learners
     from understudy.reporting.terminal import as_rich, brief_table
 
-    Console().print(as_rich(brief_table(runs)))
-    if (rivals := compare_learners(runs)) is not None:
-        say("\n".join(rivals.sentences))
+    Console().print(as_rich(brief_table(measured)))
+    if measured.learners is not None:
+        say("\n".join(measured.learners.sentences))

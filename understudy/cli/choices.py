@@ -11,8 +11,8 @@ import numpy as np
 import understudy as us
 from understudy.cli.flags import COLUMN_FLAGS, ENCODERS
 from understudy.errors import ResultsError
-from understudy.rehearsals import kept_states
 from understudy.reporting.learners import PER_STEP
+from understudy.results import read_state_audit
 from understudy.runs.graph import digest
 
 TRIALS = 5
@@ -65,7 +65,7 @@ def learner_for(log: us.Log, encoder: Any, options: argparse.Namespace) -> tuple
                 "which know nothing of what follows: simulate tests the states first, and stops where they will not do"
             )
     n_observations = n_observations if encoder is None else encoder.n_states
-    kind = {"q-learning": us.learners.QLearning, "expected-sarsa": us.learners.ExpectedSarsa}[options.learner]
+    kind: Any = {"q-learning": us.learners.QLearning, "expected-sarsa": us.learners.ExpectedSarsa}[options.learner]
     settings = {name: getattr(options, name) for name in ("epsilon", "alpha", "gamma", "initial")}
     return (
         lambda seed: kind(n_observations, log.spec.n_actions, encoder=encoder, seed=seed, **settings),
@@ -98,7 +98,7 @@ def encoder_for(log: us.Log, options: argparse.Namespace, kept: Path | None) -> 
 def states_for(log: us.Log, encoder: Any, kept: Path | None) -> us.encoders.StateAudit:
     """Whether the states will do: tested now, or as it was kept; without an encoder they are the observations."""
     with suppress(ResultsError):  # what cannot be read is made anew
-        found = kept_states(kept) if kept is not None else None
+        found = read_state_audit(kept) if kept is not None else None
         if found is not None:
             return found
     return us.encoders.audit(us.encoders.Identity().fit(log) if encoder is None else encoder, log)

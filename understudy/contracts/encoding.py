@@ -106,7 +106,7 @@ class Savable(Protocol):
     """Promised: `from_contents(encoder.contents())` gives an encoder with the same states.
 
     Gained: once `understudy.encoders.register(name, Class)` was called, `encoders.save` writes the encoder to a file
-    and `encoders.load` reads it. Files hold values and arrays, never code: `load` makes only classes that were registered.
+    and `encoders.load` reads it. Files hold values and arrays, never code: `load` makes only registered classes.
     """
 
     def contents(self) -> EncoderContents:

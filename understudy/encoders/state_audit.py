@@ -1,6 +1,7 @@
 """What an audit found: the states that an encoder makes of a log, and whether they are sufficient."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,10 @@ import numpy as np
 from understudy.deprecation import warn_of_old_name
 from understudy.encoders.sufficiency import FEWEST_ROWS
 from understudy.errors import EncoderError
+from understudy.tables import Column, Table, arrow_table
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from matplotlib.figure import Figure
 
 ENOUGH = 0.5  # share of the rows that has to be in states that could be tested, for "nothing found" to say something
@@ -206,6 +209,39 @@ class StateAudit:
             return found
         except (KeyError, OverflowError, TypeError, ValueError) as error:
             raise EncoderError(f"this is not an audit of states ({error}); audit the encoder again") from error
+
+    def to_frame(self) -> "pa.Table":
+        """Return an Arrow table with a line for each state: state, rows, p_value, explained, suspicious, merges.
+
+        `p_value` and `explained` are null where a state was not tested. States that a file leaves out are not there.
+        """
+        types = {"state": "int64", "rows": "int64", "p_value": "float64", "explained": "float64"}
+        types |= {"suspicious": "bool", "merges": "bool"}
+        columns = {name: getattr(self, name).tolist() for name in types}
+        columns |= {name: [None if x != x else x for x in columns[name]] for name in ("p_value", "explained")}
+        return arrow_table(columns, types)
+
+    def to_table(self, places: Sequence[int] | np.ndarray, heading: str = "state") -> Table:
+        """Return a table for people of the states at these places of `state`."""
+        headings = (Column(heading, numeric=False), Column("rows"), Column("p-value"), Column("explained"))
+        rows = tuple(
+            (str(self.state[place]), f"{self.rows[place]:,}", *shown(self.p_value[place], self.explained[place]))
+            for place in places
+        )
+        return Table(f"{self.encoder}: {self.n_rows:,} rows in {self.n_states:,} states", headings, rows)
+
+    def _repr_html_(self) -> str:
+        places = self.worst_first[: LISTED if self.merges.any() else 0]
+        table = self.to_table(places)
+        marks = ["suspicious" if self.suspicious[place] else "" for place in places]
+        more = [f"... and {self.n_states - LISTED:,} more"] if len(places) and self.n_states > LISTED else []
+        return replace(
+            table,
+            title=f"{table.title}: {self.sentence}",
+            headings=(*table.headings, Column("", numeric=False)),
+            rows=tuple((*row, mark) for row, mark in zip(table.rows, marks, strict=True)),
+            notes=(*more, *self.notes),
+        )._repr_html_()
 
     def __str__(self) -> str:
         title = f"{self.encoder}: {self.n_rows:,} rows in {self.n_states:,} states"
