@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from understudy.reporting.curves import mean_curve
 
+from understudy.evaluation.curves import mean_curve
 from understudy.reporting.axes import canvas
 from understudy.reporting.drawing import (
     MOST_BANDS,

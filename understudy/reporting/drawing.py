@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from understudy.evaluation.curves import MeanCurve, difference, has_readings, mean_curve, shares_going
 from understudy.reporting.axes import LEFT, short_label, ticks
-from understudy.reporting.curves import MeanCurve, difference, has_readings, mean_curve, shares_going
 from understudy.reporting.svg import INK, MUTED, PALETTE, PAPER
 from understudy.runs import Runs
 

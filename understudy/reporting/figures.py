@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from understudy.evaluation.curves import MeanCurve, return_curve
 from understudy.reporting import plots
 from understudy.reporting.axes import (
     BOTTOM,
@@ -17,7 +18,6 @@ from understudy.reporting.axes import (
     style_share_going,
     ticks,
 )
-from understudy.reporting.curves import MeanCurve, return_curve
 from understudy.reporting.drawing import Look, draw_legend, legend_height, looks_of, means_of, reference_first
 from understudy.reporting.svg import INK, MUTED, drawn_alike
 from understudy.runs import Runs
