@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "contracts": ["Encoder", "Exhausted", "Learner", "LoopOwner", "Step", "Stop"],
+    "envs": ["record"],
     "errors": [
         "CensoringWarning",
         "ContractError",
@@ -22,7 +23,7 @@ _HOMES = {
         "UnderstudyWarning",
     ],
     "evaluation": ["Earnings", "Efficiency", "Fidelity", "earnings", "efficiency", "fidelity"],
-    "logs": ["Audit", "Finding", "Log", "Spec", "check", "concatenate", "read", "record", "write"],
+    "logs": ["Audit", "Finding", "Log", "Spec", "check", "concatenate", "read", "write"],
     "reporting": ["report"],
     "runs": ["Run", "Runs", "experiment", "gym_env", "gym_envs", "load", "probes", "simulate", "vector_env"],
     "simulators": ["actions_only", "any_row", "exo_psrs", "model", "psrs", "qbe", "real", "states_only"],

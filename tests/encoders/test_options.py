@@ -5,7 +5,7 @@ import pytest
 
 from understudy.encoders import Forward, Homer, KMeans
 from understudy.errors import LogError
-from understudy.logs.numbers import positive, whole
+from understudy.settings import positive, whole
 
 
 def test_numbers_of_numpy_become_pythons():

@@ -3,11 +3,10 @@ import pytest
 from scipy.stats import chisquare
 
 from understudy.contracts.streams import ACCEPTANCE, streams_of, uniform
-from understudy.envs import CounterGrid, Grid, HistoryGrid, NoisyGrid
+from understudy.envs import CounterGrid, Grid, HistoryGrid, NoisyGrid, record
 from understudy.envs.layout import cumulated
 from understudy.envs.rollout import DTYPES, NEVER, Rows, walk
-from understudy.errors import LogError, PolicyError
-from understudy.logs import record
+from understudy.errors import PolicyError, SettingError
 
 UNIFORM = np.full((25, 5), 0.2)
 
@@ -138,7 +137,7 @@ def test_what_is_no_policy_is_refused():
 @pytest.mark.parametrize("number", [0, 2**63, 10**400])
 def test_limits_that_cannot_be_counted_to_are_refused_in_a_sentence(limit, number):
     options = {"episodes": 1} if limit == "max_episode_steps" else {}
-    with pytest.raises(LogError, match=f"{limit} is .*; give {limit}=, a whole number from 1"):
+    with pytest.raises(SettingError, match=f"{limit} is .*; give {limit}=, a whole number from 1"):
         Grid().rollout(UNIFORM, **options, **{limit: number})
-    with pytest.raises(LogError, match=f"{limit} is .*; give {limit}=, a whole number from 1"):
+    with pytest.raises(SettingError, match=f"{limit} is .*; give {limit}=, a whole number from 1"):
         record(Grid(), **options, **{limit: number})

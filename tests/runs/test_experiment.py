@@ -15,10 +15,10 @@ import pytest
 
 from understudy.contracts import Exhausted, Step, Stop
 from understudy.encoders import Function
-from understudy.envs import Grid
+from understudy.envs import Grid, record
 from understudy.errors import LogError, PolicyError, ResultsError
 from understudy.learners import FixedPolicy, QLearning, Uniform, script
-from understudy.logs import Log, record
+from understudy.logs import Log
 from understudy.runs import Runs, experiment, load, probes, simulate
 from understudy.runs.describing import plain
 from understudy.simulators import model, psrs, qbe, real

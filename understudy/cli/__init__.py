@@ -87,7 +87,7 @@ def run_simulate(options: argparse.Namespace) -> int:
     names = options.simulator or (["psrs"] if has_all else ["qbe"])
     if "model" in names and options.max_steps is None:
         raise us.LogError("model never runs out; say for how long to go on with max_steps=")
-    log.sound()
+    log.require_no_errors()
 
     folder = Path(options.out or f"{Path(options.log).name.split('.')[0]}-rehearsal")
     rehearsal = Rehearsal(

@@ -24,7 +24,7 @@ from understudy.encoders.training import (
     split_rows,
 )
 from understudy.errors import LogError
-from understudy.logs.numbers import positive, whole
+from understudy.settings import positive, whole
 
 FEWEST_ROWS = 200  # of a log
 

@@ -32,7 +32,7 @@ from understudy.encoders.training import (
     split_rows,
 )
 from understudy.errors import LogError
-from understudy.logs.numbers import positive, whole
+from understudy.settings import positive, whole
 
 PUBLISHED_BATCH = 64
 FEWEST_STEPS = 32  # of an epoch, where the log is small

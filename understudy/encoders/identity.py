@@ -10,7 +10,7 @@ from understudy.encoders import files
 from understudy.encoders.audit import audit
 from understudy.encoders.form import Form, batch, form_of
 from understudy.errors import LogError
-from understudy.logs.numbers import whole
+from understudy.settings import whole
 
 LARGEST_UNFITTED = 2**31 - 1
 

@@ -13,7 +13,7 @@ from understudy.encoders.features import Features
 from understudy.encoders.form import batch
 from understudy.encoders.options import same_options
 from understudy.errors import LogError
-from understudy.logs.numbers import whole
+from understudy.settings import whole
 
 CHUNK = 1 << 24  # distances held together
 OPTIONS = ("n_states", "seed", "iterations", "most_rows")

@@ -9,7 +9,7 @@ from understudy.contracts.tables import Tables, pick
 from understudy.envs import solve
 from understudy.envs.many import Many
 from understudy.envs.rollout import rollout, shorter
-from understudy.logs.numbers import steps_of
+from understudy.settings import steps_of
 
 
 class FiniteGrid(gymnasium.Env[Any, Any]):

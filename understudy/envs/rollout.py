@@ -10,7 +10,7 @@ from understudy.contracts.streams import ACCEPTANCE, spawn, streams_of, uniform
 from understudy.contracts.tables import Tables, emit, enter, pick, turn
 from understudy.envs.layout import cumulated
 from understudy.envs.solve import checked_policy, surely_ends
-from understudy.logs.numbers import steps_of
+from understudy.settings import steps_of
 
 FIRST_PIECE, LARGEST_PIECE = 1 << 15, 1 << 22
 NEVER = 1 << 62

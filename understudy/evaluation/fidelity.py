@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import CensoringWarning
-from understudy.logs.numbers import real, whole
 from understudy.runs import Runs
+from understudy.settings import real, whole
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from understudy.contracts import Encoder, Step
 from understudy.contracts.compiling import kernel
 from understudy.errors import PolicyError
 from understudy.learners.codes import Codes
-from understudy.logs.numbers import real, whole
 from understudy.logs.policies import TOLERANCE, numbers_of
+from understudy.settings import real, whole
 
 
 class Table(NamedTuple):

@@ -68,7 +68,7 @@ def numbers_of(policy: Any) -> np.ndarray:
 
     >>> numbers_of(["0.5", "0.5"])
     Traceback (most recent call last):
-    understudy.logs.policies.PolicyError: holds <U3, not real numbers; return one probability for each action
+    understudy.errors.PolicyError: holds <U3, not real numbers; return one probability for each action
     """
     try:
         parts = [_without_grad(part) for part in policy] if isinstance(policy, list | tuple) else _without_grad(policy)

@@ -7,10 +7,10 @@ import numpy as np
 
 from understudy.contracts import Step, Stop
 from understudy.errors import LogError
-from understudy.logs.numbers import MOST_STEPS, steps_of, whole
 from understudy.runs.compact import NotKept
 from understudy.runs.probes import Readings
 from understudy.runs.run import Run
+from understudy.settings import MOST_STEPS, steps_of, whole
 
 
 class Unwanted(Exception):  # noqa: N818 (nothing went wrong)

@@ -11,11 +11,11 @@ from gymnasium.envs.registration import EnvSpec
 
 from understudy.contracts import Exhausted, Simulator, owned
 from understudy.errors import LogError
-from understudy.logs.numbers import whole
 from understudy.runs.account import check_limits
 from understudy.runs.probes import Probes
 from understudy.runs.run import Run
 from understudy.runs.stage import Stage
+from understudy.settings import whole
 
 
 class GymEnv(gymnasium.Env[Any, Any]):

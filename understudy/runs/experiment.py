@@ -13,7 +13,6 @@ from understudy.contracts import Learner, Log, LoopOwner, Simulator
 from understudy.contracts.progress import progress_bar
 from understudy.contracts.streams import spawn
 from understudy.errors import ResultsError
-from understudy.logs.numbers import seed_of, whole
 from understudy.runs.backends import BACKENDS, n_cores
 from understudy.runs.checking import check_about
 from understudy.runs.describing import describe
@@ -23,6 +22,7 @@ from understudy.runs.loop import can_compile, check_answers, check_fit, simulate
 from understudy.runs.probes import Probes, Readings
 from understudy.runs.run import KINDS, Run, Runs
 from understudy.runs.stacked import BLOCK, can_stack, together
+from understudy.settings import seed_of, whole
 from understudy.storage import parse_json
 
 MOST_RUNS = 1_000_000

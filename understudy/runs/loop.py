@@ -9,7 +9,6 @@ import numpy as np
 from understudy.contracts import Exhausted, Learner, Log, LoopOwner, Simulator, Step, Stop, owned
 from understudy.contracts.fitting import ensure_fitted
 from understudy.errors import LogError, PolicyError
-from understudy.logs.numbers import seed_of
 from understudy.runs.account import Account, Unwanted, check_limits, stands_for
 from understudy.runs.ahead import ahead_loop, can_look_ahead
 from understudy.runs.compiled import advance
@@ -17,6 +16,7 @@ from understudy.runs.env import GymEnv
 from understudy.runs.ledger import BEGUN, EPISODES, STEPS, empty_ledger, longer, partial_of, run_of
 from understudy.runs.probes import Probes, Readings
 from understudy.runs.run import Run
+from understudy.settings import seed_of
 from understudy.simulators.kernels import cells
 
 LONGEST_STRETCH = 1 << 20

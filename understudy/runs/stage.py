@@ -11,10 +11,10 @@ import numpy as np
 
 from understudy.contracts import Exhausted, Step, Stop
 from understudy.errors import ServedAgainWarning
-from understudy.logs.numbers import seed_of
 from understudy.runs.account import Account
 from understudy.runs.probes import History, Probes, Readings
 from understudy.runs.run import Run
+from understudy.settings import seed_of
 from understudy.simulators.places import places
 
 

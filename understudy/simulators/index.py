@@ -101,7 +101,7 @@ def index(log: Log, encoder: Encoder | None, *, propensities: bool = False) -> I
         raise TypeError(f"a {type(log).__name__} is no log; make one of it with us.read or us.Log.from_columns")
     if encoder is not None and (isinstance(encoder, type) or not hasattr(encoder, "encode")):
         raise TypeError(f"{encoder!r} is no encoder; wrap a function of a batch of observations in encoders.Function")
-    log.sound()
+    log.require_no_errors()
     names, state, next_state = dense(*states_of_log(log, encoder))
     if state.max() < 0:
         raise LogError("the encoder has no state for any observation of this log; fit it on logs like this one")
