@@ -18,7 +18,7 @@ from understudy.encoders.homer import (
 )
 from understudy.encoders.training import generator_of
 from understudy.envs import ContinuousGrid, Grid
-from understudy.errors import LogError
+from understudy.errors import LogError, SettingError
 from understudy.logs import Log
 
 SMALL = {"latent": 12, "width": 16, "annealing": 100, "max_epochs": 8}
@@ -177,7 +177,7 @@ def test_bad_observations_are_refused(homer, log_of):
     ],
 )
 def test_settings_that_train_nothing_are_refused(options):
-    with pytest.raises(LogError, match=f"{next(iter(options))} is"):
+    with pytest.raises(SettingError, match=f"{next(iter(options))} is"):
         Homer(**options)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from understudy.encoders import Forward, Homer, KMeans
-from understudy.errors import LogError
+from understudy.errors import SettingError
 from understudy.settings import positive, whole
 
 
@@ -16,20 +16,20 @@ def test_numbers_of_numpy_become_pythons():
 
 @pytest.mark.parametrize("number", [0, -1, 1.5, "3", None, float("nan"), float("inf")])
 def test_what_is_no_whole_number_is_refused(number):
-    with pytest.raises(LogError, match=r"^n is .*; give n=, a whole number from 1 up$"):
+    with pytest.raises(SettingError, match=r"^n is .*; give n=, a whole number from 1 up$"):
         whole("n", number)
 
 
 @pytest.mark.parametrize("number", [0, -1.0, "a", None, float("nan"), float("inf")])
 def test_what_is_not_above_0_is_refused(number):
-    with pytest.raises(LogError, match=r"^x is .*; give x=, a number above 0$"):
+    with pytest.raises(SettingError, match=r"^x is .*; give x=, a number above 0$"):
         positive("x", number)
 
 
 def test_a_seed_is_any_whole_number():
     assert whole("seed", -7, least=None) == -7
     for make in (Homer, Forward, lambda seed: KMeans(2, seed)):
-        with pytest.raises(LogError, match=r"seed is None; give seed=, a whole number$"):
+        with pytest.raises(SettingError, match=r"seed is None; give seed=, a whole number$"):
             make(seed=None)
 
 

@@ -116,7 +116,7 @@ def test_the_compiled_walk_is_the_interpreted_one():
 
 def test_an_endless_rollout_is_refused():
     stay = np.eye(5)[np.zeros(25, dtype=int)]
-    with pytest.raises(ValueError, match="give max_episode_steps"):
+    with pytest.raises(SettingError, match="give max_episode_steps"):
         Grid().rollout(stay, 1)
     assert len(Grid().rollout(stay, 2, max_episode_steps=3)["action"]) == 6
     assert len(Grid().rollout(stay, steps=5)["action"]) == 5
@@ -124,7 +124,7 @@ def test_an_endless_rollout_is_refused():
 
 @pytest.mark.parametrize("limits", [{}, {"episodes": 0}, {"steps": 0}, {"episodes": 1, "max_episode_steps": 0}])
 def test_a_rollout_of_nothing_is_refused(limits):
-    with pytest.raises(ValueError, match=r"rollout needs|a whole number from 1"):
+    with pytest.raises(SettingError, match=r"rollout needs|a whole number from 1"):
         Grid().rollout(UNIFORM, **limits)
 
 

@@ -16,7 +16,7 @@ import pytest
 from understudy.contracts import Exhausted, Step, Stop
 from understudy.encoders import Function
 from understudy.envs import Grid, record
-from understudy.errors import LogError, PolicyError, ResultsError
+from understudy.errors import LogError, PolicyError, ResultsError, SettingError
 from understudy.learners import FixedPolicy, QLearning, Uniform, script
 from understudy.logs import Log
 from understudy.runs import Runs, experiment, load, probes, simulate
@@ -370,7 +370,7 @@ def test_any_other_name_of_a_probe_comes_back_as_it_was(name, log, make, tmp_pat
 
 @pytest.mark.parametrize("runs", [True, float("nan"), 10**30, 10**6 + 1, [3]])
 def test_runs_of_odd_types_are_refused(log, make, runs):
-    with pytest.raises(LogError, match=r"^runs is .*; give runs=, a whole number from 1 to 1000000$"):
+    with pytest.raises(SettingError, match=r"^runs is .*; give runs=, a whole number from 1 to 1000000$"):
         experiment(psrs(log), make, runs=runs)
 
 

@@ -14,7 +14,7 @@ from understudy.contracts import Log
 from understudy.contracts.devices import one_thread
 from understudy.contracts.streams import spawn
 from understudy.encoders.features import Features, refuse_missing
-from understudy.errors import LogError
+from understudy.errors import LogError, SettingError
 from understudy.settings import positive
 
 CHUNK = 1 << 16  # rows encoded together
@@ -43,11 +43,11 @@ def learnable(log: Log, name: str, fewest: int) -> Features:
 
 
 def check_split(held_out: Any, split: Any = "episodes") -> float:
-    """The share of the log to hold out. Raises `LogError` where it is none, or there is no such way to split."""
+    """The share of the log to hold out. Raises `SettingError` where it is none, or there is no such way to split."""
     if split not in SPLITS:
-        raise LogError(f"split is {split!r}; it is one of {', '.join(SPLITS)}")
+        raise SettingError(f"split is {split!r}; it is one of {', '.join(SPLITS)}")
     if positive("held_out", held_out) >= 1:
-        raise LogError(f"held_out is {held_out}; it is a share of the log, between 0 and 1")
+        raise SettingError(f"held_out is {held_out}; it is a share of the log, between 0 and 1")
     return float(held_out)
 
 
