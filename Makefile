@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 
 # Numba does not notice that a kernel called from another file has changed, so each state of the sources has a cache of
 # its own.
-SOURCES := $(shell find understudy -name '*.py' | sort)
+SOURCES := $(shell find understudy paper -name '*.py' | sort)
 export NUMBA_CACHE_DIR := $(abspath $(VENV))/numba/$(shell cat $(SOURCES) | cksum | cut -d' ' -f1)
 
 .PHONY: demo test slow bench paper format clean
@@ -28,7 +28,7 @@ bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks
 
 paper: $(VENV)/.test
-	$(BIN)/understudy paper --runs 100 --page docs/paper.md
+	$(BIN)/python -m paper --runs 100 --page docs/paper.md
 
 format: $(VENV)/.test
 	$(BIN)/ruff check --fix .

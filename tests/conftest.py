@@ -1,7 +1,13 @@
-"""Damage to files, for tests that no file is misread: every damaged one is refused, or reads as it was."""
+"""Damage to files, for tests that no file is misread: every damaged one is refused, or reads as it was. And small runs
+made by hand."""
 
 import numpy as np
 import pytest
+
+from understudy.contracts import Stop
+from understudy.runs import Run, Runs
+
+EVERY = 10
 
 ODD = [b"\0", b"\xff", b"-1", b"1e400", b"null", b"[", b"{", b'"', b"\xed\xa0\x80", b"9" * 30, b"NaN", b"\n", b","]
 
@@ -44,3 +50,57 @@ def damage():
         return (mutated(content, rng) for _ in range(count))
 
     return versions
+
+
+def make_run(length, curves=None, seed=0, stop=None, final=None):
+    """A run of so many steps; curves are functions of the steps at which they were read, every ten."""
+    steps = np.arange(EVERY, length + 1, EVERY)
+    return Run(
+        seed=seed,
+        rows=np.arange(length, dtype=np.int32),
+        openings=np.zeros(1, dtype=np.int32),
+        emissions=None,
+        ends=np.arange(5, length + 1, 5),
+        returns=np.zeros(length // 5),
+        steps=steps,
+        curves={name: np.array([curve(step) for step in steps]) for name, curve in (curves or {}).items()},
+        final=final or {name: curve(length) for name, curve in (curves or {}).items()},
+        stopped=stop or Stop("queue empty", state=3, counts={"steps": length, "rows taken": 2 * length}),
+    )
+
+
+def make_runs(lengths, level=0.0, noise=0.1, probe="g", seed=0, **about):
+    """Runs whose probe is a line at a level, each with an error of its own."""
+    errors = noise * np.random.default_rng(seed).normal(size=len(lengths))
+    about = {"kind": "simulated", "log_rows": 200, "log_episodes": 20, "log": "abc", "seed": 7} | about
+    about.setdefault("simulator", {"simulator": "psrs"})
+    about.setdefault("learner", {"class": "QLearning", "gamma": 0.5})
+    return Runs(
+        tuple(
+            make_run(length, {} if probe is None else {probe: lambda t, e=e: level + e + t / 100}, seed=number)
+            for number, (length, e) in enumerate(zip(lengths, errors, strict=True))
+        ),
+        about,
+    )
+
+
+def make_real(lengths, **about):
+    """Runs in a real environment."""
+    runs = make_runs(lengths, seed=1, kind="real", log_rows=None, log_episodes=None, log=None, **about)
+    stop = Stop("max steps", counts={"steps": lengths[0]})
+    return Runs(tuple(Run(**{**vars(run), "stopped": stop}) for run in runs), runs.about)
+
+
+@pytest.fixture
+def runs_of():
+    return make_runs
+
+
+@pytest.fixture
+def real_of():
+    return make_real
+
+
+@pytest.fixture
+def run_of():
+    return make_run

@@ -156,7 +156,7 @@ def test_a_learner_cannot_change_what_it_is_served(simulators):
     assert_alike(*others)
 
 
-def acting(learner, env, steps):
+def stacked_policies(learner, env, steps):
     """A loop of its own, in an env."""
     observation, _ = env.reset(seed=3)
     for _ in range(steps):
@@ -172,7 +172,7 @@ def test_nor_in_an_env(simulators):
     learners = Learner(False), Learner(True)
     for simulator, learner in zip(simulators[0], learners, strict=True):
         with us.gym_env(simulator) as env:
-            acting(learner, env, 15)
+            stacked_policies(learner, env, 15)
     assert len(learners[0].told) > 2
     for ours, theirs in zip(learners[0].told, learners[1].told, strict=True):
         for mine, yours in zip(ours, theirs, strict=True):
@@ -243,7 +243,7 @@ class Frozen(Learner):
         self.since = 0
 
     @property
-    def frozen(self):
+    def steps_until_update(self):
         return 7 - self.since
 
     def policies(self, observations):
@@ -258,11 +258,11 @@ class Frozen(Learner):
         return self.policies(np.asarray(observation)[None])[0]
 
     def learn(self, step):
-        self.note(us.contracts.Steps.of(step))
-        if not self.frozen:
+        self.collect(us.contracts.Steps.of(step))
+        if not self.steps_until_update:
             self.update()
 
-    def note(self, steps):
+    def collect(self, steps):
         self.since += len(steps.action)
         self.worth[:] += 0.1 * np.sum(steps.reward * np.arange(len(steps.reward))) % 1 + 0.1 * steps.action.sum()
         self.see(*steps)
@@ -274,7 +274,7 @@ class Frozen(Learner):
     form = "frozen"
 
     @staticmethod
-    def acting(learners):
+    def stacked_policies(learners):
         everyone = np.empty((len(learners), N_ACTIONS))  # one array for all of them, and for ever
 
         def act(observations):

@@ -45,6 +45,10 @@ class ContractError(UnderstudyError, TypeError):
     """A learner, encoder, simulator or probe that does not keep a promise of `understudy.contracts`."""
 
 
+class UsageError(UnderstudyError, RuntimeError):
+    """A call that came at a time, or in an order, in which it cannot be answered."""
+
+
 class EncoderError(UnderstudyError, ValueError):
     """An encoder that cannot be fitted, used, saved or loaded as it is, or a file of one."""
 

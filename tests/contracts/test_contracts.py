@@ -3,12 +3,11 @@
 import pytest
 
 from understudy.contracts import CAUSES, Exhausted, Stop
-from understudy.errors import LogError, PolicyError
-from understudy.simulators.kernels import cells
+from understudy.simulators.kernels import layout
 
 
 def test_every_cause_of_the_kernels_has_a_sentence():
-    assert set(cells.CAUSES[1:]) <= set(CAUSES)
+    assert set(layout.CAUSES[1:]) <= set(CAUSES)
 
 
 @pytest.mark.parametrize("cause", CAUSES)
@@ -23,9 +22,3 @@ def test_an_exhausted_log_tells_why():
     stop = Stop("no opening", counts={"steps": 2})
     assert Exhausted(stop).stop == stop
     assert str(Exhausted(stop)) == str(stop)
-
-
-def test_a_policy_error_is_a_log_error_is_a_value_error():
-    assert issubclass(PolicyError, LogError)
-    assert issubclass(PolicyError, ValueError)
-    assert not issubclass(Exhausted, ValueError)

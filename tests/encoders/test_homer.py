@@ -211,7 +211,7 @@ def test_by_default_training_is_a_matter_of_minutes_however_long_the_log_is(n_ro
 
 
 def test_the_papers_encoder_is_trained_as_long_as_it_was():
-    from understudy.paper.points import FULL
+    from paper.continuous_grid import FULL
 
     examples = SimpleNamespace(train=(range(FULL.rows // 2),))
     assert n_epochs(examples, Homer(**FULL.homer)._options) == 200

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from understudy.encoders import Boxes, Function
-from understudy.errors import LogError
+from understudy.errors import SettingError
 from understudy.learners.codes import Codes
 
 
@@ -24,16 +24,16 @@ def test_what_is_not_needed_is_not_looked_at():
 @pytest.mark.parametrize("wrong", [-1, 3, 10**12])
 def test_a_code_outside_the_table_is_named(wrong):
     for ask in (Codes(3), lambda x: Codes(3).batch(np.array([0, x]))):
-        with pytest.raises(LogError, match=f"{wrong} is outside the learner's table of 3"):
+        with pytest.raises(SettingError, match=f"{wrong} is outside the learner's table of 3"):
             ask(wrong)
 
 
 def test_floats_and_vectors_need_an_encoder():
     for wrong in (0.5, np.array([1, 2])):
-        with pytest.raises(LogError, match="encoder="):
+        with pytest.raises(SettingError, match="encoder="):
             Codes(3)(wrong)
     for wrong in (np.array([0.0, 1.0]), np.zeros((2, 2), int)):
-        with pytest.raises(LogError, match="encoder="):
+        with pytest.raises(SettingError, match="encoder="):
             Codes(3).batch(wrong)
     assert Codes(4, Boxes(edges=[[0.5], [0.5]]))(np.array([0.7, 0.7])) == 3
 

@@ -6,7 +6,7 @@ import pytest
 from understudy.contracts import Learner, Step
 from understudy.encoders import Boxes
 from understudy.envs import Grid
-from understudy.errors import LogError, PolicyError
+from understudy.errors import PolicyError, SettingError
 from understudy.learners import FixedPolicy, MonteCarlo, QLearning, Uniform
 from understudy.simulators import real
 
@@ -30,9 +30,9 @@ def test_a_table_has_a_policy_for_each_observation_and_a_vector_one_for_all():
     assert table.policy(1).tolist() == [1.0, 0.0]
     assert FixedPolicy([0.25, 0.75]).policy("anything").tolist() == [0.25, 0.75]
     for outside in (2, -1):
-        with pytest.raises(LogError, match="outside the learner's table of 2"):
+        with pytest.raises(SettingError, match="outside the learner's table of 2"):
             table.policy(outside)
-    with pytest.raises(LogError, match="encoder="):
+    with pytest.raises(SettingError, match="encoder="):
         table.policy(0.5)
 
 

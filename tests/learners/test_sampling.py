@@ -106,22 +106,22 @@ class TestOnlyWhileTheEnvWaits:
         with us.learners.accepting(env):
             env.reset()
             self.assert_torchs(distribution)
-            assert not env.stage.has_pending
+            assert not env.shared_run.has_pending
 
     def test_several_samples_at_once_are_torchs(self, log):
         env = us.gym_env(us.psrs(log), seed=0)
         with us.learners.accepting(env):
             env.reset()
             assert Categorical(probs=POLICY).sample((3,)).shape == (3,)
-            assert not env.stage.has_pending
+            assert not env.shared_run.has_pending
 
     def test_what_is_put_aside_is_torchs(self, log):
         env = us.gym_env(us.psrs(log), seed=0)
         with us.learners.accepting(env):
             env.reset()
-            with us.learners.as_ever():
+            with us.learners.not_accepting():
                 self.assert_torchs(Categorical(probs=POLICY))
-            assert not env.stage.has_pending
+            assert not env.shared_run.has_pending
             play(env, 5)
 
     def test_probes_may_sample(self, log):
@@ -158,7 +158,7 @@ class TestWhatCannotBeTold:
         with us.learners.accepting(env):
             env.reset()
             Categorical(probs=POLICY).sample()
-            with pytest.raises(RuntimeError, match=r"second Categorical was sampled before env.step.*as_ever"):
+            with pytest.raises(RuntimeError, match=r"second Categorical was sampled before env.step.*not_accepting"):
                 Categorical(probs=POLICY).sample()
 
     def test_another_action_than_the_one_sampled(self, log):
@@ -170,7 +170,7 @@ class TestWhatCannotBeTold:
                 env.step((action + 1) % 5)
 
     def test_an_env_of_no_simulator(self):
-        with pytest.raises(TypeError, match="is no env of a simulator"), us.learners.accepting(GRID):
+        with pytest.raises(TypeError, match="is not an env of a simulator"), us.learners.accepting(GRID):
             pass
 
     def test_a_policy_that_is_none(self, log):
@@ -189,7 +189,7 @@ class TestBlocks:
         assert Categorical.sample is ORIGINAL
         env.reset()
         Categorical(probs=POLICY).sample()
-        assert not env.stage.has_pending
+        assert not env.shared_run.has_pending
 
     def test_nest(self, log):
         """The innermost env that waits is the one that acts; leaving its block, the outer one is."""
@@ -227,7 +227,7 @@ class TestBlocks:
             next(opened)
         blocks[0].close()
         Categorical(probs=POLICY).sample()
-        assert (one.stage.has_pending, other.stage.has_pending) == (False, True)
+        assert (one.shared_run.has_pending, other.shared_run.has_pending) == (False, True)
         closer = threading.Thread(target=blocks[1].close)
         closer.start()
         closer.join()
@@ -235,7 +235,7 @@ class TestBlocks:
         other.reset()
         with us.learners.accepting(us.gym_env(us.psrs(log), seed=2)):
             Categorical(probs=POLICY).sample()
-        assert not other.stage.has_pending
+        assert not other.shared_run.has_pending
 
     def test_of_two_threads_do_not_meet(self, log):
         envs = [us.gym_env(us.psrs(log), seed=seed, max_steps=300) for seed in range(2)]
@@ -270,7 +270,7 @@ class TestBlocks:
             thread = threading.Thread(target=Categorical(probs=POLICY).sample)
             thread.start()
             thread.join()
-            assert not env.stage.has_pending
+            assert not env.shared_run.has_pending
 
 
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
@@ -287,7 +287,7 @@ def test_copies_accept_all_their_rows_at_once(log, mode, how):
     with copies[0], us.learners.accepting(envs):
         envs.reset(seed=0)
         while True:
-            waits = copies[0].stage.waiting
+            waits = copies[0].shared_run.waiting
             actions = Categorical(probs=POLICY.expand(3, 5)).sample()
             envs.step(actions.numpy())
             sampled += actions[torch.as_tensor(waits)].tolist()

@@ -3,7 +3,7 @@
 import pytest
 
 import understudy as us
-from understudy.errors import LogError
+from understudy.errors import ContractError
 from understudy.runs.describing import learner_settings
 
 
@@ -60,7 +60,9 @@ def test_settings_tell_functions_and_options_apart():
 
 
 def test_a_function_of_something_else_is_refused():
-    with pytest.raises(LogError, match=r"cannot be called as function\(env, seed, ...\): missing a required argument"):
+    with pytest.raises(
+        ContractError, match=r"cannot be called as function\(env, seed, ...\): missing a required argument"
+    ):
         us.learners.script(lambda env, seed, more: None)
-    with pytest.raises(LogError, match="got an unexpected keyword argument 'speed'"):
+    with pytest.raises(ContractError, match="got an unexpected keyword argument 'speed'"):
         us.learners.script(act, speed=1)

@@ -15,7 +15,7 @@ from torch.distributions import Categorical
 
 import understudy as us
 from understudy.contracts.streams import LEARNER, spawn
-from understudy.errors import LogError
+from understudy.errors import ResultsError, SettingError
 from understudy.learners.stable_baselines import SEEDS
 from understudy.runs.describing import learner_settings, plain
 from understudy.runs.env import GymEnv
@@ -273,7 +273,7 @@ class TestSettings:
     def test_of_runs_in_a_folder_are_found_again(self, log, tmp_path):
         for _ in range(2):
             us.experiment(us.psrs(log), make("A2C", 50), runs=1, out=tmp_path / "results")
-        with pytest.raises(LogError, match="holds runs of another experiment: learner total_timesteps is 50"):
+        with pytest.raises(ResultsError, match="holds runs of another experiment: learner total_timesteps is 50"):
             us.experiment(us.psrs(log), make("A2C", 60), runs=1, out=tmp_path / "results")
         assert plain(us.load(tmp_path / "results").about["learner"])["n_envs"] == 1
 
@@ -281,26 +281,28 @@ class TestSettings:
 class TestBadInput:
     @pytest.mark.parametrize("algorithm", [SAC, TD3])
     def test_continuous_actions(self, algorithm):
-        with pytest.raises(LogError, match=f"{algorithm.__name__} takes continuous actions.*use PPO, A2C or DQN"):
+        with pytest.raises(SettingError, match=f"{algorithm.__name__} takes continuous actions.*use PPO, A2C or DQN"):
             us.learners.sb3(algorithm, total_timesteps=10)
 
     @pytest.mark.parametrize("total", [None, 0, -5, 1.5, True])
     def test_no_planned_deployment(self, total):
-        with pytest.raises(ValueError, match=r"total_timesteps=.* give a whole one from 1, the planned deployment"):
+        with pytest.raises(
+            ValueError, match=r"total_timesteps=.* whole number from 1; give one, the planned deployment"
+        ):
             us.learners.sb3(PPO, "MlpPolicy", total_timesteps=total)
 
     def test_no_number_of_envs(self):
-        with pytest.raises(ValueError, match="n_envs=0 is no number"):
+        with pytest.raises(ValueError, match="n_envs=0 is not a whole number"):
             us.learners.sb3(PPO, total_timesteps=10, n_envs=0)
 
     @pytest.mark.parametrize("algorithm", ["PPO", us.learners.QLearning, PPO.__init__])
     def test_no_algorithm(self, algorithm):
-        with pytest.raises(TypeError, match="is no algorithm of Stable-Baselines3; give the class"):
+        with pytest.raises(TypeError, match="is not an algorithm of Stable-Baselines3; give the class"):
             us.learners.sb3(algorithm, total_timesteps=10)
 
     @pytest.mark.parametrize("name", ["env", "seed"])
     def test_what_each_run_gives(self, name):
-        with pytest.raises(TypeError, match=f"{name}= is given by each run"):
+        with pytest.raises(SettingError, match=f"{name}= is given by each run"):
             us.learners.sb3(PPO, total_timesteps=10, **{name: 1})
 
     def test_a_model_before_it_is_handed_an_env(self):
@@ -310,7 +312,7 @@ class TestBadInput:
     def test_an_observation_space_of_another_log(self, log):
         from gymnasium.spaces import Discrete
 
-        with pytest.raises(LogError, match="does not hold the log's observations"):
+        with pytest.raises(SettingError, match="does not hold the log's observations"):
             us.simulate(us.psrs(log.select([0])), make("PPO", 10, observation_space=Discrete(1))(0))
 
     def test_a_missing_extra_says_how_to_install_it(self, monkeypatch):

@@ -6,7 +6,7 @@ from scipy.stats import chisquare
 
 from understudy.contracts import Learner, Step
 from understudy.encoders import Boxes, Function
-from understudy.errors import LogError
+from understudy.errors import SettingError
 from understudy.learners import ExpectedSarsa, Exponential, Harmonic, Linear, QLearning
 
 KINDS = [QLearning, ExpectedSarsa]
@@ -188,15 +188,15 @@ def test_an_encoder_lets_it_run_on_floats():
 def test_a_table_that_does_not_hold_the_observation_says_so():
     learner = QLearning(3, 2)
     for observation in (3, -1, np.int64(7)):
-        with pytest.raises(LogError, match=f"{observation} is outside the learner's table of 3.*n_observations"):
+        with pytest.raises(SettingError, match=f"{observation} is outside the learner's table of 3.*n_observations"):
             learner.policy(observation)
-    with pytest.raises(LogError, match="n_observations"):
+    with pytest.raises(SettingError, match="n_observations"):
         learner.learn(step(0, 0, 0.0, 3))
-    with pytest.raises(LogError, match="encoder="):
+    with pytest.raises(SettingError, match="encoder="):
         learner.policy(0.5)
-    with pytest.raises(LogError, match="encoder="):
+    with pytest.raises(SettingError, match="encoder="):
         learner.policy(np.zeros(2))
-    with pytest.raises(LogError, match="outside"):
+    with pytest.raises(SettingError, match="outside"):
         QLearning(3, 2, encoder=Function(lambda x: np.full(len(x), -1))).policy(0)
     assert learner.q.tolist() == [[0.0, 0.0]] * 3
 
@@ -241,5 +241,5 @@ def test_settings_tell_learners_apart_and_leave_the_seed_out():
 
 
 def test_a_table_that_does_not_fit_is_refused():
-    with pytest.raises(LogError, match="fewer states"):
+    with pytest.raises(SettingError, match="fewer states"):
         QLearning(10**12, 5)

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 import understudy as us
+from paper.continuous_grid import FORWARD, HOMER
+from paper.encoder import Match, apart, concentrated, counts_of, imperfect, searched, states_table, told
 from understudy.encoders.homer import Attempt
-from understudy.paper.encoder import Match, apart, concentrated, counts_of, imperfect, searched, states_table, told
-from understudy.paper.points import FORWARD, HOMER
 
 
 def test_merged_and_divided_cells_are_found():
@@ -53,7 +53,7 @@ def test_forward_finds_the_cells_and_a_short_training_of_homer_does_not(quick):
     right = {line.what.split(",")[0]: line.ours for line in item.comparisons if line.what.endswith("%")}
     assert right[FORWARD] > 98
     assert right[HOMER] < 80
-    homer, _, _, forward, visits = item.findings
+    homer, _, _, forward, visits = item.claims
     assert (homer.holds, forward.holds, visits.holds) == (True, True, True)
     assert "given 50 states" in homer.evidence
     shares = item.tables[0].columns

@@ -1,4 +1,4 @@
-from understudy.paper.exogenous import EXOGENOUS, STATES
+from paper.exogenous import EXOGENOUS, STATES
 
 
 def test_the_exogenous_algorithm_is_accurate_where_latent_states_are_biased(quick):

@@ -1,7 +1,7 @@
 import numpy as np
 
 import understudy as us
-from understudy.paper import grids
+from paper import grids
 
 
 def test_the_authors_cap_ends_an_episode_and_loses_the_reward():

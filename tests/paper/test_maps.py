@@ -1,7 +1,7 @@
 import numpy as np
 from matplotlib.colors import to_hex
 
-from understudy.paper import maps
+from paper import maps
 
 
 def test_a_name_stands_amid_each_part_of_a_state():
@@ -46,8 +46,8 @@ def test_moves_that_are_impossible_stand_out_and_frequent_ones_are_wider():
 
 def test_a_row_of_pairs_has_its_title_and_marks_where_they_part():
     path = np.array([[0.1, 0.1], [0.6, 0.1], [0.6, 0.9]])
-    rows = {"one": [maps.Pair("part", path, path, 1)], "other": [maps.Pair("agree", path, path, None)]}
-    figure = maps.pairs(rows, 2)
+    rows = {"one": [maps.PathPair("part", path, path, 1)], "other": [maps.PathPair("agree", path, path, None)]}
+    figure = maps.draw_path_pairs(rows, 2)
     assert [text.get_text() for text in figure.texts] == ["one", "other"]
     marks = [[line.get_xydata()[0].tolist() for line in axes.lines if line.get_marker() == "D"] for axes in figure.axes]
     assert marks == [[[0.6, 0.1]], []]

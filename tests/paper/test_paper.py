@@ -1,95 +1,22 @@
-"""The command as a whole; the full form takes minutes."""
+import tomllib
+from pathlib import Path
 
-import sys
+import paper
+from paper import reproducing
 
-import pytest
-
-import understudy.cli.flags
-from understudy.cli import main
-from understudy.paper import ITEMS, reproduce
+ROOT = Path(__file__).parents[2]
 
 
-def test_an_unknown_item_is_refused_with_the_names_of_all(capsys, tmp_path):
-    assert main(["paper", "protokol", "--out", str(tmp_path / "out")]) == 2
-    printed = capsys.readouterr().err
-    assert all(name in printed for name in ("protokol", *ITEMS))
-    assert not (tmp_path / "out").exists()
+def test_the_wheel_holds_the_library_alone():
+    """That no module of the library needs the paper is a contract of import-linter."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"] == ["understudy"]
+    assert Path(paper.__file__).parent == ROOT / "paper"
+    assert project["tool"]["importlinter"]["contracts"][0]["layers"][0] == "paper"
 
 
-def test_items_are_added_to_the_page_and_found_again(capsys, tmp_path):
-    arguments = ["paper", "exogenous", "--quick", "--runs", "4", "--out", str(tmp_path / "out")]
-    assert main([*arguments, "--page", str(tmp_path / "page.md")]) == 0
-    first = (tmp_path / "page.md").read_text()
-    assert main([*arguments, "--page", str(tmp_path / "page.md")]) == 0
-    assert (tmp_path / "page.md").read_text() == first
-    assert "## exogenous" in first
-    assert "## protocol" not in first
-    assert (tmp_path / "page" / "exogenous" / "curves.png").exists()
-    assert "paper.md" in capsys.readouterr().out
-
-
-def test_the_authors_conventions_are_an_option(tmp_path):
-    reproduce(["exogenous"], tmp_path, quick=True, runs=3, authors=True, tell=lambda text: None)
-    page = (tmp_path / "paper.md").read_text()
-    assert "--authors" in page
-    assert "value of observation 0" in page
-
-
-def refused(capsys, *arguments):
-    """What the command says when it is refused at once, in one line and before any item."""
-    assert main(["paper", *map(str, arguments)]) == 2
-    printed = capsys.readouterr()
-    assert "..." not in printed.out
-    assert printed.err.count("\n") == 1
-    return printed.err
-
-
-def test_help_names_every_item(capsys):
-    assert understudy.cli.flags.ITEMS == ITEMS
-    with pytest.raises(SystemExit):
-        main(["paper", "--help"])
-    printed = capsys.readouterr().out
-    assert all(words in printed for words in (*ITEMS, "half an hour", "20 epochs", "paper-quick", "reward 0"))
-
-
-def test_too_few_runs_and_seeds_below_0_are_refused(capsys, tmp_path):
-    assert "runs is 2" in refused(capsys, "exogenous", "--runs", "2", "--out", tmp_path / "out")
-    assert "seed is -1" in refused(capsys, "exogenous", "--seed", "-1", "--out", tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
-def test_without_torch_items_that_need_it_are_refused_before_any_is_run(capsys, monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    said = refused(capsys, "--quick", "--out", tmp_path / "out")
-    assert 'paper continuous encoder rollouts needs torch: pip install ".[torch]" --constraint' in said
-    assert "paper protocol discrete exogenous runs without it" in said
-    assert not (tmp_path / "out").exists()
-    assert main(["paper", "exogenous", "--quick", "--runs", "3", "--out", str(tmp_path / "out")]) == 0
-
-
-def test_a_page_that_is_no_markdown_file_is_refused(capsys, tmp_path):
-    (tmp_path / "folder.md").mkdir()
-    (tmp_path / "taken").touch()
-    for name, words in {"page": "such as", "folder.md": "is a folder", "taken.md": "which is a file"}.items():
-        assert words in refused(capsys, "exogenous", "--out", tmp_path / "out", "--page", tmp_path / name)
-    assert not (tmp_path / "out").exists()
-    assert not (tmp_path / "page").exists()
-
-
-HOLDING = (
-    'sim1 is a more "accurate"',
-    "more efficient than using raw",
-    "Both are accurate",
-    "unbiased",
-    "not an accurate",
-    "exogenous algorithm",
-)
-
-
-@pytest.mark.slow
-def test_the_claims_that_should_hold_do(tmp_path):
-    reproduce(["protocol", "discrete", "exogenous"], tmp_path, tell=lambda text: None)
-    page = (tmp_path / "paper.md").read_text()
-    for words in HOLDING:
-        line = next(line for line in page.splitlines() if line.startswith("- **") and words in line)
-        assert line.startswith("- **Reproduces**"), line
+def test_every_item_is_a_module_with_a_title_and_both_forms():
+    for name in reproducing.ITEMS:
+        text = (ROOT / "paper" / f"{name}.py").read_text(encoding="utf-8")
+        assert "\nTITLE = " in text
+        assert "\ndef run(workspace: Workspace) -> Item:" in text

@@ -1,31 +1,14 @@
 import csv
 import json
 
-from matplotlib.figure import Figure
+import numpy as np
 
-from understudy.paper.items import Comparison, Finding, Item, Picture, Table
-from understudy.paper.page import write_page
-from understudy.paper.stage import Stage
-from understudy.paper.writing import write_csv, write_item
+from paper.workspace import Workspace
+from paper.writing import as_json, write_csv, write_item
 
 
-def item():
-    figure = Figure()
-    figure.add_subplot().plot([0, 1])
-    return Item(
-        about="What was run.",
-        findings=[Finding("A claim.", False, "Evidence.")],
-        comparisons=[
-            Comparison("rows", 134_925, 130_000),
-            Comparison("ratio", "about 2", 1.2, floor=0.1, interval=(1.0, 1.4)),
-        ],
-        pictures=[Picture("line", "A line.", figure, {"step": [0, 1], "mean": [0.0, 1.0]})],
-        tables=[Table("lengths", "Lengths.", {"set": ["PSRS"], "steps": [1234.0], "range": [(1.0, 2.0)]})],
-    )
-
-
-def test_an_item_leaves_its_pictures_tables_and_numbers(tmp_path):
-    write_item(tmp_path / "it", "It", item(), Stage(tmp_path / "it"))
+def test_an_item_leaves_its_pictures_tables_and_numbers(item, tmp_path):
+    write_item(tmp_path / "it", "It", item, Workspace(tmp_path / "it"))
     assert {file.name for file in (tmp_path / "it").iterdir()} == {
         "line.png", "line.csv", "lengths.csv", "comparisons.csv", "item.json",
     }  # fmt: skip
@@ -44,36 +27,10 @@ def test_a_column_of_pairs_becomes_two(tmp_path):
     ]
 
 
-def test_the_page_shows_what_is_there_and_takes_pictures_along(tmp_path):
-    out, docs = tmp_path / "out", tmp_path / "docs"
-    docs.mkdir()
-    write_item(out / "it", "It", item(), Stage(out / "it", quick=True))
-    page = write_page(out, ["missing", "it"], docs / "paper.md").read_text()
-    assert "`understudy paper it --quick`" in page
-    assert "not\ncomparable with the paper's column" in page
-    assert "`it/item.json`, `it/comparisons.csv`, `it/line.csv`, `it/lengths.csv`" in page
-    assert "**Does not reproduce**: A claim. Evidence." in page
-    assert "| ratio | about 2 | 1.20 | 1.00 to 1.40 | 0.1 |" in page
-    assert "(paper/it/line.png)" in page
-    assert (docs / "paper" / "it" / "line.png").exists()
-    assert "(it/line.png)" in write_page(out, ["it"], out / "paper.md").read_text()
+def test_a_column_of_texts_and_numbers_is_text(tmp_path):
+    write_csv(tmp_path / "t.csv", {"paper": ["about 2", 3, None]})
+    assert (tmp_path / "t.csv").read_text().split("\n")[:3] == ['"paper"', '"about 2"', '"3"']
 
 
-def test_the_head_states_the_flags_of_all_and_a_section_its_own(tmp_path):
-    for name, options in {"one": {"seed": 3, "search": True}, "two": {"seed": 3, "search": True, "runs": 20}}.items():
-        write_item(tmp_path / name, name, item(), Stage(tmp_path / name, **options))
-    page = write_page(tmp_path, ["one", "two"], tmp_path / "paper.md").read_text()
-    assert "`understudy paper --search --seed 3`" in page
-    one, two = page.split("## one")[1].split("## two")
-    assert "This item was run with" not in one
-    assert "This item was run with `--runs 20`." in two
-    assert "comparable" not in page
-
-
-def test_the_page_ends_with_the_authors_conventions_and_tells_no_times(tmp_path):
-    write_item(tmp_path / "it", "It", item(), Stage(tmp_path / "it"), seconds=1234.5)
-    page = write_page(tmp_path, ["it"], tmp_path / "paper.md").read_text()
-    assert "1,000 steps" in page.split("## The authors' conventions")[1]
-    assert "1234" not in page
-    assert "1,234.5" not in page
-    assert json.loads((tmp_path / "it" / "item.json").read_text())["seconds"] == 1234.5
+def test_numbers_that_json_lacks_are_texts():
+    assert as_json({1: (np.float64("nan"), np.int64(3), np.array([0.5, np.inf]))}) == {"1": ["nan", 3, [0.5, "inf"]]}

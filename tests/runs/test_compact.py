@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from understudy.errors import LogError
+from understudy.errors import UsageError
 from understudy.runs import simulate
 from understudy.runs.compact import NotKept, Packed
 from understudy.simulators import psrs, real
@@ -68,7 +68,7 @@ def test_a_run_survives_copies_and_pickles(log, make, assert_same):
     ],
 )  # fmt: skip
 def test_rows_that_were_not_kept_say_so_to_whoever_reads_them(read):
-    with pytest.raises(LogError, match=r"rows of this run were not kept.*repeat it"):
+    with pytest.raises(UsageError, match=r"rows of this run were not kept.*repeat it"):
         read(NotKept(5))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from understudy.encoders import Boxes, Function
 from understudy.envs import ContinuousGrid, CounterGrid, NoisyGrid
-from understudy.errors import LogError, PolicyError
+from understudy.errors import PolicyError, SettingError
 from understudy.learners import (
     ExpectedSarsa,
     Exponential,
@@ -217,7 +217,7 @@ def test_learners_with_boxes_on_floats_are_alike(boxes, assert_same):
 
 def test_a_run_of_more_than_one_stretch_is_one_run(assert_same, monkeypatch):
     whole = both(SIMULATORS["real"], LEARNERS["QLearning"], 4, 300, probes=history("QLearning"), every=50)
-    monkeypatch.setattr("understudy.runs.loop.LONGEST_STRETCH", 7)
+    monkeypatch.setattr("understudy.runs.loop.LONGEST_CALL", 7)
     for measured, other in ((history("QLearning"), whole[0]), (history("QLearning"), whole[1])):
         assert_same(simulate(SIMULATORS["real"], LEARNERS["QLearning"](4), 4, 300, probes=measured, every=50), other)
 
@@ -240,13 +240,13 @@ def test_a_smaller_table_behind_the_same_encoder_is_refused_in_both_loops():
     simulator, encoder = psrs(LOG), Function(GRID.latent)
     for compiled in (True, False):
         assert len(simulate(simulator, FixedPolicy(np.full((9, 5), 0.2), encoder=encoder), compiled=compiled)) > 40
-        with pytest.raises(LogError, match="larger n_observations"):
+        with pytest.raises(SettingError, match="larger n_observations"):
             simulate(simulator, FixedPolicy(np.full((4, 5), 0.2), encoder=encoder), compiled=compiled)
 
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_a_table_that_is_too_small_is_refused_in_both_loops(compiled):
-    with pytest.raises(LogError, match="larger n_observations"):
+    with pytest.raises(SettingError, match="larger n_observations"):
         simulate(SIMULATORS["psrs"], QLearning(9, 5), compiled=compiled)
 
 

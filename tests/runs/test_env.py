@@ -10,7 +10,7 @@ from gymnasium.utils.env_checker import check_env
 
 import understudy as us
 from understudy.contracts import Exhausted, Stop
-from understudy.errors import LogError, ServedAgainWarning
+from understudy.errors import ServedAgainWarning, SettingError
 
 STATELESS = us.encoders.Function(lambda observations: np.zeros(len(observations), int))
 
@@ -277,7 +277,7 @@ class TestObservations:
 
 class TestBadInput:
     def test_no_simulator(self, log):
-        with pytest.raises(TypeError, match="a Log is no simulator; make one of it"):
+        with pytest.raises(TypeError, match="a Log is not a simulator: it needs start"):
             us.gym_env(log)
 
     def test_no_number_of_steps(self, log):
@@ -302,16 +302,16 @@ class TestBadInput:
             def start(self, seed):
                 raise AssertionError
 
-        with pytest.raises(LogError, match="give observation_space="):
+        with pytest.raises(SettingError, match="give observation_space="):
             us.gym_env(Blind())
 
     @pytest.mark.parametrize("space", [spaces.Box(0, 1, (3,)), spaces.Box(0, 1, (2,)), spaces.Discrete(3)])
     def test_no_space_for_the_logs_observations(self, space):
-        with pytest.raises(LogError, match=r"does not hold the log's observations, float32 of shape \(2,\)"):
+        with pytest.raises(SettingError, match=r"does not hold the log's observations, float32 of shape \(2,\)"):
             us.gym_env(us.qbe(log_of((2,), np.float32), STATELESS), observation_space=space)
 
     def test_no_limit_where_neither_side_has_one(self, grid):
-        with pytest.raises(LogError, match="never runs out; say for how long"):
+        with pytest.raises(SettingError, match="never runs out; say for how long"):
             us.simulate(us.real(grid), OwnsItsLoop())
 
     def test_no_count_of_copies(self, log):

@@ -20,7 +20,7 @@ import understudy as us
 from understudy.contracts import Stop
 from understudy.encoders import Function
 from understudy.envs import CounterGrid, Grid
-from understudy.errors import LogError, ResultsError
+from understudy.errors import ResultsError, SettingError, UsageError
 from understudy.learners import ExpectedSarsa, Linear, QLearning
 from understudy.logs import Log
 from understudy.runs import experiment, load, probes, simulate
@@ -556,7 +556,7 @@ def test_runs_without_rows_are_kept_and_gone_on_with(kind, log, grid, make, make
             np.testing.assert_array_equal(one.returns, other.returns)
             np.testing.assert_array_equal(one.curves["visitation"], other.curves["visitation"])
             assert len(one.openings) == len(other.openings)
-            with pytest.raises(LogError, match="were not kept"):
+            with pytest.raises(UsageError, match="were not kept"):
                 one.rows[0]
         assert str(us.efficiency(runs)) == str(us.efficiency(whole))
         assert us.fidelity(runs, whole, "value").rmse == 0.0
@@ -661,7 +661,7 @@ def test_a_file_that_cannot_grow_any_more_is_named_and_the_finished_runs_are_kep
 
 
 def test_a_mistake_that_is_found_before_anything_runs_does_not_claim_the_folder(log, make, out):
-    with pytest.raises(LogError, match="max_steps"):
+    with pytest.raises(SettingError, match="max_steps"):
         experiment(model(log), make, runs=2, out=out)
     assert len(experiment(model(log), make, runs=2, max_steps=40, out=out)) == 2
 

@@ -6,11 +6,12 @@ import pytest
 from understudy.contracts import Exhausted, Step, Stop
 from understudy.encoders import Function
 from understudy.envs import Grid, NoisyGrid
-from understudy.errors import LogError, PolicyError
+from understudy.errors import PolicyError, SettingError
 from understudy.learners import FixedPolicy, QLearning, Uniform
 from understudy.runs import probes, simulate
 from understudy.runs.compiled import advance
-from understudy.runs.loop import Unwanted, can_compile
+from understudy.runs.loop import can_compile
+from understudy.runs.setup import Cancelled
 from understudy.simulators import model, psrs, qbe, real
 
 
@@ -109,7 +110,7 @@ def test_where_nothing_runs_out_max_steps_must_be_given(log, grid, never_ending,
         tables = property()
 
     simulator = {"model": model(log), "real": real(grid), "real env": real(Opaque(1, size=3))}[never_ending]
-    with pytest.raises(LogError, match="max_steps"):
+    with pytest.raises(SettingError, match="max_steps"):
         simulate(simulator, make(0))
     assert len(simulate(simulator, make(0), max_steps=30)) == 30
 
@@ -128,7 +129,7 @@ def test_the_largest_numbers_of_steps_are_taken(log, make, compiled):
 
 
 def test_rows_that_do_not_fit_into_memory_are_refused_in_a_sentence(log, make):
-    with pytest.raises(LogError, match="do not fit into memory; give a smaller max_steps="):
+    with pytest.raises(SettingError, match="do not fit into memory; give a smaller max_steps="):
         simulate(model(log), make(0), 0, 2**63 - 1)
 
 
@@ -173,8 +174,8 @@ def test_a_schedule_that_only_python_knows_gives_the_rows_of_the_constant_it_ret
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_a_run_that_is_no_longer_wanted_ends(log, make, compiled):
-    with pytest.raises(Unwanted):
-        simulate(psrs(log), make(0), compiled=compiled, wanted=lambda: False)
+    with pytest.raises(Cancelled):
+        simulate(psrs(log), make(0), compiled=compiled, keep_going=lambda: False)
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -245,7 +246,7 @@ def test_a_run_prints_how_long_it_was_and_why_it_stopped(log, make):
 def test_what_is_no_simulator_or_no_learner_is_told_what_is(log, make):
     with pytest.raises(TypeError, match=r"us\.psrs"):
         simulate(log, make(0))
-    with pytest.raises(TypeError, match="a class is no learner"):
+    with pytest.raises(TypeError, match="is not a learner"):
         simulate(psrs(log), QLearning)
     with pytest.raises(TypeError, match=r"policy.observation. and learn"):
         simulate(psrs(log), object())

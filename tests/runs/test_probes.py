@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from understudy.encoders import Function
-from understudy.errors import LogError
+from understudy.errors import SettingError
 from understudy.learners import FixedPolicy, MonteCarlo, QLearning, Uniform
 from understudy.runs import probes, simulate
 from understudy.runs.probes import History, openings_of
@@ -68,7 +68,7 @@ def test_visitation_of_a_simulator_that_knows_no_states_asks_for_an_encoder(make
 
     env = ContinuousGrid(size=3)
     learner = QLearning(9, 5, encoder=Function(env.latent))
-    with pytest.raises(LogError, match="encoder"):
+    with pytest.raises(SettingError, match="encoder"):
         simulate(real(env), learner, max_steps=5, probes={"v": probes.visitation})
     cells = Function(env.latent)
     cells.n_states = 9

@@ -6,7 +6,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import understudy as us
 from understudy.contracts import Exhausted
-from understudy.errors import LogError, ServedAgainWarning
+from understudy.errors import ContractError, ServedAgainWarning
 
 MODES = [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP]
 
@@ -202,5 +202,5 @@ def test_a_simulator_that_cannot_be_shared_says_so():
 
     from gymnasium.spaces import Discrete
 
-    with pytest.raises(LogError, match="alone cannot be shared by 2 envs"):
+    with pytest.raises(ContractError, match="alone cannot be shared by 2 envs"):
         us.gym_envs(Alone(), 2, seed=0, observation_space=Discrete(2))[0].reset()

@@ -5,11 +5,11 @@ import pytest
 
 from understudy.encoders import Boxes, Function
 from understudy.envs import CounterGrid, NoisyGrid
-from understudy.errors import LogError
+from understudy.errors import SettingError
 from understudy.learners import QLearning
 from understudy.logs import Log
 from understudy.simulators import exo_psrs, model, psrs, qbe, real
-from understudy.simulators.kernels import cells
+from understudy.simulators.kernels import layout
 
 NOISY, COUNTER = NoisyGrid(1, size=3, slip=0.2), CounterGrid(4, size=3)
 
@@ -38,7 +38,7 @@ def codes_agree(simulator, codes, policy=(0.2,) * 5, seed=3, steps=200):
     for _ in range(steps):
         if over:
             observation = rehearsal.begin()
-        if rehearsal.source.mind[cells.CODE] != codes(observation):
+        if rehearsal.source.cursor[layout.CODE] != codes(observation):
             return False
         step = rehearsal.step(policy)
         observation, over = step.next_observation, step.terminated or step.truncated
@@ -80,9 +80,9 @@ def test_an_observation_that_was_also_seen_at_the_end_of_an_episode_keeps_its_co
 
 def test_a_table_that_is_too_small_is_refused():
     for name, simulator in SIMULATORS.items():
-        with pytest.raises(LogError, match="n_observations"):
+        with pytest.raises(SettingError, match="n_observations"):
             simulator.start(0, QLearning(10, 5).codes)
-        with pytest.raises(LogError, match="n_observations"):
+        with pytest.raises(SettingError, match="n_observations"):
             simulator.start(0, QLearning(10, 5, encoder=Function(lambda x: np.asarray(x))).codes)
         assert name
 
@@ -91,14 +91,14 @@ def test_a_table_that_is_too_small_is_refused_after_one_of_the_same_encoder_that
     encoder = Function(lambda x: np.asarray(x))
     for simulator in SIMULATORS.values():
         simulator.start(0, QLearning(40, 5, encoder=encoder).codes)
-        with pytest.raises(LogError, match="n_observations"):
+        with pytest.raises(SettingError, match="n_observations"):
             simulator.start(0, QLearning(10, 5, encoder=encoder).codes)
 
 
 def test_a_learner_without_an_encoder_is_refused_floats_and_negative_numbers(walk_log):
     for path in ([0.5, 1.5, 2.5], [-1, 0, 1]):
         for make in (psrs, model):
-            with pytest.raises(LogError):
+            with pytest.raises(SettingError):
                 make(walk_log(path)).start(0, QLearning(40, 2).codes)
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from understudy.encoders import Function
 from understudy.envs import CounterGrid, record
-from understudy.errors import LogError
+from understudy.errors import ContractError, LogError, SettingError
 from understudy.logs import Log, concatenate, read, write
 from understudy.simulators import exo_psrs, psrs
-from understudy.simulators.kernels import cells
+from understudy.simulators.kernels import layout
 
 ENV = CounterGrid(6, size=3)
 ORACLES = {"split": ENV.split, "merge": ENV.merge, "reward": ENV.reward}
@@ -72,7 +72,7 @@ def test_both_parts_are_read_in_the_same_order(log):
         while not rehearsal.step(EVENLY).terminated:
             pass
     endogenous, exogenous = rehearsal.source.endogenous, rehearsal.source.exogenous
-    n = min(endogenous.mind[cells.DEALT], exogenous.mind[cells.DEALT])
+    n = min(endogenous.cursor[layout.DEALT], exogenous.cursor[layout.DEALT])
     assert n > 10
     assert np.array_equal(endogenous.order[:n], exogenous.order[:n])
 
@@ -150,7 +150,7 @@ BAD_ORACLES = {
 
 @pytest.mark.parametrize("oracle", BAD_ORACLES)
 def test_an_oracle_that_answers_wrongly_is_a_log_error(oracle, log):
-    with pytest.raises(LogError):
+    with pytest.raises(ContractError):
         exo_psrs(log, **(ORACLES | BAD_ORACLES[oracle]))
 
 
@@ -165,7 +165,7 @@ def test_too_many_pairs_are_refused_before_they_are_made():
     n = 8000
     log = Log.from_columns(observation=np.arange(n), next_observation=np.arange(n), action=np.zeros(n, int),
                            reward=np.zeros(n), terminated=np.ones(n, bool), propensity=np.ones((n, 1)))  # fmt: skip
-    with pytest.raises(LogError, match="too many"):
+    with pytest.raises(SettingError, match="too many"):
         exo_psrs(log, split=lambda x: (x, x), merge=lambda z, c: z, reward=lambda z, c: z)
 
 

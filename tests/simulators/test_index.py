@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from understudy.encoders import Boxes, Function, Identity
-from understudy.errors import LogError
+from understudy.errors import EncoderError
 from understudy.logs import Log
 from understudy.simulators import psrs, qbe
 from understudy.simulators.index import grouped, index
@@ -57,7 +57,7 @@ def test_states_of_a_vast_range_are_renumbered_and_keep_their_names(scale, walk_
     assert simulator.n_states <= 4 * len(log) + 1024
     rows = play(simulator, lambda t, x: [0.5, 0.5], 0).rows
     assert rows == play(psrs(log), lambda t, x: [0.5, 0.5], 0).rows
-    assert simulator.index.name(simulator.index.state[1]) == scale
+    assert simulator.index.encoder_state(simulator.index.state[1]) == scale
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.int64, np.uint64])
@@ -116,12 +116,12 @@ def test_one_that_is_fitted_stays_as_it_is(walk_log):
     ids=["floats", "too few", "pairs", "below -1", "text", "one for all"],
 )  # fmt: skip
 def test_an_encoder_that_does_not_return_one_state_for_each_is_refused(states, walk_log):
-    with pytest.raises(LogError, match="encoder"):
+    with pytest.raises(EncoderError, match="encoder"):
         psrs(walk_log([0, 1, 2]), Raw(states))
 
 
 def test_an_encoder_that_knows_no_observation_of_the_log_is_refused(walk_log):
-    with pytest.raises(LogError, match="no state for any observation"):
+    with pytest.raises(EncoderError, match="no state for any observation"):
         psrs(walk_log([0, 1, 2]), Function(lambda x: np.full(len(x), -1)))
 
 

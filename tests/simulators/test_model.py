@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import chisquare
 
 from understudy.encoders import Function
-from understudy.errors import LogError
+from understudy.errors import EncoderError
 from understudy.logs import Log
 from understudy.simulators import model
 
@@ -127,10 +127,10 @@ def test_its_time_limit_is_its_own(walk_log, play):
 
 
 def test_an_emission_that_is_none_of_those_offered_is_refused():
-    with pytest.raises(ValueError, match="emission='even' is none of 'uniform', 'empirical', 'row'"):
+    with pytest.raises(ValueError, match="emission='even' is not one of 'uniform', 'empirical', 'row'"):
         model(star_log(), emission="even")
 
 
 def test_an_encoder_without_any_state_for_the_log_is_refused():
-    with pytest.raises(LogError, match="no state"):
+    with pytest.raises(EncoderError, match="no state"):
         model(star_log(), Function(lambda x: np.full(len(x), -1)))

@@ -9,7 +9,7 @@ from understudy.contracts.streams import streams_of
 from understudy.encoders import Function
 from understudy.envs import CounterGrid, Grid, NoisyGrid
 from understudy.envs.solve import probabilities
-from understudy.errors import LogError
+from understudy.errors import ContractError, SettingError
 from understudy.logs import Log
 from understudy.simulators import psrs, real
 
@@ -169,12 +169,14 @@ def test_an_encoder_names_the_states(play):
 
 
 def test_actions_that_are_no_codes_from_zero_up_are_refused():
-    for env in (gymnasium.make("Pendulum-v1"), 3, gymnasium.Env()):
-        with pytest.raises(LogError, match="Discrete"):
+    with pytest.raises(SettingError, match="Discrete"):
+        real(gymnasium.make("Pendulum-v1"))
+    for env in (3, gymnasium.Env()):  # the latter has no spaces
+        with pytest.raises(ContractError, match="is not a Gymnasium environment: it needs reset"):
             real(env)
     shifted = Stepped()
     shifted.action_space = gymnasium.spaces.Discrete(5, start=1)
-    with pytest.raises(LogError, match="Discrete"):
+    with pytest.raises(SettingError, match="Discrete"):
         real(shifted)
 
 

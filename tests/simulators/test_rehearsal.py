@@ -5,7 +5,7 @@ import pytest
 
 from understudy.contracts import Step
 from understudy.envs import CounterGrid, Grid
-from understudy.errors import LogError, PolicyError
+from understudy.errors import PolicyError
 from understudy.logs import Log
 from understudy.simulators import any_row, exo_psrs, model, psrs, qbe, real
 
@@ -69,11 +69,6 @@ def test_a_policy_that_is_none_is_refused_and_the_rehearsal_goes_on_as_if_nothin
         assert step == undisturbed.step(EVENLY)
         if step.terminated or step.truncated:
             break
-
-
-def test_a_policy_error_is_a_log_error_and_a_value_error():
-    assert issubclass(PolicyError, LogError)
-    assert issubclass(LogError, ValueError)
 
 
 def test_the_message_shows_the_policy_the_place_and_the_fault():

@@ -271,11 +271,11 @@ def test_threads_may_start_rehearsals_of_one_simulator(random_log):
 def test_a_workspace_is_used_again_only_when_its_rehearsal_is_gone(random_log):
     simulator = psrs(random_log(0))
     one, other = simulator.start(0), simulator.start(0)
-    assert one.source.mind is not other.source.mind
-    mind = one.source.mind
+    assert one.source.cursor is not other.source.cursor
+    cursor = one.source.cursor
     del one
     gc.collect()
-    assert simulator.start(0).source.mind is mind
+    assert simulator.start(0).source.cursor is cursor
 
 
 def test_a_simulator_can_be_pickled_in_mid_rehearsal(random_log, play, table):
@@ -305,7 +305,7 @@ def test_a_choice_that_is_none_is_refused_with_a_list_of_those_that_are(make, op
 
 
 def test_a_stop_that_is_none_is_refused_with_a_list_of_those_that_are(random_log):
-    with pytest.raises(ValueError, match="stop='predictible' is none of 'plain', 'predictable'"):
+    with pytest.raises(ValueError, match="stop='predictible' is not one of 'plain', 'predictable'"):
         qbe(random_log(0), stop="predictible")
 
 

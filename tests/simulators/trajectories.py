@@ -65,7 +65,7 @@ def run(simulator, learner, seed):
             observation, over = step.next_observation, step.terminated or step.truncated
     except Exhausted:
         pass
-    known = learner.ledger.book.tolist() if isinstance(learner, MonteCarlo) else learner.q.ravel().tolist()
+    known = learner.sums.total.tolist() if isinstance(learner, MonteCarlo) else learner.q.ravel().tolist()
     return {"told": told, "known": known, "stop": str(rehearsal.stop()), "counts": dict(rehearsal.stop().counts)}
 
 

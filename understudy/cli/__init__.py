@@ -1,46 +1,24 @@
-"""The command line: demo, check, simulate, report, paper."""
+"""The command line: demo, check, simulate, report."""
 
 import argparse
-import io
 import json
-import os
-import sys
 from collections.abc import Sequence
 
 import understudy as us
 from understudy.cli.choices import columns_of
 from understudy.cli.flags import build_parser
 from understudy.cli.report import run_report
+from understudy.cli.running import run_command, use_escapes
 from understudy.cli.simulate import run_simulate
-from understudy.cli.words import as_flags, in_flags, say, show_table
-from understudy.errors import visible
+from understudy.cli.words import in_flags, say, show_table
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command, and return its exit code. Bad input gives one sentence on standard error and exit code 2."""
-    commands = {
-        "demo": run_demo, "check": run_check, "simulate": run_simulate, "report": run_report, "paper": run_paper,
-    }  # fmt: skip
-    for stream in (sys.stdout, sys.stderr):  # the terminal's encoding may lack letters that a log has
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    commands = {"demo": run_demo, "check": run_check, "simulate": run_simulate, "report": run_report}
+    use_escapes()
     options = build_parser(commands).parse_args(arguments)
-    try:
-        return options.command(options)
-    except (us.UnderstudyError, ModuleNotFoundError) as error:
-        print(f"understudy: {visible(as_flags(str(error)))}", file=sys.stderr)
-        return 2
-    except MemoryError:
-        print("understudy: memory ran out; use fewer bins, states or runs at a time", file=sys.stderr)
-        return 2
-    except BrokenPipeError:  # the reader of our output, such as head, has closed it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except KeyboardInterrupt:
-        print(
-            "understudy: interrupted; finished runs are kept, and the same command goes on from there", file=sys.stderr
-        )
-        return 130
+    return run_command("understudy", lambda: options.command(options))
 
 
 def run_demo(options: argparse.Namespace) -> int:
@@ -61,12 +39,3 @@ def run_check(options: argparse.Namespace) -> int:
     else:
         say(audit)
     return 0 if audit.ok else 1
-
-
-def run_paper(options: argparse.Namespace) -> int:
-    """`understudy paper`."""
-    from understudy.paper import reproduce
-
-    asked = {key: value for key, value in vars(options).items() if key not in ("names", "out", "command")}
-    print(f"The page is {reproduce(options.names, options.out, **asked)}")
-    return 0

@@ -29,7 +29,6 @@ ENDINGS = (
 SEVERAL = ("observation", "next-observation", "propensity", "order-by", "actions")
 SIMULATORS = ("psrs", "qbe", "states_only", "actions_only", "any_row", "model")
 LEARNERS = ("q-learning", "expected-sarsa", "ppo", "uniform")
-ITEMS = ("protocol", "discrete", "continuous", "encoder", "rollouts", "exogenous")
 ENCODERS = ("identity", "boxes", "kmeans", "homer", "forward")
 
 
@@ -64,36 +63,6 @@ def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         "--report", metavar="FILE", help="the page to write (DIR/report.html; for several comparison.html, here)"
     )
     report.set_defaults(command=run["report"])
-
-    paper = commands.add_parser("paper", help="reproduce the paper: figures, tables, its numbers beside ours")
-    paper.add_argument("names", nargs="*", metavar="NAME", help=f"items to run: {', '.join(ITEMS)} (all)")
-    paper.add_argument("--quick", action="store_true", help="small logs and few runs, a minute or so")
-    paper.add_argument(
-        "--runs",
-        type=positive,
-        help="runs of each set, 3 or more (the paper's number); continuous takes those beyond ten to 20 epochs only",
-    )
-    paper.add_argument(
-        "--out",
-        metavar="DIR",
-        help="results folder; called again, it goes on there (paper, and with these options paper-quick, "
-        "paper-authors, paper-search, paper-seed-N or several of them, as paper-quick-seed-3)",
-    )
-    paper.add_argument(
-        "--page", metavar="FILE.md", help="write the page there too, pictures in a folder of its name beside it"
-    )
-    paper.add_argument(
-        "--workers", type=positive, help="threads or processes that share the runs; results are the same (one a core)"
-    )
-    paper.add_argument("--seed", type=int, default=0, help="of logs and runs (%(default)s)")
-    paper.add_argument("--search", action="store_true", help="repeat the encoder search, about half an hour more")
-    paper.add_argument(
-        "--authors",
-        action="store_true",
-        help="the conventions of the paper's published code: the log in row order; episodes capped at 1,000 steps, "
-        "terminal with reward 0; the probe of observation 0; an epoch's end abandons the episode; empirical emissions",
-    )
-    paper.set_defaults(command=run["paper"])
     return parser
 
 

@@ -6,28 +6,35 @@ from typing import Any
 
 from numba import njit, typeof
 from numba.core.caching import FunctionCache
+from numba.core.dispatcher import Dispatcher
 
 MERGED = {"_nrt": False, "forceinline": True}
+ROUTINE = {"_nrt": False, "nogil": True}
 
 
-def kernel(function: Callable) -> Any:
-    """Compile a small function that becomes part of the loop that calls it.
+def kernel(function: Callable, keep: bool = True) -> Any:
+    """Compile a small function that becomes part of the loop that calls it; keep it on disk, unless told not to.
 
     Without Numba's runtime (`_nrt`) no references are counted: otherwise each time a kernel reads an array out of a
     tuple, two atomic instructions cost more than a whole step of a run. The price is that kernels allocate nothing,
     and return no array but an argument.
     """
-    return cached(njit(**MERGED)(function))
+    return cached(njit(**MERGED)(function)) if keep else njit(**MERGED)(function)
 
 
-def routine(function: Callable) -> Any:
-    """Compile a function that is called, not merged: a loop, or what is rarely needed."""
-    return cached(njit(nogil=True, _nrt=False)(function))
+def routine(function: Callable, keep: bool = True) -> Any:
+    """Compile a function that is called, not merged: a loop, or what is rarely needed; keep it likewise."""
+    return cached(njit(**ROUTINE)(function)) if keep else njit(**ROUTINE)(function)
 
 
 def allocating(function: Callable) -> Any:
     """Compile a function that makes arrays of its own, or is called by one that does: it needs Numba's runtime."""
     return cached(njit(function))
+
+
+def compiled(function: Any) -> bool:
+    """True if a function is a compiled one; False where compilation is switched off."""
+    return isinstance(function, Dispatcher)
 
 
 def cached(dispatcher: Any) -> Any:
@@ -36,7 +43,7 @@ def cached(dispatcher: Any) -> Any:
     Where neither the package nor the home folder can be written, functions are compiled again in each process. A
     folder that all users share is not used instead: what is kept is pickled code, and anyone could plant some there.
     """
-    if hasattr(dispatcher, "enable_caching"):  # not where compilation is switched off
+    if compiled(dispatcher):
         with suppress(RuntimeError):  # "no locator available"
             dispatcher._cache = Cache(dispatcher.py_func)
     return dispatcher
@@ -62,7 +69,7 @@ def settled(function: Any, *arguments: Any) -> Callable:
 
     A plain call looks at the type of every array it is given, which takes longer than a step.
     """
-    if not hasattr(function, "get_overload"):  # compilation is switched off
+    if not compiled(function):
         return function
     types = tuple(map(typeof, arguments))
     function.compile(types)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import torch
 
-from understudy.errors import LogError
+from understudy.errors import SettingError
 
 
 def device_of(device: str | None) -> torch.device:
@@ -13,11 +13,11 @@ def device_of(device: str | None) -> torch.device:
     try:
         chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     except (RuntimeError, TypeError) as error:
-        raise LogError(f"there is no device {device!r}; leave it out, or give cpu or cuda") from error
+        raise SettingError(f"there is no device {device!r}; leave it out, or give cpu or cuda") from error
     try:
         torch.empty(1, device=chosen)
     except (AssertionError, NotImplementedError, RuntimeError) as error:
-        raise LogError(f"torch finds no GPU here for device {device!r}; leave it out, or give cpu") from error
+        raise SettingError(f"torch finds no GPU here for device {device!r}; leave it out, or give cpu") from error
     return chosen
 
 

@@ -9,6 +9,21 @@ from understudy.contracts.tables import Tables
 
 
 @runtime_checkable
+class Environment(Protocol):
+    """Gymnasium's interface, as far as the library uses it."""
+
+    action_space: Any
+    observation_space: Any
+    unwrapped: Any
+
+    def reset(self, *, seed: int | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode, and return its first observation and a dict."""
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Act, and return the next observation, the reward, terminated, truncated and a dict."""
+
+
+@runtime_checkable
 class HasRollout(Protocol):
     """An environment with `Discrete` observations that records whole episodes by itself.
 

@@ -35,7 +35,7 @@ def pick(cumulated, u):
 
 
 @kernel
-def enter(tables, streams):
+def pick_start(tables, streams):
     """The state an episode begins in."""
     return pick(tables.start, uniform(streams, ENVIRONMENT))
 
@@ -49,7 +49,7 @@ def emit(tables, state, streams):
 
 
 @kernel
-def turn(tables, state, action, streams):
+def pick_outcome(tables, state, action, streams):
     """Which outcome follows an action."""
     if tables.outcome.shape[2] == 1:
         return 0

@@ -7,7 +7,7 @@ import numpy as np
 
 from understudy.contracts.compiling import allocating
 from understudy.contracts.streams import ACCEPTANCE, spawn, streams_of, uniform
-from understudy.contracts.tables import Tables, emit, enter, pick, turn
+from understudy.contracts.tables import Tables, emit, pick, pick_outcome, pick_start
 from understudy.envs.layout import cumulated
 from understudy.envs.solve import checked_policy, surely_ends
 from understudy.errors import SettingError
@@ -84,10 +84,10 @@ def walk(tables, policy, streams, cursor, episodes, cap, rows):
     row = 0
     while row < len(rows.action) and episode < episodes:
         if step == 0:
-            state = enter(tables, streams)
+            state = pick_start(tables, streams)
             observation = emit(tables, state, streams)
         action = pick(policy[observation], uniform(streams, ACCEPTANCE))
-        outcome = turn(tables, state, action, streams)
+        outcome = pick_outcome(tables, state, action, streams)
         reached = tables.next_state[state, action, outcome]
         terminated = tables.terminated[state, action, outcome]
         truncated = not terminated and step + 1 == cap

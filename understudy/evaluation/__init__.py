@@ -1,8 +1,29 @@
-"""How long the log could answer, and how far to believe it."""
+"""How long the log could answer, how far to believe it, and how sets of runs compare."""
 
 from understudy.errors import CensoringWarning
+from understudy.evaluation.curves import MeanCurve, curve_table, mean_curve, run_table
 from understudy.evaluation.earnings import Earnings, earnings
 from understudy.evaluation.efficiency import Efficiency, efficiency
 from understudy.evaluation.fidelity import Fidelity, fidelity
+from understudy.evaluation.luck import luck_of_logs, on_few_logs, one_log_floor
+from understudy.evaluation.ratios import Ratio, ratio_of_medians, ratio_of_spreads
 
-__all__ = ["CensoringWarning", "Earnings", "Efficiency", "Fidelity", "earnings", "efficiency", "fidelity"]
+__all__ = [
+    "CensoringWarning",
+    "Earnings",
+    "Efficiency",
+    "Fidelity",
+    "MeanCurve",
+    "Ratio",
+    "curve_table",
+    "earnings",
+    "efficiency",
+    "fidelity",
+    "luck_of_logs",
+    "mean_curve",
+    "on_few_logs",
+    "one_log_floor",
+    "ratio_of_medians",
+    "ratio_of_spreads",
+    "run_table",
+]

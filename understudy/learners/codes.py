@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import Encoder
-from understudy.errors import LogError
+from understudy.errors import SettingError
 
 
 class Codes:
@@ -18,7 +18,7 @@ class Codes:
 
     def __init__(self, n: int, encoder: Encoder | None = None) -> None:
         if n < 1:
-            raise ValueError(f"a table needs at least one observation, not {n}")
+            raise SettingError(f"a table needs at least one observation, not {n}")
         self.n, self.encoder = int(n), encoder
 
     @property
@@ -33,9 +33,9 @@ class Codes:
             try:
                 code = operator.index(observation)
             except TypeError:
-                raise LogError(_NOT_INTEGER.format(what=np.asarray(observation))) from None
+                raise SettingError(_NOT_INTEGER.format(what=np.asarray(observation))) from None
         if not 0 <= code < self.n:
-            raise LogError(_OUT_OF_RANGE.format(code=code, n=self.n))
+            raise SettingError(_OUT_OF_RANGE.format(code=code, n=self.n))
         return code
 
     def batch(self, observations: np.ndarray, needed: np.ndarray | bool = True) -> np.ndarray:
@@ -45,15 +45,15 @@ class Codes:
         elif observations.ndim == 1 and np.issubdtype(observations.dtype, np.integer):
             codes = observations
         else:
-            raise LogError(_NOT_INTEGER.format(what=observations[0]))
+            raise SettingError(_NOT_INTEGER.format(what=observations[0]))
         codes = np.where(needed, codes, 0)
         if len(codes) and not (codes.min() >= 0 and codes.max() < self.n):
-            raise LogError(_OUT_OF_RANGE.format(code=codes.min() if codes.min() < 0 else codes.max(), n=self.n))
+            raise SettingError(_OUT_OF_RANGE.format(code=codes.min() if codes.min() < 0 else codes.max(), n=self.n))
         return codes.astype(np.int32)
 
 
 _NOT_INTEGER = (
-    "observation {what} is no row of a table; give the learner encoder=Identity().fit(log) where observations repeat, "
-    "or an encoder that merges them where they rarely do and its audit(log) finds nothing"
+    "observation {what} is not the number of a row of a table; give the learner encoder=Identity().fit(log) where "
+    "observations repeat, or an encoder that merges them where they rarely do and its audit(log) finds nothing"
 )
 _OUT_OF_RANGE = "observation code {code} is outside the learner's table of {n}; give it a larger n_observations"

@@ -7,24 +7,25 @@ import numpy as np
 
 from understudy.contracts import Encoder, Step
 from understudy.contracts.compiling import kernel
-from understudy.errors import PolicyError
+from understudy.contracts.kernels import register_kernels
+from understudy.errors import ContractError, PolicyError
 from understudy.learners.codes import Codes
 from understudy.logs.policies import TOLERANCE, numbers_of
 from understudy.settings import real, whole
 
 
-class Table(NamedTuple):
+class PolicyTable(NamedTuple):
     """A policy for each observation; a table of one row is for all of them."""
 
     policy: np.ndarray  # (n_observations or 1, A) float64
 
 
-class Ledger(NamedTuple):
-    """A fixed policy and the returns it has had."""
+class ReturnSums(NamedTuple):
+    """A fixed policy, and sums over the returns of its episodes."""
 
-    table: Table
+    table: PolicyTable
     gamma: np.ndarray  # (1,) float64
-    book: np.ndarray  # (5,) float64: this episode's return and discount; episodes, sum of returns, sum of squares
+    total: np.ndarray  # (5,) float64: this episode's return and discount; episodes, sum of returns, sum of squares
     truncated: np.ndarray  # (1,) int64: episodes whose return was cut off
 
 
@@ -32,7 +33,7 @@ RETURN, DISCOUNT, EPISODES, SUM, SQUARES = range(5)
 
 
 @kernel
-def look_up(table, code, policy):
+def write_policy(table, code, policy):
     """Write the policy at an observation."""
     row = table.policy[code if len(table.policy) > 1 else 0]
     for action in range(len(policy)):
@@ -40,28 +41,32 @@ def look_up(table, code, policy):
 
 
 @kernel
-def look_up_first(ledger, code, policy):
+def write_evaluated_policy(sums, code, policy):
     """Write the policy at an observation."""
-    look_up(ledger.table, code, policy)
+    write_policy(sums.table, code, policy)
 
 
 @kernel
-def ignore(table, code, action, reward, next_code, terminated, truncated):
+def learn_nothing(table, code, action, reward, next_code, terminated, truncated):
     """Learn nothing."""
 
 
 @kernel
-def book(ledger, code, action, reward, next_code, terminated, truncated):
-    """Add a step to the episode's return; at its end, the return to the books."""
-    cells = ledger.book
-    cells[RETURN] += cells[DISCOUNT] * reward
-    cells[DISCOUNT] *= ledger.gamma[0]
+def add_return(sums, code, action, reward, next_code, terminated, truncated):
+    """Add a step to the episode's return and, at its end, the return to the sums."""
+    total = sums.total
+    total[RETURN] += total[DISCOUNT] * reward
+    total[DISCOUNT] *= sums.gamma[0]
     if terminated or truncated:
-        cells[EPISODES] += 1.0
-        cells[SUM] += cells[RETURN]
-        cells[SQUARES] += cells[RETURN] ** 2
-        cells[RETURN], cells[DISCOUNT] = 0.0, 1.0
-        ledger.truncated[0] += truncated
+        total[EPISODES] += 1.0
+        total[SUM] += total[RETURN]
+        total[SQUARES] += total[RETURN] ** 2
+        total[RETURN], total[DISCOUNT] = 0.0, 1.0
+        sums.truncated[0] += truncated
+
+
+register_kernels(PolicyTable, act=write_policy, learn=learn_nothing)
+register_kernels(ReturnSums, act=write_evaluated_policy, learn=add_return)
 
 
 class FixedPolicy:
@@ -76,7 +81,7 @@ class FixedPolicy:
 
     def __init__(self, policy: Any, *, encoder: Encoder | None = None) -> None:
         self.function: Callable | None = policy if callable(policy) else None
-        self.table = Table(np.ones((1, 1)) if callable(policy) else table_of(policy))
+        self.table = PolicyTable(np.ones((1, 1)) if callable(policy) else table_of(policy))
         self.codes = Codes(len(self.table.policy), encoder) if len(self.table.policy) > 1 else None
         self.n_actions = None if callable(policy) else self.table.policy.shape[1]
 
@@ -85,7 +90,7 @@ class FixedPolicy:
         """What makes this learner what it is."""
         return (self.codes.settings if self.codes else {}) | {"policy": self.function or self.table.policy}
 
-    def arrays(self) -> Table | None:
+    def arrays(self) -> PolicyTable | None:
         """What the compiled loop works on; None where the policy is known to Python only."""
         return None if self.function else self.table
 
@@ -109,7 +114,7 @@ class Uniform:
 
     def __init__(self, n_actions: int) -> None:
         self.n_actions = whole("n_actions", n_actions)
-        self.table = Table(np.full((1, self.n_actions), 1.0 / self.n_actions))
+        self.table = PolicyTable(np.full((1, self.n_actions), 1.0 / self.n_actions))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -117,11 +122,11 @@ class Uniform:
         return {"n_actions": self.n_actions}
 
     @property
-    def knows(self) -> Table:
+    def knows(self) -> PolicyTable:
         """The policy it acts by."""
         return self.table
 
-    def arrays(self) -> Table:
+    def arrays(self) -> PolicyTable:
         """What the compiled loop works on."""
         return self.table
 
@@ -148,13 +153,13 @@ class MonteCarlo:
 
     def __init__(self, behavior: FixedPolicy | Uniform, *, gamma: float = 0.99) -> None:
         if not isinstance(behavior, FixedPolicy | Uniform):
-            raise TypeError(f"MonteCarlo evaluates a Uniform or a FixedPolicy, not {behavior!r}")
+            raise ContractError(f"MonteCarlo evaluates a Uniform or a FixedPolicy, not {behavior!r}")
         self.behavior, self.gamma = behavior, real("gamma", gamma, 0, 1)
         self.codes, self.n_actions = behavior.codes, behavior.n_actions
-        self.ledger = Ledger(
+        self.sums = ReturnSums(
             table=behavior.table,
             gamma=np.array([self.gamma]),
-            book=np.array([0.0, 1.0, 0.0, 0.0, 0.0]),
+            total=np.array([0.0, 1.0, 0.0, 0.0, 0.0]),
             truncated=np.zeros(1, dtype=np.int64),
         )
 
@@ -164,24 +169,24 @@ class MonteCarlo:
         return self.behavior.settings | {"behavior": type(self.behavior).__name__, "gamma": self.gamma}
 
     @property
-    def knows(self) -> Ledger:
+    def knows(self) -> ReturnSums:
         """The policy it evaluates, and the returns so far."""
-        return self.ledger
+        return self.sums
 
     @property
     def n_episodes(self) -> int:
         """Episodes that are over."""
-        return int(self.ledger.book[EPISODES])
+        return int(self.sums.total[EPISODES])
 
     @property
     def n_truncated(self) -> int:
         """How many of them a time limit cut off."""
-        return int(self.ledger.truncated[0])
+        return int(self.sums.truncated[0])
 
     @property
     def estimate(self) -> float:
         """The mean return so far; NaN before the first episode is over."""
-        return float(self.ledger.book[SUM] / self.n_episodes) if self.n_episodes else float("nan")
+        return float(self.sums.total[SUM] / self.n_episodes) if self.n_episodes else float("nan")
 
     @property
     def standard_error(self) -> float:
@@ -189,17 +194,17 @@ class MonteCarlo:
         n = self.n_episodes
         if n < 2:
             return float("nan")
-        return float(np.sqrt(max(0.0, self.ledger.book[SQUARES] / n - self.estimate**2) / (n - 1)))
+        return float(np.sqrt(max(0.0, self.sums.total[SQUARES] / n - self.estimate**2) / (n - 1)))
 
-    def arrays(self) -> Ledger | None:
+    def arrays(self) -> ReturnSums | None:
         """What the compiled loop works on; None where the policy is known to Python only."""
-        return None if self.behavior.arrays() is None else self.ledger
+        return None if self.behavior.arrays() is None else self.sums
 
     def policy(self, observation: Any) -> np.ndarray:
         return self.behavior.policy(observation)
 
     def learn(self, step: Step) -> None:
-        book(self.ledger, 0, step.action, float(step.reward), 0, step.terminated, step.truncated)
+        add_return(self.sums, 0, step.action, float(step.reward), 0, step.terminated, step.truncated)
 
 
 def table_of(policy: Any) -> np.ndarray:

@@ -1,6 +1,6 @@
 """PPO (Schulman et al. 2017) for finitely many actions, as OpenAI's Spinning Up writes it: clipped, full-batch.
 
-An epoch of steps is taken with one frozen policy; then both networks are trained on it. Many learners of one form are
+An epoch of steps is taken with one policy; then both networks are trained on it. Many learners of one form are
 trained together, as one batch of networks: every tensor below has the learners along its first axis, and a learner
 that is alone is a batch of one, so that nothing depends on how many there are.
 
@@ -21,7 +21,7 @@ from understudy.contracts import Step, Steps
 from understudy.contracts.compiling import routine
 from understudy.contracts.devices import device_of, one_thread
 from understudy.contracts.streams import LEARNER, spawn
-from understudy.errors import LogError
+from understudy.errors import ContractError, LogError, SettingError, UsageError
 from understudy.logs import Spec
 from understudy.settings import real, seed_of, whole
 
@@ -53,11 +53,11 @@ class PPO:
     step is bootstrapped, a terminal is not. `device` is where networks are trained: CUDA where there is one.
 
     >>> learner = PPO(Spec(5, None, (2,), np.dtype(float), None), seed=0)
-    >>> learner.policy([0.1, 0.7]).shape, learner.frozen, learner.epochs
+    >>> learner.policy([0.1, 0.7]).shape, learner.steps_until_update, learner.epochs
     ((5,), 5000, 0)
     """
 
-    _after_last: np.ndarray | None  # what the last step noted led to, unless that was terminal
+    _after_last: np.ndarray | None  # what the last step led to, unless that was terminal
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class PPO:
         self._one_hot = self.spec.n_observations is not None
         n_features = self.spec.n_observations or int(np.prod(self.spec.observation_shape, dtype=int))
         if n_features * self.epoch_steps > LARGEST:
-            raise LogError(
+            raise SettingError(
                 f"epochs of {self.epoch_steps:,} steps with {n_features:,} features do not fit; number observations "
                 "more densely, or describe them by fewer numbers"
             )
@@ -98,7 +98,7 @@ class PPO:
         self._policy = fresh((n_features, *self.hidden, self.n_actions), generator)
         self._value = fresh((n_features, *self.hidden, 1), generator)
         self.epochs = 0  # how many updates were made
-        self.gives_up = False  # whether the episode at hand is to be abandoned
+        self.abandons_episode = False  # True if the episode that is going on is to be abandoned
 
         shape = (self.epoch_steps,) if self._one_hot else (self.epoch_steps, n_features)
         self._seen = np.empty(shape, np.int64 if self._one_hot else np.float64)
@@ -113,8 +113,8 @@ class PPO:
             "n_actions", "hidden", "gamma", "lam", "clip", "policy_rate", "value_rate", "policy_iterations",
             "value_iterations", "target_kl", "epoch_steps", "abandons",
         )  # fmt: skip
-        form = {"n_observations": self.spec.n_observations, "observation_shape": self.spec.observation_shape}
-        return form | {name: getattr(self, name) for name in names}
+        observed = {"n_observations": self.spec.n_observations, "observation_shape": self.spec.observation_shape}
+        return observed | {name: getattr(self, name) for name in names}
 
     @property
     def knows(self) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class PPO:
         return {
             "networks": (self._policy, self._value),
             "epochs": self.epochs,
-            "gives_up": self.gives_up,
+            "abandons_episode": self.abandons_episode,
             "steps": [array[: self._n] for array in arrays],
             "following": (self._cuts, self._after_cuts, self._after_last),
         }
@@ -149,7 +149,7 @@ class PPO:
         return answers(self._acting[1], features, lambda values: values)[:, 0]
 
     @staticmethod
-    def acting(learners: Sequence["PPO"]) -> Callable[[Sequence[Any]], np.ndarray]:
+    def stacked_policies(learners: Sequence["PPO"]) -> Callable[[Sequence[Any]], np.ndarray]:
         """A function that gives the policies of learners of one form, (R, A), each at an observation of its own.
 
         Good until one of them is updated.
@@ -167,7 +167,7 @@ class PPO:
         """Observations as the networks take them: codes to be seen one-hot, (n,), or numbers, (n, F)."""
         batch = np.asarray(observations)
         if batch.shape[1:] != self.spec.observation_shape or batch.dtype.kind not in "iufb":
-            raise LogError(
+            raise SettingError(
                 f"PPO was made for observations of shape {self.spec.observation_shape} and met {batch.dtype} of shape "
                 f"{batch.shape[1:]}; make it from the spec of the log it is to rehearse on"
             )
@@ -177,7 +177,7 @@ class PPO:
                 raise LogError(f"observation {batch[~np.isfinite(numbers).all(1)][0]} is not finite; PPO needs numbers")
             return numbers
         if batch.dtype.kind not in "iu" or (len(batch) and not 0 <= batch.min() <= batch.max() < self._n_codes):
-            raise LogError(f"PPO was made for whole numbers from 0 to {self._n_codes - 1}, not {batch[:5]}")
+            raise SettingError(f"PPO was made for whole numbers from 0 to {self._n_codes - 1}, not {batch[:5]}")
         return batch.astype(np.int64)
 
     @property
@@ -187,25 +187,25 @@ class PPO:
     # Learning.
 
     @property
-    def frozen(self) -> int:
-        """For how many steps more the policy stays as it is."""
+    def steps_until_update(self) -> int:
+        """For how many more steps the policy stays as it is."""
         return self.epoch_steps - self._n
 
     @property
-    def form(self) -> tuple[Any, ...]:
+    def stack_key(self) -> tuple[Any, ...]:
         """What learners that are trained together have in common."""
         return (*self.settings.values(), self.device)
 
     def learn(self, step: Step) -> None:
-        self.note(Steps.of(step))
-        if self.frozen == 0:
+        self.collect(Steps.of(step))
+        if self.steps_until_update == 0:
             self.update()
 
-    def note(self, steps: Steps) -> None:
-        """Take in steps, given as arrays, while the policy is frozen; `update` is due once `frozen` is 0."""
+    def collect(self, steps: Steps) -> None:
+        """Take in steps, given as arrays; `update` is due once `steps_until_update` is 0."""
         n = len(steps.action)
-        if n > self.frozen:
-            raise ValueError(f"{n} steps are more than the {self.frozen} that are left of this epoch")
+        if n > self.steps_until_update:
+            raise UsageError(f"{n} steps are more than the {self.steps_until_update} that are left of this epoch")
         if not n:
             return
         place = slice(self._n, self._n + n)
@@ -213,7 +213,7 @@ class PPO:
         self._action[place], self._reward[place] = steps.action, steps.reward
         self._terminated[place], self._truncated[place] = steps.terminated, steps.truncated
         if not np.isfinite(self._reward[place]).all():
-            raise LogError("PPO met a reward that is not finite")
+            raise LogError("PPO met a reward that is not finite; remove or mend such rows")
         # Of next observations only those are needed that no step begins with: after a cut, and the last of all.
         cut = np.flatnonzero(self._truncated[place] & ~self._terminated[place])
         self._cuts += (cut + self._n).tolist()
@@ -221,7 +221,7 @@ class PPO:
         if not steps.terminated[-1]:
             self._after_last = self._features(steps.next_observation[-1:])
         self._n += n
-        self.gives_up = False
+        self.abandons_episode = False
 
     def update(self) -> None:
         """Train on the epoch that is over."""
@@ -249,7 +249,7 @@ class PPO:
         for place, learner in enumerate(learners):
             learner._policy, learner._value = improved[place], values.pick([place], "cpu")
             learner.epochs += 1
-            learner.gives_up = learner.abandons
+            learner.abandons_episode = learner.abandons
             learner._begin_epoch()
 
     def _begin_epoch(self) -> None:
@@ -520,10 +520,10 @@ def spec_of(thing: Any) -> Spec:
         return thing
     observations, actions = getattr(thing, "observation_space", None), getattr(thing, "action_space", None)
     if observations is None or actions is None:
-        raise TypeError(f"PPO is made from a log's spec, log.spec, or from an environment, not from {thing!r}")
+        raise ContractError(f"PPO is made from a log's spec, log.spec, or from an environment, not from {thing!r}")
     if not hasattr(actions, "n") or np.ndim(actions.n) or getattr(actions, "start", 0) != 0:
-        raise LogError(f"the environment's actions are {actions}; PPO here needs Discrete ones from 0 up")
+        raise SettingError(f"the environment's actions are {actions}; PPO here needs Discrete ones from 0 up")
     if observations.shape is None or observations.dtype is None:
-        raise LogError(f"the environment's observations are {observations}; PPO needs one array of numbers")
+        raise SettingError(f"the environment's observations are {observations}; PPO needs one array of numbers")
     n = int(observations.n) if hasattr(observations, "n") and observations.shape == () else None
     return Spec(int(actions.n), None, tuple(observations.shape), np.dtype(observations.dtype), n)

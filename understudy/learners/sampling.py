@@ -12,15 +12,21 @@ from typing import Any
 import torch
 from torch.distributions import Categorical
 
+from understudy.contracts import SharedRun
+from understudy.contracts.offering import offers
+from understudy.contracts.sharing import HasSharedRun
+from understudy.contracts.wrappers import layers
+from understudy.errors import ContractError, UsageError
+
 _lock = threading.Lock()
 _originals: list[Callable] = []  # the original method, once for each open block
 
 
 class _Block:
-    """An open block: the stage whose env may be acting in it; None hides those outside."""
+    """An open block: the run whose envs may be acting in it; None hides those of outer blocks."""
 
-    def __init__(self, stage: Any) -> None:
-        self.stage = stage
+    def __init__(self, run: SharedRun | None) -> None:
+        self.run = run
 
 
 class _Here(threading.local):
@@ -43,23 +49,23 @@ def accepting(env: Any) -> Iterator[Any]:
     The env may be a `gym_env`, a `vector_env`, or what wraps them. Only samples in this thread are touched, only of a
     distribution over the env's actions with one entry for each of its copies, and one for each step; another one
     before the step raises, since which is the learner's could not be told: put what is not meant for the env, such
-    as an evaluation, under `as_ever()`. In a true environment nothing is touched.
+    as an evaluation, under `not_accepting()`. In a true environment nothing is touched.
     """
-    with patched(), staged(stage_of(env)):
+    with patched(), accepting_for(run_of(env)):
         yield env
 
 
 @contextmanager
-def as_ever() -> Iterator[None]:
+def not_accepting() -> Iterator[None]:
     """While this block is open, samples in this thread are torch's own again."""
-    with staged(None):
+    with accepting_for(None):
         yield
 
 
 @contextmanager
-def staged(stage: Any) -> Iterator[None]:
-    """A stage as the innermost one of this thread."""
-    blocks, block = _here.blocks, _Block(stage)
+def accepting_for(run: SharedRun | None) -> Iterator[None]:
+    """While this block is open, samples in this thread are accepted for this run; for None, for no run."""
+    blocks, block = _here.blocks, _Block(run)
     blocks.append(block)
     try:
         yield
@@ -69,7 +75,7 @@ def staged(stage: Any) -> Iterator[None]:
 
 @contextmanager
 def patched() -> Iterator[None]:
-    """`Categorical.sample` looks for a stage of its thread, as long as any such block is open in any thread."""
+    """While this block is open in any thread, `Categorical.sample` looks for a run of its own thread first."""
     with _lock:
         if not _originals:
             original = Categorical.sample
@@ -86,50 +92,48 @@ def patched() -> Iterator[None]:
 
 def _sampler(original: Callable) -> Callable:
     def sample(self: Categorical, sample_shape: Any = torch.Size()) -> torch.Tensor:  # noqa: B008 (torch's own default)
-        stage = _stage_for(self, sample_shape) if _here.blocks else None
-        if stage is None:
+        run = _run_for(self, sample_shape) if _here.blocks else None
+        if run is None:
             return original(self, sample_shape)
         probs = self.probs.detach()
-        actions = stage.accept(probs.to("cpu", torch.float64).reshape(stage.n, stage.n_actions).numpy())
+        actions = run.accept(probs.to("cpu", torch.float64).reshape(run.n_copies, run.n_actions).numpy())
         served = torch.from_numpy(actions).to(probs.device).reshape(self.batch_shape)
-        # A copy whose episode is over takes no action: what it is told to do is as good as any.
+        # A copy whose episode is over takes no action: any action will do.
         return served if actions.min() >= 0 else torch.where(served >= 0, served, original(self))
 
     return sample
 
 
-def _stage_for(distribution: Categorical, sample_shape: Any) -> Any:
-    """The innermost stage of this thread that waits for such a sample, or None."""
+def _run_for(distribution: Categorical, sample_shape: Any) -> SharedRun | None:
+    """Return the innermost run of this thread that waits for such a sample, or None."""
     taken = False
-    for stage in (block.stage for block in reversed(_here.blocks)):
-        if stage is None:
+    for run in (block.run for block in reversed(_here.blocks)):
+        if run is None:
             break
-        if stage.is_real or stage.reading or not _fits(distribution, sample_shape, stage):
+        if run.is_real or run.is_reading or not _fits(distribution, sample_shape, run):
             continue
-        if stage.has_pending:
+        if run.has_pending:
             taken = True
-        elif stage.waiting.any():
-            return stage
+        elif run.waiting.any():
+            return run
     if taken:
-        raise RuntimeError(
+        raise UsageError(
             "a second Categorical was sampled before env.step, and which of the two is the learner's cannot be told; "
-            "sample once for each step, and put what is not for this env under understudy.learners.as_ever()"
+            "sample once for each step, and put what is not for this env under understudy.learners.not_accepting()"
         )
     return None
 
 
-def _fits(distribution: Categorical, sample_shape: Any, stage: Any) -> bool:
-    shapes = [(), (1,)] if stage.n == 1 else [(stage.n,)]
+def _fits(distribution: Categorical, sample_shape: Any, run: SharedRun) -> bool:
+    """True if a distribution is over the run's actions, with one entry for each of its copies."""
+    shapes = [(), (1,)] if run.n_copies == 1 else [(run.n_copies,)]
     events = distribution.param_shape[-1]
-    return not tuple(sample_shape) and events == stage.n_actions and tuple(distribution.batch_shape) in shapes
+    return not tuple(sample_shape) and events == run.n_actions and tuple(distribution.batch_shape) in shapes
 
 
-def stage_of(env: Any) -> Any:
-    """The stage behind an env, a vector env, or what wraps them."""
-    layer = getattr(env, "unwrapped", env)
-    while not hasattr(layer, "stage"):
-        inner = getattr(layer, "envs", None) or [getattr(layer, "venv", None)]
-        if inner[0] is None:
-            raise TypeError(f"{env!r} is no env of a simulator; make one with us.gym_env or us.vector_env")
-        layer = getattr(inner[0], "unwrapped", inner[0])
-    return layer.stage
+def run_of(env: Any) -> SharedRun:
+    """Return the run behind an env, a vector env, or what wraps them."""
+    for layer in layers(env):
+        if offers(layer, HasSharedRun):
+            return layer.shared_run
+    raise ContractError(f"{env!r} is not an env of a simulator; make one with us.gym_env or us.vector_env")

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from understudy.errors import LogError
+from understudy.errors import ContractError
 
 
 class Script:
@@ -31,5 +31,5 @@ def script(function: Callable[..., Any], **options: Any) -> Callable[[int], Scri
     try:
         inspect.signature(function).bind(None, 0, **options)
     except TypeError as error:
-        raise LogError(f"{function!r} cannot be called as function(env, seed, ...): {error}") from None
+        raise ContractError(f"{function!r} cannot be called as function(env, seed, ...): {error}") from None
     return lambda seed: Script(function, seed, **options)

@@ -1,7 +1,7 @@
 """Learners of Stable-Baselines3, unmodified."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from copy import deepcopy
 from importlib.metadata import version
 from inspect import isfunction
@@ -17,9 +17,10 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from stable_baselines3.common.vec_env import DummyVecEnv
 
+from understudy.contracts import SharedRun
 from understudy.contracts.streams import LEARNER, spawn
-from understudy.errors import LogError
-from understudy.learners.sampling import patched, stage_of, staged
+from understudy.errors import ContractError, SettingError, UsageError
+from understudy.learners.sampling import accepting_for, patched, run_of
 
 SEEDS = 2**31
 """Stable-Baselines3 seeds NumPy's old generator, which takes no larger ones."""
@@ -50,16 +51,16 @@ class StableBaselines:
     def model(self) -> Any:
         """The Stable-Baselines3 model, once it has begun to rehearse."""
         if self._model is None:
-            raise RuntimeError("the model is made when it is handed an env; simulate first")
+            raise UsageError("the model is made when it is handed an env; simulate first")
         return self._model
 
     def rehearse(self, env: Any) -> None:
-        stage = stage_of(env)
+        run = run_of(env)
         envs = DummyVecEnv([lambda copy=copy: Monitor(copy) for copy in env.copies(self.n_envs)])  # type: ignore[misc]
-        kind = self.algorithm if stage.is_real or is_on_policy(self.algorithm) else epsilon_greedy(self.algorithm)
+        kind = self.algorithm if run.is_real or is_on_policy(self.algorithm) else epsilon_greedy(self.algorithm)
         model = kind(self._policy_class, envs, seed=spawn(self.seed, LEARNER) % SEEDS, **self._options)
         self._model = model
-        hooked = rollouts_accepted(model, stage) if not stage.is_real and is_on_policy(kind) else as_they_come()
+        hooked = rollouts_accepted(model, run) if not run.is_real and is_on_policy(kind) else nullcontext()
         with hooked:
             model.learn(self.total_timesteps, callback=self._callback)
 
@@ -114,7 +115,7 @@ def is_on_policy(algorithm: type) -> bool:
 
 
 @contextmanager
-def rollouts_accepted(model: Any, stage: Any) -> Iterator[None]:
+def rollouts_accepted(model: Any, run: SharedRun) -> Iterator[None]:
     """Rows are accepted where the model's policy samples in rollouts, and nowhere else.
 
     Rollouts call the policy itself; `predict`, evaluation callbacks and training call methods of it.
@@ -122,7 +123,7 @@ def rollouts_accepted(model: Any, stage: Any) -> Iterator[None]:
     calls: list[Any] = []
 
     def begin(*_: Any) -> None:
-        calls.append(staged(stage))
+        calls.append(accepting_for(run))
         calls[-1].__enter__()
 
     def end(*_: Any) -> None:
@@ -137,12 +138,6 @@ def rollouts_accepted(model: Any, stage: Any) -> Iterator[None]:
             hook.remove()
 
 
-@contextmanager
-def as_they_come() -> Iterator[None]:
-    """Nothing is hooked."""
-    yield
-
-
 def epsilon_greedy(algorithm: type) -> type:
     """DQN whose actions in rollouts are those of rows accepted by its epsilon-greedy distribution."""
 
@@ -153,7 +148,7 @@ def epsilon_greedy(algorithm: type) -> type:
         if n_envs > 1:  # one coin for all copies, as predict has it
             epsilon = float(np.random.rand() < epsilon)  # noqa: NPY002 (the generator that SB3 seeds)
         greedy, _ = self.policy.predict(self._last_obs, deterministic=True)
-        actions = stage_of(self.get_env()).accept(exploring(greedy, epsilon, int(self.action_space.n)))
+        actions = run_of(self.get_env()).accept(exploring(greedy, epsilon, int(self.action_space.n)))
         return actions, actions
 
     # A subclass, not an attribute of the model, which would be saved with it.
@@ -181,7 +176,7 @@ def normalized(probs: torch.Tensor) -> np.ndarray:
 
 
 def described(callback: Any) -> Any:
-    """A callback in plain values: what it is and how it is set, not what it has come to."""
+    """Return a callback as plain values: its class and settings, not what it has counted."""
     if isinstance(callback, list):
         return [described(part) for part in callback]
     if not isinstance(callback, BaseCallback):
@@ -215,17 +210,17 @@ def sb3(
     `device=` says otherwise: they are too small for anything else.
     """
     if not (isinstance(algorithm, type) and issubclass(algorithm, BaseAlgorithm)):
-        raise TypeError(f"{algorithm!r} is no algorithm of Stable-Baselines3; give the class, such as PPO")
+        raise ContractError(f"{algorithm!r} is not an algorithm of Stable-Baselines3; give the class, such as PPO")
     if not (is_on_policy(algorithm) or issubclass(algorithm, stable_baselines3.DQN)):
-        raise LogError(
+        raise SettingError(
             f"{algorithm.__name__} takes continuous actions, and logged ones are Discrete; use PPO, A2C or DQN"
         )
     for name, number in (("total_timesteps", total_timesteps), ("n_envs", n_envs)):
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
-            raise ValueError(f"{name}={number!r} is no number; give a whole one from 1" + PLANNED.get(name, ""))
+            raise SettingError(f"{name}={number!r} is not a whole number from 1; give one" + PLANNED.get(name, ""))
     for name in ("env", "seed"):
         if name in options:
-            raise TypeError(f"{name}= is given by each run; leave it out")
+            raise SettingError(f"{name}= is given by each run; leave it out")
     if policy == "MlpPolicy":
         options.setdefault("device", "cpu")
     options |= {"callback": callback, "observation_space": observation_space}

@@ -6,8 +6,9 @@ import numpy as np
 
 from understudy.contracts import Encoder, Step
 from understudy.contracts.compiling import kernel
+from understudy.contracts.kernels import register_kernels
 from understudy.contracts.streams import LEARNER, stream_key, uniform_at
-from understudy.errors import LogError
+from understudy.errors import SettingError
 from understudy.learners.codes import Codes
 from understudy.learners.schedules import Schedule, cells_of, scheduled, stays_in_unit
 from understudy.settings import real, seed_of, whole
@@ -78,6 +79,9 @@ def update(values, code, action, reward, next_code, terminated, truncated):
     values.learned[0] += 1
 
 
+register_kernels(Values, act=explore, learn=update)
+
+
 class _Tabular:
     """What the two learners below are; they differ in one flag."""
 
@@ -101,9 +105,9 @@ class _Tabular:
         self.gamma, self.initial = real("gamma", gamma, 0, 1), real("initial", initial)
         for name, number in (("epsilon", epsilon), ("alpha", alpha)):
             if not stays_in_unit(number):
-                raise LogError(f"{name} is {number!r}; give {name}=, a number from 0 to 1 or a schedule of such")
+                raise SettingError(f"{name} is {number!r}; give {name}=, a number from 0 to 1 or a schedule of such")
         if n_observations * n_actions > LARGEST:
-            raise LogError(
+            raise SettingError(
                 f"a table of {n_observations:,} observations and {n_actions:,} actions does not fit; "
                 "give the learner encoder=, with fewer states"
             )
@@ -167,7 +171,9 @@ class _Tabular:
                 if cells_of(schedule) is None:
                     cells[1] = schedule(int(self._values.learned[0]))
                     if not 0.0 <= cells[1] <= 1.0:
-                        raise ValueError(f"{name} is {cells[1]} after {self._values.learned[0]:,} steps, not in [0, 1]")
+                        raise SettingError(
+                            f"{name} is {cells[1]} after {self._values.learned[0]:,} steps, not in [0, 1]"
+                        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in self.settings.items())})"

@@ -10,11 +10,11 @@ import numpy as np
 
 from understudy.encoders import StateAudit
 from understudy.errors import LogError
+from understudy.evaluation.curves import has_readings, is_scalar, mean_curve, return_curve
 from understudy.evaluation.earnings import SHARE
 from understudy.logs import Audit, Log, check
 from understudy.reporting import plots, tables
 from understudy.reporting.cautions import cautions
-from understudy.reporting.curves import has_readings, is_scalar, mean_curve, return_curve
 from understudy.reporting.learners import compare_learners
 from understudy.reporting.states import state_boxes
 from understudy.reporting.summary import tiles, what_came_of_it, what_was_done, what_was_earned

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from understudy.reporting.curves import MeanCurve, difference, has_readings, mean_curve, return_curve, shares_going
+from understudy.evaluation.curves import MeanCurve, difference, has_readings, mean_curve, return_curve, shares_going
 from understudy.reporting.svg import INK, MUTED, PALETTE, PAPER, RULE, drawn_alike
 from understudy.runs import Runs
 

@@ -14,66 +14,67 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
+from understudy.contracts.backing import Backend, Block, RunBlock
+
 LARGE = 1 << 20
 """Arrays of so many bytes or more reach other processes as memory maps."""
 
-Numbers = Any
-"""What a task is called by: the number of a run, or those of several that run together."""
+Results = Generator[tuple[Block, Any], None, None]
+"""Blocks and their runs, as they finish."""
 
-Results = Generator[tuple[Numbers, Any], None, None]
-"""Numbers of runs and the runs, as they finish."""
 
-Task = Callable[[Numbers, Callable[[], bool]], Any]
-"""Runs by their numbers, and whether they are still wanted."""
+def always() -> bool:
+    """True: runs are not cancelled."""
+    return True
 
 
 def n_cores() -> int:
-    """Cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def in_turn(task: Task, numbers: Sequence[Numbers], workers: int) -> Results:
+def in_turn(run_block: RunBlock, blocks: Sequence[Block], workers: int) -> Results:
     """One run after another, in this thread."""
-    for number in numbers:
-        yield number, task(number, lambda: True)
+    for block in blocks:
+        yield block, run_block(block, always)
 
 
-def in_threads(task: Task, numbers: Sequence[Numbers], workers: int) -> Results:
+def in_threads(run_block: RunBlock, blocks: Sequence[Block], workers: int) -> Results:
     """Runs in threads: for compiled loops, which let other threads work."""
-    called_off = threading.Event()
+    cancelled = threading.Event()
     with ThreadPoolExecutor(workers) as executor:
-        yield from _as_finished(executor, lambda number: task(number, lambda: not called_off.is_set()), numbers,
-                                called_off.set)  # fmt: skip
+        yield from _as_finished(executor, lambda block: run_block(block, lambda: not cancelled.is_set()), blocks,
+                                cancelled.set)  # fmt: skip
 
 
-def in_processes(task: Task, numbers: Sequence[Numbers], workers: int) -> Results:
+def in_processes(run_block: RunBlock, blocks: Sequence[Block], workers: int) -> Results:
     """Runs in processes: for loops in Python. What they need travels once, large arrays as memory maps."""
     from loky import ProcessPoolExecutor
 
     with tempfile.TemporaryDirectory(prefix="understudy-") as folder:
-        parcel = _pack(task, Path(folder))
+        parcel = _pack(run_block, Path(folder))
         executor = ProcessPoolExecutor(workers, initializer=_receive, initargs=(parcel, os.getpid(), folder))
         try:
-            yield from _as_finished(executor, _perform, numbers, lambda: executor.shutdown(kill_workers=True))
+            yield from _as_finished(executor, _perform, blocks, lambda: executor.shutdown(kill_workers=True))
         finally:
             executor.shutdown(kill_workers=True)
 
 
-BACKENDS = {"serial": in_turn, "threads": in_threads, "processes": in_processes}
+BACKENDS: dict[str, Backend] = {"serial": in_turn, "threads": in_threads, "processes": in_processes}
 
 
 def _as_finished(
-    executor: Executor, call: Callable[[Numbers], Any], numbers: Sequence[Numbers], call_off: Callable[[], None]
+    executor: Executor, call: Callable[[Block], Any], blocks: Sequence[Block], cancel: Callable[[], None]
 ) -> Results:
-    """Results as they come. Whatever ends this early - an error, Ctrl-C, the consumer - calls the rest off."""
-    futures: dict[Future, Numbers] = {executor.submit(call, number): number for number in numbers}
+    """Results as they come. Whatever ends this early - an error, Ctrl-C, the consumer - cancels the rest."""
+    futures: dict[Future, Block] = {executor.submit(call, block): block for block in blocks}
     try:
         for future in as_completed(futures):
             yield futures[future], future.result()
     except BaseException:
         for future in futures:
             future.cancel()
-        call_off()
+        cancel()
         raise
 
 
@@ -100,10 +101,10 @@ def _map(path: str, writeable: bool) -> np.ndarray:
     return array
 
 
-def _pack(task: Task, folder: Path) -> bytes:
+def _pack(run_block: RunBlock, folder: Path) -> bytes:
     file = io.BytesIO()
     try:
-        _Pickler(file, folder).dump(task)
+        _Pickler(file, folder).dump(run_block)
     except Exception as error:
         error.add_note(
             "what a run needs cannot travel to other processes; make it in the factory, or use backend='serial'"
@@ -112,14 +113,14 @@ def _pack(task: Task, folder: Path) -> bytes:
     return file.getvalue()
 
 
-_task: Task | None = None
+_run_block: RunBlock | None = None
 
 
 def _receive(parcel: bytes, parent: int, folder: str) -> None:
-    global _task
+    global _run_block
     threading.Thread(target=_leave_with, args=(parent, folder), daemon=True).start()
     os.environ["OMP_NUM_THREADS"] = "1"  # before torch is loaded: there is a worker for each core already
-    _task = cloudpickle.loads(parcel)
+    _run_block = cloudpickle.loads(parcel)
 
 
 def _leave_with(parent: int, folder: str) -> None:
@@ -130,10 +131,10 @@ def _leave_with(parent: int, folder: str) -> None:
     os._exit(1)
 
 
-def _perform(number: Numbers) -> Any:
-    assert _task is not None
+def _perform(block: Block) -> Any:
+    assert _run_block is not None
     try:
-        return _task(number, lambda: True)
+        return _run_block(block, always)
     except Exception as error:
         if not _travels(error):
             told = RuntimeError(f"{type(error).__name__}: {error}")
@@ -143,7 +144,7 @@ def _perform(number: Numbers) -> Any:
 
 
 def _travels(error: Exception) -> bool:
-    """Whether an exception can be made again in another process: some take more than the message they give."""
+    """True if an exception can be made again in another process: some take more than the message they give."""
     try:
         cloudpickle.loads(cloudpickle.dumps(error))
     except Exception:

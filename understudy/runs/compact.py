@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.errors import LogError
+from understudy.errors import UsageError
 
 
 class Packed:
@@ -66,7 +66,7 @@ class NotKept:
         return f"{self._n:,} rows that were not kept"
 
     def _refuse(self, *arguments: Any, **options: Any) -> Any:
-        raise LogError(
+        raise UsageError(
             "the rows of this run were not kept (keep_rows=False); repeat it with them by "
             "simulate(simulator, make(run.seed), run.seed), with the max_steps= it had"
         )

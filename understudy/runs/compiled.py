@@ -1,46 +1,75 @@
 """The loop, compiled: for simulators and learners that both offer arrays."""
 
-from understudy.contracts.compiling import routine
-from understudy.learners.kernels import act, knows, learn
-from understudy.runs.ledger import BEGUN, EPISODES, STEPS
-from understudy.simulators.kernels import begin, cells, step
+from typing import Any
+
+import numpy as np
+
+from understudy.contracts.compiling import compiled, routine
+from understudy.contracts.kernels import act, check_kernels, has_policy, learn
+from understudy.runs.record import BEGUN, EPISODES, STEPS, RunRecord
+from understudy.simulators.kernels import begin, layout, step
 
 
 @routine
-def advance(source, arrays, ledger, until):
-    """Go on until so many steps are done, the log has no answer, the learner none yet, or the ledger no room for
-    another episode."""
-    mind = source.mind
-    steps, episodes, begun, earned = ledger.tally[STEPS], ledger.tally[EPISODES], ledger.tally[BEGUN], ledger.earned[0]
-    keep_rows, keep_emissions, count_visits = len(ledger.rows) > 0, len(ledger.emissions) > 0, len(ledger.visits) > 0
+def advance(source, arrays, record, until):
+    """Go on until so many steps are done, the log has no answer, the learner has no policy yet, or the record has no
+    room for another episode."""
+    cursor = source.cursor
+    steps, episodes, begun, earned = record.tally[STEPS], record.tally[EPISODES], record.tally[BEGUN], record.earned[0]
+    keep_rows, keep_emissions, count_visits = len(record.rows) > 0, len(record.emissions) > 0, len(record.visits) > 0
     while steps < until:
-        if mind[cells.OVER]:
-            if begun == len(ledger.openings):
+        if cursor[layout.EPISODE_OVER]:
+            if begun == len(record.openings):
                 break
             opening = begin(source)
-            if mind[cells.CAUSE] != cells.GOING:
+            if cursor[layout.CAUSE] != layout.RUNNING:
                 break
-            ledger.openings[begun] = opening
+            record.openings[begun] = opening
             begun += 1
-        code, state = mind[cells.CODE], mind[cells.STATE]
-        if not knows(arrays, code):
+        code, state = cursor[layout.CODE], cursor[layout.STATE]
+        if not has_policy(arrays, code):
             break
-        act(arrays, code, ledger.policy)
-        outcome = step(source, ledger.policy)
-        if mind[cells.CAUSE] != cells.GOING:
+        act(arrays, code, record.policy)
+        outcome = step(source, record.policy)
+        if cursor[layout.CAUSE] != layout.RUNNING:
             break
-        learn(arrays, code, outcome.action, outcome.reward, mind[cells.CODE], outcome.terminated, outcome.truncated)
+        learn(arrays, code, outcome.action, outcome.reward, cursor[layout.CODE], outcome.terminated, outcome.truncated)
         if keep_rows:
-            ledger.rows[steps] = outcome.row
+            record.rows[steps] = outcome.row
         if keep_emissions:
-            ledger.emissions[steps] = outcome.emission
+            record.emissions[steps] = outcome.emission
         if count_visits and state >= 0:
-            ledger.visits[state] += 1
+            record.visits[state] += 1
         steps += 1
         earned += outcome.reward
         if outcome.terminated or outcome.truncated:
-            ledger.ends[episodes] = steps
-            ledger.returns[episodes] = earned
+            record.ends[episodes] = steps
+            record.returns[episodes] = earned
             episodes += 1
             earned = 0.0
-    ledger.tally[STEPS], ledger.tally[EPISODES], ledger.tally[BEGUN], ledger.earned[0] = steps, episodes, begun, earned
+    record.tally[STEPS], record.tally[EPISODES], record.tally[BEGUN], record.earned[0] = steps, episodes, begun, earned
+
+
+advance_uncached = routine(advance.py_func, keep=False) if compiled(advance) else advance
+"""The same for learners that are not ours: Numba keeps `advance` on disk, and would not notice that a kernel of theirs
+has changed since."""
+
+
+class CompiledLoop:
+    """A rehearsal, a learner's arrays and the record of the run, advanced by compiled code."""
+
+    def __init__(self, simulator: Any, source: Any, arrays: Any, record: RunRecord) -> None:
+        self.source, self.record = source, record
+        record.arrays = record.arrays._replace(policy=np.empty(simulator.n_actions))
+        self._advance = advance if check_kernels(arrays, simulator.n_actions).built_in else advance_uncached
+
+    @property
+    def is_running(self) -> bool:
+        """True as long as the log has answers."""
+        return bool(self.source.cursor[layout.CAUSE] == layout.RUNNING)
+
+    def advance(self, arrays: Any, until: int) -> None:
+        """Take steps until so many are done in all, the log has no answer, or the learner has no policy yet."""
+        self._advance(self.source, arrays, self.record.arrays, until)
+        while self.record.count():
+            self._advance(self.source, arrays, self.record.arrays, until)

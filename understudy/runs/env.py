@@ -9,12 +9,14 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 
-from understudy.contracts import Exhausted, Simulator, owned
-from understudy.errors import LogError
-from understudy.runs.account import check_limits
+from understudy.contracts import Exhausted, HasEnv, HasObservations, Simulator, owned
+from understudy.contracts.offering import offers
+from understudy.contracts.simulating import is_real, log_of
+from understudy.errors import SettingError, UsageError
+from understudy.runs.env_run import EnvRun
+from understudy.runs.prerequisites import check_limits
 from understudy.runs.probes import Probes
 from understudy.runs.run import Run
-from understudy.runs.stage import Stage
 from understudy.settings import whole
 
 
@@ -34,22 +36,22 @@ class GymEnv(gymnasium.Env[Any, Any]):
         observation_space: spaces.Space | None = None,
         learner: Any = None,
         one_run: bool = False,
-        go_on: Callable[[], None] = lambda: None,
+        check_cancelled: Callable[[], None] = lambda: None,
         keep_rows: bool = True,
     ) -> None:
         check_limits(simulator, max_steps, every)
         limit = None if max_steps is None else int(max_steps)
-        self.stage = Stage(
-            simulator, seed, limit, dict(probes or {}), int(every), learner=learner, one_run=one_run, go_on=go_on,
-            keep_rows=keep_rows,
+        self.shared_run = EnvRun(
+            simulator, seed, limit, dict(probes or {}), int(every), learner=learner, one_run=one_run,
+            check_cancelled=check_cancelled, keep_rows=keep_rows,
         )  # fmt: skip
         # A copy: learners seed spaces and wrappers change them, and the next run is to find this one as it is.
         self.observation_space = deepcopy(
             observations_of(simulator) if observation_space is None else observation_space
         )
-        if observation_space is not None and getattr(simulator, "log", None) is not None:
+        if observation_space is not None and log_of(simulator) is not None:
             self._check_space()
-        self.action_space = spaces.Discrete(self.stage.n_actions)
+        self.action_space = spaces.Discrete(self.shared_run.n_actions)
         self._number = 0
         self.spec = EnvSpec(  # gymnasium's checker makes another by it
             "understudy/GymEnv-v0",
@@ -60,57 +62,59 @@ class GymEnv(gymnasium.Env[Any, Any]):
 
     @property
     def learner(self) -> Any:
-        """Who is probed. Set it where probes are to look at what you train."""
-        return self.stage.learner
+        """The object that probes read. Set it to what you train."""
+        return self.shared_run.learner
 
     @learner.setter
     def learner(self, learner: Any) -> None:
-        self.stage.learner = learner
+        self.shared_run.learner = learner
 
     def copies(self, n: int) -> list["GymEnv"]:
-        """This env and n - 1 others that share its run: each has its own episode, and no row is served twice."""
+        """Return this env and n - 1 others that share its run: each has its own episode, and no row is served twice."""
         n = whole("n", n)
-        if self.stage.begun or self._number or self.stage.n > 1:
-            raise RuntimeError("copies of an env are made once, and before its first reset")
-        self.stage.n = n
-        return [self, *(self._copy(number) for number in range(1, self.stage.n))]
+        if self.shared_run.begun or self._number or self.shared_run.n_copies > 1:
+            raise UsageError("copies of an env are made once, and before its first reset")
+        self.shared_run.n_copies = n
+        return [self, *(self._copy(number) for number in range(1, n))]
 
     def _copy(self, number: int) -> "GymEnv":
         copy = object.__new__(type(self))
-        copy.stage, copy.observation_space, copy._number = self.stage, self.observation_space, number
-        copy.action_space = spaces.Discrete(self.stage.n_actions)  # a generator of its own
+        copy.shared_run, copy.observation_space, copy._number = self.shared_run, self.observation_space, number
+        copy.action_space = spaces.Discrete(self.shared_run.n_actions)  # a generator of its own
         return copy
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin the next episode; with a seed, a new run.
 
         In mid-episode this abandons the episode and takes the next opening. Where no opening is left, the last
-        observation stands in for one, `info["stopped"]` says so, and the next step ends the run: who resets in the
-        same breath as the last step still gets that step.
+        observation stands in for one, `info["stopped"]` says so, and the next step ends the run: so code that
+        resets right after the last step still gets that step.
         """
         super().reset(seed=seed)
-        observation, stopped = self.stage.begin(self._number, seed)
+        observation, stopped = self.shared_run.begin(self._number, seed)
         return self._shown(observation), {} if stopped is None else {"stopped": str(stopped)}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Act; `info["row"]` is the logged row served. Raises `Exhausted` when the log has no answer."""
         if not self.action_space.contains(action):
-            raise ValueError(f"action is {action!r}; this environment has actions 0 to {self.stage.n_actions - 1}")
-        step = self.stage.step(self._number, int(action))
+            raise SettingError(
+                f"action is {action!r}; this environment has actions 0 to {self.shared_run.n_actions - 1}"
+            )
+        step = self.shared_run.step(self._number, int(action))
         shown = self._shown(step.next_observation)
         return shown, float(step.reward), bool(step.terminated), bool(step.truncated), {"row": int(step.row)}
 
     def run(self) -> Run:
         """The run so far: rows, episodes, curves, and in `stopped` why it ended."""
-        return self.stage.run()
+        return self.shared_run.run()
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> bool:
-        """Close; the end of this env's own run is no error."""
+        """Close. `Exhausted` of this env's own run is not an error, and ends the block quietly."""
         self.close()
-        return ended(self.stage, error)
+        return ended(self.shared_run, error)
 
     def _shown(self, observation: Any) -> Any:
-        """An observation as the space has it, and the learner's to write on."""
+        """Return an observation as the space has it; the learner may write on it."""
         if isinstance(self.observation_space, spaces.Discrete):
             return int(observation)
         if isinstance(self.observation_space, spaces.Box):
@@ -118,27 +122,27 @@ class GymEnv(gymnasium.Env[Any, Any]):
         return owned(observation)
 
     def _check_space(self) -> None:
-        """Raise where a space that was given is not one for the log's observations."""
+        """Raise where a space that was given does not hold the log's observations."""
         try:
-            fits = all(self.observation_space.contains(self._shown(end)) for end in extremes(self.stage.simulator))
+            fits = all(self.observation_space.contains(self._shown(end)) for end in extremes(self.shared_run.simulator))
         except (TypeError, ValueError):  # another shape
             fits = False
         if not fits:
-            spec = self.stage.simulator.log.spec
-            raise LogError(
+            spec = self.shared_run.simulator.log.spec
+            raise SettingError(
                 f"observation_space={self.observation_space} does not hold the log's observations, "
                 f"{spec.observation_dtype} of shape {spec.observation_shape}; give one that does, or leave it out"
             )
 
     def __repr__(self) -> str:
-        return f"gym_env({self.stage.simulator})"
+        return f"gym_env({self.shared_run.simulator})"
 
 
-def ended(stage: Stage, error: BaseException | None) -> bool:
-    """Whether an exception says that this very run has come to its end, also where a library raised its own from it."""
+def ended(run: EnvRun, error: BaseException | None) -> bool:
+    """True if an exception is the end of this very run, also where a library raised its own from it."""
     while error is not None:
         if isinstance(error, Exhausted):
-            return error.stop is stage.stopped
+            return error.stop is run.stopped
         error = error.__cause__
     return False
 
@@ -176,19 +180,19 @@ def gym_envs(simulator: Simulator, n: int, seed: int | None = None, **options: A
 
 
 def observations_of(simulator: Any) -> spaces.Space:
-    """The space of a simulator's observations: an environment's own, or what the log tells."""
-    if getattr(simulator, "kind", None) == "real":
+    """Return the space of a simulator's observations: an environment's own, or the range of the log's."""
+    if is_real(simulator) and offers(simulator, HasEnv):
         return simulator.env.observation_space
-    log = getattr(simulator, "log", None)
+    log = log_of(simulator)
     if log is None:
-        raise LogError(f"{simulator} has no log that tells what observations look like; give observation_space=")
+        raise SettingError(f"{simulator} has no log that tells what observations look like; give observation_space=")
     shape, dtype = log.spec.observation_shape, log.spec.observation_dtype
     low, high = extremes(simulator)
     if not shape and dtype.kind in "iu" and low >= 0:
         return spaces.Discrete(int(high) + 1)
-    if dtype == np.uint8:  # as images are told
+    if dtype == np.uint8:  # images
         return spaces.Box(0, 255, shape or (1,), np.uint8)
-    high = np.where(high > low, high, low + 1)  # what never changes has a range too
+    high = np.where(high > low, high, low + 1)  # a constant needs a range too
     return spaces.Box(
         low.reshape(shape or (1,)).astype(dtype), high.reshape(shape or (1,)).astype(dtype), dtype=dtype.type
     )
@@ -197,7 +201,8 @@ def observations_of(simulator: Any) -> spaces.Space:
 def extremes(simulator: Any) -> tuple[np.ndarray, np.ndarray]:
     """The least and the largest value that each entry of an observation can have."""
     log = simulator.log
-    columns = getattr(simulator, "observations", (log.observation, log.next_observation))
+    own = offers(simulator, HasObservations)
+    columns = simulator.observations if own else (log.observation, log.next_observation)
     return (
         np.min([column.min(axis=0) for column in columns], axis=0),
         np.max([column.max(axis=0) for column in columns], axis=0),

@@ -4,23 +4,34 @@ import threading
 from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
-import numpy as np
-
-from understudy.contracts import Exhausted, Learner, Log, LoopOwner, Simulator, Step, Stop, owned
-from understudy.contracts.fitting import ensure_fitted
-from understudy.errors import LogError, PolicyError
-from understudy.runs.account import Account, Unwanted, check_limits, stands_for
-from understudy.runs.ahead import ahead_loop, can_look_ahead
-from understudy.runs.compiled import advance
+from understudy.contracts import (
+    CompiledLearner,
+    EpisodeAbandoner,
+    Exhausted,
+    HasObservationSpace,
+    Learner,
+    LoopOwner,
+    Simulator,
+    Step,
+    Stop,
+    owned,
+)
+from understudy.contracts.learning import defined_with_policy
+from understudy.contracts.offering import offers
+from understudy.contracts.simulating import is_compiled
+from understudy.errors import SettingError
+from understudy.runs.backends import always
+from understudy.runs.compiled import CompiledLoop
 from understudy.runs.env import GymEnv
-from understudy.runs.ledger import BEGUN, EPISODES, STEPS, empty_ledger, longer, partial_of, run_of
+from understudy.runs.look_ahead import can_look_ahead, look_ahead_loop
+from understudy.runs.prerequisites import check_parts
 from understudy.runs.probes import Probes, Readings
 from understudy.runs.run import Run
+from understudy.runs.setup import RunSetup, opening_of, state_of, stop_of
 from understudy.settings import seed_of
-from understudy.simulators.kernels import cells
 
-LONGEST_STRETCH = 1 << 20
-"""Compiled steps between two looks at whether the run is still wanted."""
+LONGEST_CALL = 1 << 20
+"""Compiled steps between two looks at whether the run was cancelled."""
 
 _one_by_one = threading.RLock()
 """Held by a learner that owns its loop: those seed and draw from generators of the whole process (NumPy's, torch's), so
@@ -37,7 +48,7 @@ def simulate(
     every: int = 1000,
     compiled: bool | None = None,
     keep_rows: bool = True,
-    wanted: Callable[[], bool] = lambda: True,
+    keep_going: Callable[[], bool] = always,
 ) -> Run:
     """Let a learner rehearse until the log has no further answer, or for `max_steps`.
 
@@ -45,173 +56,117 @@ def simulate(
     both offer arrays, and looks ahead where the learner says for how long its policy stays as it is;
     `compiled=False` forces plain Python, which serves the same rows. A learner that owns its loop is handed an env.
     With `keep_rows=False` the run does not keep which rows it was served: a run of any length then takes the memory
-    of its curves and episodes only.
+    of its curves and episodes only. `keep_going` is called now and then; where it returns False, `Cancelled` is raised.
     """
-    check_fit(simulator, learner, max_steps, every)
+    check_parts(simulator, learner, max_steps, every)
     seed = seed_of(seed)
     readings = Readings(probes or {}, int(every), seed, bool(keep_rows))
+    setup = RunSetup(simulator, learner, seed, None if max_steps is None else int(max_steps), readings, keep_going)
     loop = fastest_loop(simulator, learner, compiled is not False)
     if compiled and loop in (python_loop, learners_own_loop):
-        raise ValueError(f"{type(learner).__name__} in {simulator} has no compiled form; leave compiled= out")
-    return loop(simulator, learner, seed, None if max_steps is None else int(max_steps), readings, wanted)
+        raise SettingError(f"{type(learner).__name__} in {simulator} has no compiled form; leave compiled= out")
+    return loop(setup)
 
 
-def check_fit(simulator: Any, learner: Any, max_steps: int | None, every: int) -> None:
-    """Raise where a run could not even begin. A learner's encoder that is not fitted yet is fitted on the log."""
-    check_answers("simulator", simulator)
-    check_answers("learner", learner)
-    check_limits(simulator, max_steps, every)
-    owns_loop = hasattr(learner, "rehearse")
-    if isinstance(learner, type) or not (owns_loop or (hasattr(learner, "policy") and hasattr(learner, "learn"))):
-        what = "a class" if isinstance(learner, type) else f"a {type(learner).__name__}"
-        raise TypeError(f"{what} is no learner: that is an object with policy(observation) and learn(step)")
-    planned = getattr(learner, "total_timesteps", None) if owns_loop else None
-    if max_steps is None and planned is None and not getattr(simulator, "exhaustible", True):
-        raise LogError(f"{simulator} never runs out; say for how long to go on with max_steps=")
-    theirs, ours = getattr(learner, "n_actions", None), getattr(simulator, "n_actions", None)
-    if None not in (theirs, ours) and theirs != ours:
-        raise PolicyError(f"the learner has {theirs} actions and {simulator} has {ours}; make them agree")
-    encoder, log = getattr(getattr(learner, "codes", None), "encoder", None), getattr(simulator, "log", None)
-    if encoder is not None and isinstance(log, Log):
-        ensure_fitted(encoder, log)
-
-
-def check_answers(what: str, thing: Any) -> None:
-    """Raise `TypeError` where an object fails in its own way when it is asked for what it need not have."""
-    for name in ("rehearse", "log", "n_states"):
-        try:
-            getattr(thing, name, None)
-        except Exception as error:
-            raise TypeError(
-                f"the {what}, a {type(thing).__name__}, raises {type(error).__name__} when it is asked for {name!r}; "
-                "let its __getattr__ raise AttributeError for names that it does not know"
-            ) from error
-
-
-def fastest_loop(simulator: Any, learner: Any, compiled: bool = True) -> Callable[..., Run]:
-    """Compiled where both sides offer arrays, looking ahead where they allow it, else plain Python, or their own."""
-    if hasattr(learner, "rehearse"):
+def fastest_loop(simulator: Any, learner: Any, compiled: bool = True) -> Callable[[RunSetup], Run]:
+    """Return the fastest form of the loop that simulator and learner offer; with `compiled=False`, plain Python."""
+    if offers(learner, LoopOwner):
         return learners_own_loop
     if compiled and can_compile(simulator, learner):
         return compiled_loop
-    return ahead_loop if compiled and can_look_ahead(simulator, learner) else python_loop
+    return look_ahead_loop if compiled and can_look_ahead(simulator, learner) else python_loop
 
 
 def can_compile(simulator: Any, learner: Any) -> bool:
-    """Whether both sides offer what the compiled loop works on."""
-    return getattr(simulator, "compilable", False) and offers_arrays(learner)
+    """True if both sides offer what the compiled loop works on."""
+    return is_compiled(simulator) and offers_arrays(learner)
 
 
 def offers_arrays(learner: Any) -> bool:
-    """Whether a learner's arrays are all there is to it."""
-    return (
-        getattr(learner, "arrays", None) is not None and learner.arrays() is not None and stands_for(learner, "arrays")
-    )
+    """True if a learner has arrays, and acts and learns as the kernels for them do."""
+    return offers(learner, CompiledLearner) and learner.arrays() is not None and defined_with_policy(learner, "arrays")
 
 
-def python_loop(
-    simulator: Any, learner: Any, seed: int, max_steps: int | None, readings: Readings, wanted: Callable[[], bool]
-) -> Run:
-    """The loop in plain Python: the learner is asked for its policy at each step, and told what came of it."""
+def python_loop(setup: RunSetup) -> Run:
+    """Run in plain Python: ask the learner for its policy at each step, and tell it what came of it."""
+    learner, policy = setup.learner, None
 
     def learn(step: Step) -> Iterable[None]:
         learner.learn(step)
         return ()
 
-    run, policy = dialogue(simulator, learner, seed, max_steps, readings, wanted, learn), None
+    run = step_by_step(setup, learn)
     while True:
         try:
             observation = run.send(policy)
-        except StopIteration as over:
-            return over.value
+        except StopIteration as finished:
+            return finished.value
         policy = learner.policy(observation)
 
 
-def dialogue(
-    simulator: Any,
-    learner: Any,
-    seed: int,
-    max_steps: int | None,
-    readings: Readings,
-    wanted: Callable[[], bool],
-    learn: Callable[[Step], Iterable[None]],
-) -> Generator[Any, Any, Run]:
-    """The loop as a sentence: yields an observation and is sent the policy there; what `learn` yields is passed on."""
-    rehearsal = simulator.start(seed)
-    account = Account(simulator, readings, seed)
-    limit = float("inf") if max_steps is None else max_steps
-    observation, over, stopped = None, True, None
-    while len(account) < limit:
-        if not wanted():
-            raise Unwanted
-        if over:
-            observation, stopped = answer(rehearsal.begin)
-            if stopped is not None:
-                break
-            account.begin(getattr(rehearsal, "opening", -1))
-        state = rehearsal.state if readings.counts_visits else -1
-        policy = yield observation
-        step, stopped = answer(rehearsal.step, policy)
-        if stopped is not None:
-            break
-        observation = owned(step.next_observation)  # before the learner can write on it
-        yield from learn(step)
-        account.add(step, state)
-        account.probe(learner)
-        over = step.terminated or step.truncated or getattr(learner, "gives_up", False)
-    return account.run(learner, stopped or ended(rehearsal, account))
+def step_by_step(setup: RunSetup, learn: Callable[[Step], Iterable[None]]) -> Generator[Any, Any, Run]:
+    """Coroutine: yields an observation, expects send(policy), returns the Run. What `learn` yields is yielded too."""
+    learner, record, rehearsal = setup.learner, setup.new_record(), setup.simulator.start(setup.seed)
+    counts_visits, may_abandon = setup.readings.counts_visits, offers(learner, EpisodeAbandoner)
+    stopped, over = None, True
+    try:
+        while record.n_steps < setup.limit:
+            setup.check_cancelled()
+            if over:
+                observation = ask(rehearsal.begin)
+                record.begin(opening_of(rehearsal))
+            state = state_of(rehearsal) if counts_visits else -1
+            step = ask(rehearsal.step, (yield observation))
+            observation = owned(step.next_observation)  # before the learner can write on it
+            yield from learn(step)
+            record.add(step, state)
+            record.read_probes(learner)
+            over = step.terminated or step.truncated or (may_abandon and learner.abandons_episode)
+    except NoAnswer as end:
+        stopped = end.stop
+    return record.finish(learner, stopped or stop_of(rehearsal, record.n_steps))
 
 
-def ended(rehearsal: Any, account: Account) -> Stop:
-    """Why a run stopped that could have gone on."""
-    return rehearsal.stop() if hasattr(rehearsal, "stop") else Stop("max steps", counts={"steps": len(account)})
+class NoAnswer(Exception):  # noqa: N818 (nothing went wrong)
+    """The rehearsal of this very run is exhausted. (A learner or a probe may raise `Exhausted` of another one.)"""
+
+    def __init__(self, stop: Stop) -> None:
+        super().__init__(str(stop))
+        self.stop = stop
 
 
-def learners_own_loop(
-    simulator: Any, learner: Any, seed: int, max_steps: int | None, readings: Readings, wanted: Callable[[], bool]
-) -> Run:
-    """The loop as the learner has it: it is handed an env, and unwound when the log has no further answer."""
+def ask(method: Callable, *question: Any) -> Any:
+    """Return a rehearsal's answer, or raise `NoAnswer`."""
+    try:
+        return method(*question)
+    except Exhausted as exhausted:
+        raise NoAnswer(exhausted.stop) from None
 
-    def go_on() -> None:
-        if not wanted():
-            raise Unwanted
 
+def learners_own_loop(setup: RunSetup) -> Run:
+    """Run the learner's own loop: it is handed an env, whose step raises when the log has no further answer."""
+    learner = setup.learner
+    space = learner.observation_space if offers(learner, HasObservationSpace) else None
     env = GymEnv(
-        simulator, seed, max_steps, readings.probes, readings.every,
-        observation_space=getattr(learner, "observation_space", None), learner=learner, one_run=True, go_on=go_on,
-        keep_rows=readings.keep_rows,
+        setup.simulator, setup.seed, setup.max_steps, setup.readings.probes, setup.readings.every,
+        observation_space=space, learner=learner, one_run=True, check_cancelled=setup.check_cancelled,
+        keep_rows=setup.readings.keep_rows,
     )  # fmt: skip
     with _one_by_one, env:
         learner.rehearse(env)
     return env.run()
 
 
-def answer(ask: Callable, *question: Any) -> tuple[Any, Stop | None]:
-    """What a rehearsal answers, or why it has no answer. What learners and probes raise is none of its stops."""
-    try:
-        return ask(*question), None
-    except Exhausted as exhausted:
-        return None, exhausted.stop
-
-
-def compiled_loop(
-    simulator: Any, learner: Any, seed: int, max_steps: int | None, readings: Readings, wanted: Callable[[], bool]
-) -> Run:
-    """The same loop in compiled stretches, from one reading of the probes to the next."""
-    rehearsal = simulator.start(seed, learner.codes)
-    source, arrays = rehearsal.source, learner.arrays()
-    ledger = empty_ledger(simulator, readings, max_steps)
-    limit = np.iinfo(np.int64).max if max_steps is None else max_steps
-    every = readings.every if readings.probes else LONGEST_STRETCH
-    steps = 0
-    while steps < limit and source.mind[cells.CAUSE] == cells.GOING:
-        if not wanted():
-            raise Unwanted
-        until = min(limit, steps + LONGEST_STRETCH, (steps // every + 1) * every)
-        advance(source, arrays, ledger, until)
-        steps, episodes = int(ledger.tally[STEPS]), int(ledger.tally[EPISODES])
-        if readings.probes and steps == until and steps % every == 0:
-            readings.keep(learner, steps, ledger.returns[:episodes], ledger.visits, partial_of(ledger))
-        if ledger.tally[BEGUN] == len(ledger.openings):
-            ledger = longer(ledger)
-    return run_of(ledger, simulator, rehearsal, learner, readings, seed)
+def compiled_loop(setup: RunSetup) -> Run:
+    """Run compiled, from one reading of the probes to the next."""
+    learner, record, readings = setup.learner, setup.new_record(), setup.readings
+    rehearsal, arrays = setup.simulator.start(setup.seed, learner.codes), learner.arrays()
+    loop = CompiledLoop(setup.simulator, rehearsal.source, arrays, record)
+    every = readings.every if readings.probes else LONGEST_CALL
+    while record.n_steps < setup.limit and loop.is_running:
+        setup.check_cancelled()
+        until = min(setup.limit, record.n_steps + LONGEST_CALL, (record.n_steps // every + 1) * every)
+        loop.advance(arrays, until)
+        if record.n_steps == until:
+            record.read_probes(learner)
+    return record.finish(learner, rehearsal.stop())

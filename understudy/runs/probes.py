@@ -9,14 +9,18 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import gymnasium
 import numpy as np
 
-from understudy.contracts import owned
+from understudy.contracts import HasValue, HasValues, owned
+from understudy.contracts.environments import HasStartObservations
+from understudy.contracts.offering import offers
 from understudy.contracts.streams import spawn
-from understudy.errors import LogError
+from understudy.contracts.wrappers import time_limit
+from understudy.errors import ContractError, SettingError
 from understudy.logs import Log
-from understudy.runs.validation import time_limit_of, validation_episodes
-from understudy.simulators.real import describe
+from understudy.runs.validation import validation_episodes
+from understudy.simulators.real import env_in_words
 
 
 @dataclass(frozen=True)
@@ -50,12 +54,14 @@ def start_value(opening: Any) -> Callable[[Any], float]:
     observations, weights = openings_of(opening)
 
     def probe(learner: Any) -> float:
-        if hasattr(learner, "values"):
+        if offers(learner, HasValues):
             values = learner.values(observations.copy())
-        elif hasattr(learner, "value"):
-            values = [learner.value(owned(observation)) for observation in observations]
+        elif offers(learner, HasValue):
+            values = np.array([learner.value(owned(observation)) for observation in observations])
         else:
-            raise TypeError(f"{type(learner).__name__} has no value(observation), which start_value reads; give it one")
+            raise ContractError(
+                f"{type(learner).__name__} has no value(observation), which start_value reads; give it one"
+            )
         return float(np.dot(weights, values))
 
     return probe
@@ -63,10 +69,9 @@ def start_value(opening: Any) -> Callable[[Any], float]:
 
 def openings_of(opening: Any) -> tuple[np.ndarray, np.ndarray]:
     """Opening observations and how often each occurs."""
-    if hasattr(opening, "unwrapped"):
-        opening = opening.unwrapped
-    if hasattr(opening, "start_observations"):
-        observations, weights = opening.start_observations()
+    innermost = opening.unwrapped if isinstance(opening, gymnasium.Env) else opening
+    if offers(innermost, HasStartObservations):
+        observations, weights = innermost.start_observations()
         return np.asarray(observations), np.asarray(weights)
     if isinstance(opening, Log):
         opening = opening.observation[opening.starts[:-1]]
@@ -120,17 +125,19 @@ class Validation:
 
     def __init__(self, env: Any, episodes: int, gamma: float, max_episode_steps: int | None) -> None:
         self.env, self.episodes, self.gamma = env, int(episodes), float(gamma)
-        limits = [limit for limit in (time_limit_of(env), max_episode_steps) if limit is not None]
+        limits = [limit for limit in (time_limit(env), max_episode_steps) if limit is not None]
         if not limits:
-            raise ValueError("episodes of this environment may never end; give validation a max_episode_steps=")
+            raise SettingError("episodes of this environment may never end; give validation a max_episode_steps=")
         if min(*limits, self.episodes) < 1:
-            raise ValueError(f"episodes={episodes} and max_episode_steps={max_episode_steps} are whole numbers from 1")
+            raise SettingError(
+                f"episodes={episodes} and max_episode_steps={max_episode_steps} are whole numbers from 1"
+            )
         self.limit = int(min(limits))
 
     @property
     def settings(self) -> dict[str, Any]:
         """What decides the answer."""
-        told = {"env": describe(self.env), "episodes": self.episodes, "gamma": self.gamma}
+        told = {"env": env_in_words(self.env), "episodes": self.episodes, "gamma": self.gamma}
         return told | {"max_episode_steps": self.limit}
 
     def __call__(self, progress: Progress) -> tuple[np.ndarray, np.ndarray]:
@@ -162,18 +169,18 @@ Probes = Mapping[str, Callable[[Any], Any] | History]
 def number(reading: Any) -> Any:
     """A reading as it is now: what a probe returns may be an array that the learner goes on writing on."""
     if reading is None or np.asarray(reading).dtype.kind not in "biuf":
-        raise TypeError(f"a probe returns a number or an array of numbers, not {reading!r}")
+        raise ContractError(f"a probe returns a number or an array of numbers, not {reading!r}")
     return np.array(reading, dtype=np.float64)[()]
 
 
 def check_name(name: Any) -> None:
-    """Raise `LogError` where this cannot be the name of a probe: results folders could not hold it."""
+    """Raise `SettingError` where this cannot be the name of a probe: results folders could not hold it."""
     if not isinstance(name, str):
-        raise LogError(f"a probe is named {name!r}, which is not a text; name it by one")
+        raise SettingError(f"a probe is named {name!r}, which is not a text; name it by one")
     try:
         name.encode()
     except UnicodeEncodeError:
-        raise LogError(f"a probe is named {name!r}, which no file can hold; give it another name") from None
+        raise SettingError(f"a probe is named {name!r}, which no file can hold; give it another name") from None
 
 
 class Readings:
@@ -183,7 +190,7 @@ class Readings:
         for name, probe in probes.items():
             check_name(name)
             if not callable(probe) and not isinstance(probe, History):
-                raise TypeError(f"probe {name!r} is {probe!r}; a probe is a function of the learner")
+                raise ContractError(f"probe {name!r} is {probe!r}; a probe is a function of the learner")
         self.probes, self.every, self.seed, self.keep_rows = probes, every, seed, keep_rows
         self.counts_visits = any(isinstance(probe, History) and probe.counts_visits for probe in probes.values())
         self.steps: list[int] = []
@@ -206,7 +213,7 @@ class Readings:
                     now[name] = number(probe(learner))
                 shape = self._shapes.setdefault(name, now[name].shape)
                 if now[name].shape != shape:
-                    raise ValueError(f"a reading of shape {now[name].shape} after one of shape {shape}")
+                    raise ContractError(f"a reading of shape {now[name].shape} after one of shape {shape}")
             except Exception as error:
                 error.add_note(f"raised by probe {name!r} after {steps:,} steps")
                 raise

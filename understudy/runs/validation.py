@@ -1,11 +1,13 @@
-"""Episodes of a learner's policy in a true environment, many at once; nobody learns from them."""
+"""Episodes of a learner's policy in a true environment, many at once; no learner learns from them."""
 
 from copy import deepcopy
 from typing import Any
 
 import numpy as np
 
-from understudy.contracts import owned
+from understudy.contracts import BatchLearner, owned
+from understudy.contracts.environments import HasParallelEpisodes
+from understudy.contracts.offering import offers
 from understudy.contracts.streams import spawn
 from understudy.logs.policies import as_policies, as_policy
 
@@ -18,7 +20,8 @@ def validation_episodes(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The discounted returns and the lengths of n episodes, none longer than the limit."""
     n_actions = int(env.action_space.n)
-    world = env.many(n, spawn(seed, VALIDATION)) if hasattr(env, "many") else Copies(env, n, spawn(seed, VALIDATION))
+    drawn_from = spawn(seed, VALIDATION)
+    world = env.many(n, drawn_from) if offers(env, HasParallelEpisodes) else Copies(env, n, drawn_from)
     rng = np.random.default_rng(spawn(seed, VALIDATION, 1))
     returns, lengths, playing = np.zeros(n), np.zeros(n, np.int64), np.ones(n, bool)
     observations, discount = world.reset(), 1.0
@@ -57,7 +60,7 @@ class Copies:
 
 def policies_of(learner: Any, observations: np.ndarray, n_actions: int) -> np.ndarray:
     """A learner's policies at some observations, at once where it can."""
-    if hasattr(learner, "policies"):
+    if offers(learner, BatchLearner):
         return as_policies(learner.policies(observations.copy()), n_actions, observations)
     return np.stack([as_policy(learner.policy(owned(seen)), n_actions, seen) for seen in observations])
 
@@ -66,12 +69,3 @@ def drawn(policies: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """An action from each policy."""
     reached = np.cumsum(policies, axis=1)
     return (reached <= rng.random((len(policies), 1)) * reached[:, -1:]).sum(axis=1).clip(max=policies.shape[1] - 1)
-
-
-def time_limit_of(env: Any) -> int | None:
-    """The time limit that an environment or one of its wrappers has, if any."""
-    limits = []
-    while env is not None:
-        limits += [getattr(env, name, None) for name in ("max_episode_steps", "_max_episode_steps")]
-        env = getattr(env, "env", None)
-    return min((limit for limit in limits if limit is not None), default=None)

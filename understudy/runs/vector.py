@@ -6,39 +6,42 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from understudy.contracts import Simulator
+from understudy.errors import SettingError
 from understudy.runs.env import GymEnv, ended, gym_envs
+from understudy.runs.env_run import one_hot
 from understudy.runs.run import Run
-from understudy.runs.stage import one_hot
 
 
 class VectorEnv(SyncVectorEnv):
     """Copies that step together: the rows of a vector step are all accepted before any is delivered."""
 
     def __init__(self, copies: list[GymEnv], autoreset_mode: str | AutoresetMode) -> None:
-        self.stage = copies[0].stage
+        self.shared_run = copies[0].shared_run
         super().__init__([lambda copy=copy: copy for copy in copies], autoreset_mode=autoreset_mode)  # type: ignore[misc]
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Act in all copies; an episode that is over is reset as the autoreset mode has it."""
         wrong = [action for action in actions if not self.single_action_space.contains(action)]
         if wrong or len(actions) != self.num_envs:
-            raise ValueError(
-                f"actions are {actions!r}; give {self.num_envs}, each from 0 to {self.stage.n_actions - 1}"
+            raise SettingError(
+                f"actions are {actions!r}; give {self.num_envs}, each from 0 to {self.shared_run.n_actions - 1}"
             )
-        if self.stage.waiting.any() and not self.stage.has_pending:
-            self.stage.accept(np.array([one_hot(action, self.stage.n_actions) for action in actions]), sampled=False)
+        if self.shared_run.waiting.any() and not self.shared_run.has_pending:
+            self.shared_run.accept(
+                np.array([one_hot(action, self.shared_run.n_actions) for action in actions]), sampled=False
+            )
         return super().step(actions)
 
     def run(self) -> Run:
         """The run so far: steps of all copies, in the order of delivery."""
-        return self.stage.run()
+        return self.shared_run.run()
 
     def __enter__(self) -> "VectorEnv":
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> bool:
         self.close()
-        return ended(self.stage, error)
+        return ended(self.shared_run, error)
 
 
 def vector_env(

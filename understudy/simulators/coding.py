@@ -5,18 +5,21 @@ from typing import Any
 
 import numpy as np
 
+from understudy.contracts.encoding import CountsFits
+from understudy.contracts.offering import offers
 
-class Places:
-    """Codes that tell where in the log an observation is: row r's next one is r, episode e's opening is N + e."""
+
+class LogPositions:
+    """Codes that say where in the log an observation is: row r's next one is r, episode e's opening is N + e."""
 
     n = fits = 0
 
     @property
-    def encoder(self) -> "Places":
+    def encoder(self) -> "LogPositions":
         return self
 
 
-PLACES = Places()
+LOG_POSITIONS = LogPositions()
 
 
 class Coding:
@@ -38,7 +41,7 @@ class Coding:
         if codes.encoder is None:
             codes.batch(self._largest)
             return self._plain
-        fits = getattr(codes.encoder, "fits", None)
+        fits = codes.encoder.fits if offers(codes.encoder, CountsFits) else None
         if fits is None:
             return self._make(codes)
         last, version = self._last, (codes.n, fits)

@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from understudy import contracts
 from understudy.contracts import Encoder, Log
 from understudy.contracts.fitting import ensure_fitted
-from understudy.errors import LogError
+from understudy.errors import ContractError, LogError, SettingError
 from understudy.simulators.coding import Coding, largest_observation
 from understudy.simulators.index import Index, dense, index, states_of
-from understudy.simulators.kernels import cells
-from understudy.simulators.kernels.exogenous import Pair
+from understudy.simulators.kernels import layout
+from understudy.simulators.kernels.exogenous import TwoTapes
 from understudy.simulators.options import LOGS_OWN, need_propensities
-from understudy.simulators.rehearsal import Rehearsal
+from understudy.simulators.rehearsal import KernelRehearsal
 from understudy.simulators.replay import Replay
+from understudy.simulators.sharing import shared_rehearsals
 
 MOST_PAIRS = 50_000_000
 
@@ -28,6 +30,7 @@ class ExogenousReplay:
     kind = "simulated"
     compilable = True
     exhaustible = True
+    foreseeable = False
     serves_rows = serves_emissions = True
 
     def __init__(
@@ -37,13 +40,13 @@ class ExogenousReplay:
         endogenous, exogenous = index(log, Part(split, 0), propensities=True), index(log, Part(split, 1))
         shape = endogenous.n_states, exogenous.n_states
         if shape[0] * shape[1] > MOST_PAIRS:
-            raise LogError(
+            raise SettingError(
                 f"{shape[0]:,} endogenous and {shape[1]:,} exogenous parts are too many pairs to merge ahead"
             )
         z, c = (part.ravel() for part in np.indices(shape))
 
         def pairs() -> tuple[np.ndarray, np.ndarray]:
-            return endogenous.names_of(z).copy(), exogenous.names_of(c).copy()
+            return endogenous.encoder_states(z).copy(), exogenous.encoder_states(c).copy()
 
         self._merged = checked("merge", merge(*pairs()), log.observation, len(z))
         self._reward = checked("reward", reward(*pairs()), log.reward, len(z)).astype(np.float64).reshape(shape)
@@ -51,7 +54,7 @@ class ExogenousReplay:
         wrong = ~np.isclose(self._merged[logged], log.observation).reshape(len(log), -1).all(axis=1)
         if wrong.any():
             row = int(wrong.argmax())
-            raise LogError(
+            raise ContractError(
                 f"split and then merge make {self._merged[logged[row]]} of {log.observation[row]}, the observation in "
                 f"row {row}; merge must undo split"
             )
@@ -59,19 +62,19 @@ class ExogenousReplay:
         if encoder is not None:
             endogenous, self._state = requeued(endogenous, encoder, self._merged, shape)
         self.index, self.n_actions, self.n_states = endogenous, log.spec.n_actions, endogenous.n_states
-        self._endogenous = Replay("exo_psrs", endogenous, accept=cells.REJECTION, **options)
-        self._exogenous = Replay("exo_psrs", exogenous, accept=cells.ALWAYS, **options)
+        self._endogenous = Replay("exo_psrs", endogenous, accept=layout.REJECTION, **options)
+        self._exogenous = Replay("exo_psrs", exogenous, accept=layout.ALWAYS, **options)
         parts = [exogenous.fingerprint.encode(), self._merged.tobytes(), self._reward.tobytes()]
         self.settings = self._endogenous.settings | {"oracles": blake2b(b"".join(parts), digest_size=8).hexdigest()}
         self._coding = Coding(self._coded, largest_observation(self._merged))
 
-    def start(self, seed: int, codes: Any = None) -> Rehearsal:
+    def start(self, seed: int, codes: Any = None) -> KernelRehearsal:
         """A new rehearsal; `codes` are a learner's, where it indexes observations in its own way."""
         (code,) = self._coding(codes)
         endogenous, exogenous = self._endogenous.start(seed, codes), self._exogenous.start(seed)
         tapes = endogenous.source, exogenous.source
-        source = Pair(*tapes, self._state, code, self._reward, tapes[0].rules, tapes[0].mind)
-        rehearsal = Rehearsal(
+        source = TwoTapes(*tapes, self._state, code, self._reward, tapes[0].rules, tapes[0].cursor)
+        rehearsal = KernelRehearsal(
             source,
             n_actions=self.n_actions,
             first_observation=self.log.observation.__getitem__,
@@ -82,6 +85,9 @@ class ExogenousReplay:
         # The two tapes' workspaces are in use as long as this rehearsal is.
         weakref.finalize(rehearsal, lambda *parts: None, endogenous, exogenous).atexit = False
         return rehearsal
+
+    def start_shared(self, seed: int, n: int) -> list[contracts.Rehearsal]:
+        return shared_rehearsals(self.start(seed), n)
 
     @property
     def observations(self) -> tuple[np.ndarray, ...]:
@@ -119,10 +125,10 @@ class Part:
         """The part, as integers from 0 up."""
         parts = self.split(observations)
         if not isinstance(parts, tuple | list) or len(parts) != 2:
-            raise LogError("split must return two arrays, the endogenous and the exogenous part of each observation")
+            raise ContractError("split must return two arrays: the endogenous and exogenous part of each observation")
         part = np.asarray(parts[self.part])
         if part.dtype.kind not in "iu" or part.shape != (len(observations),) or (len(part) and part.min() < 0):
-            raise LogError(
+            raise ContractError(
                 f"split made {part.dtype} of shape {part.shape} of {len(observations):,} observations; "
                 "parts are integers from 0 up, one for each"
             )
@@ -134,7 +140,7 @@ def checked(oracle: str, answer: Any, like: np.ndarray, n: int) -> np.ndarray:
     answer = np.array(answer)
     kinds = "iub" if like.dtype.kind in "iu" else "iufb"
     if answer.shape != (n, *like.shape[1:]) or answer.dtype.kind not in kinds or not np.isfinite(answer).all():
-        raise LogError(
+        raise ContractError(
             f"{oracle} made {answer.dtype} of shape {answer.shape}, where the log has {like.dtype} of shape "
             f"{like.shape[1:]} for each; it is given two arrays of {n:,} parts and returns a finite entry for each pair"
         )

@@ -9,11 +9,13 @@ import numpy as np
 
 from understudy.contracts import Encoder, Log
 from understudy.contracts.compiling import routine
+from understudy.contracts.encoding import Encodes
 from understudy.contracts.fitting import ensure_fitted
+from understudy.contracts.offering import offers
 from understudy.contracts.vocabulary import Vocabulary
-from understudy.errors import LogError
+from understudy.errors import ContractError, EncoderError
 from understudy.logs.naming import observation_words
-from understudy.simulators.coding import PLACES
+from understudy.simulators.coding import LOG_POSITIONS
 from understudy.simulators.kernels.tape import OPENING, RECORD
 
 CHUNK = 65_536
@@ -41,12 +43,12 @@ class Index:
             digest.update(np.ascontiguousarray(part).data.cast("B"))
         return digest.hexdigest()
 
-    def name(self, state: int) -> int:
-        """The encoder's own number of a state."""
+    def encoder_state(self, state: int) -> int:
+        """Return the encoder's own number of a state."""
         return int(state if self.names is None or state < 0 else self.names[state])
 
-    def names_of(self, states: np.ndarray) -> np.ndarray:
-        """The encoder's own numbers of states."""
+    def encoder_states(self, states: np.ndarray) -> np.ndarray:
+        """Return the encoder's own numbers of states."""
         return states if self.names is None else self.names[states]
 
     def is_logged(self, state: int) -> bool:
@@ -72,7 +74,7 @@ class Index:
             seen.append((self.log.next_observation, np.flatnonzero(self.records["next_state"] == state)))
         seen = [(column, rows) for column, rows in seen if len(rows)]
         if not seen:
-            return {"state": self.name(state)}
+            return {"state": self.encoder_state(state)}
         example = seen[0][0][seen[0][1][0]]
         exact = all(
             (column[rows[begin : begin + CHUNK]] == example).all()
@@ -80,14 +82,14 @@ class Index:
             for begin in range(0, len(rows), CHUNK)
         )
         words = observation_words(self.log.spec, example)
-        return {"state": self.name(state), "place" if exact else "example": words}
+        return {"state": self.encoder_state(state), "place" if exact else "example": words}
 
     def coded(self, codes: Any) -> tuple[np.ndarray, np.ndarray]:
         """Records and openings with a learner's codes for observations."""
         if codes is None:
             return self.records, self.opening
         records, opening = self.records.copy(), self.opening.copy()
-        if codes is PLACES:
+        if codes is LOG_POSITIONS:
             records["next_code"], opening["code"] = records["row"], len(records) + np.arange(len(opening))
             return records, opening
         records["next_code"] = codes.batch(self.log.next_observation, ~self.log.terminated)
@@ -96,15 +98,14 @@ class Index:
 
 
 def index(log: Log, encoder: Encoder | None, *, propensities: bool = False) -> Index:
-    """Pack a log, with its propensities if asked to. Raises `LogError` where it, or its states, cannot be replayed."""
+    """Pack a log, with its propensities if asked to. Raises an error where it, or its states, cannot be replayed."""
     if not isinstance(log, Log):
-        raise TypeError(f"a {type(log).__name__} is no log; make one of it with us.read or us.Log.from_columns")
-    if encoder is not None and (isinstance(encoder, type) or not hasattr(encoder, "encode")):
-        raise TypeError(f"{encoder!r} is no encoder; wrap a function of a batch of observations in encoders.Function")
+        raise ContractError(f"a {type(log).__name__} is not a log; make one with us.read or us.Log.from_columns")
+    check_encoder(encoder)
     log.require_no_errors()
     names, state, next_state = dense(*states_of_log(log, encoder))
     if state.max() < 0:
-        raise LogError("the encoder has no state for any observation of this log; fit it on logs like this one")
+        raise EncoderError("the encoder has no state for any observation of this log; fit it on logs like this one")
 
     vector, inverse = inverse_propensities(log if propensities else None, len(log), log.spec.n_actions)
     records = np.empty(len(log), RECORD)
@@ -117,6 +118,15 @@ def index(log: Log, encoder: Encoder | None, *, propensities: bool = False) -> I
     opening["code"] = log.observation[first] if log.spec.n_observations is not None else 0
     n_states = 1 + int(max(state.max(), next_state.max()))
     return Index(log, state, names, n_states, records, opening, inverse)
+
+
+def check_encoder(encoder: Any) -> None:
+    """Raise `ContractError` where this is neither None nor an encoder."""
+    if encoder is not None and (isinstance(encoder, type) or not offers(encoder, Encodes)):
+        raise ContractError(
+            f"{encoder!r} is not an encoder: it needs encode(observations); wrap a function of a batch of observations "
+            "in encoders.Function"
+        )
 
 
 def states_of_log(log: Log, encoder: Encoder | None) -> tuple[np.ndarray, np.ndarray]:
@@ -147,12 +157,12 @@ def states_of(encoder: Encoder, observations: np.ndarray) -> np.ndarray:
     """An encoder's states of some observations, checked."""
     states = np.array(encoder.encode(observations.copy()))  # an encoder may write on both
     if states.shape != (len(observations),) or states.dtype.kind not in "iu":
-        raise LogError(
+        raise EncoderError(
             f"the encoder made {states.dtype} of shape {states.shape} of {len(observations):,} observations; "
             "encode must return one integer for each"
         )
     if len(states) and states.min() < -1:
-        raise LogError(f"the encoder made state {states.min()}; states count from 0, and -1 means none")
+        raise EncoderError(f"the encoder made state {states.min()}; states count from 0, and -1 means none")
     return states
 
 

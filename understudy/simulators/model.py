@@ -4,15 +4,17 @@ from typing import Any
 
 import numpy as np
 
+from understudy import contracts
 from understudy.contracts import Encoder, Log
 from understudy.contracts.streams import streams_of
 from understudy.contracts.vocabulary import Vocabulary
 from understudy.simulators.coding import Coding, largest_observation
 from understudy.simulators.index import Index, grouped, index
-from understudy.simulators.kernels import cells
+from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.model import Model
 from understudy.simulators.options import LOGS_OWN, chosen, time_limit
-from understudy.simulators.rehearsal import Rehearsal
+from understudy.simulators.rehearsal import KernelRehearsal
+from understudy.simulators.sharing import shared_rehearsals
 
 EMISSIONS = {"uniform": 1, "empirical": 1, "row": 0}
 
@@ -22,7 +24,7 @@ class ModelSimulator:
 
     kind = "simulated"
     compilable = True
-    exhaustible = False
+    exhaustible = foreseeable = False
     serves_rows = True
 
     def __init__(self, index: Index, *, emission: str, max_episode_steps: int | str | None) -> None:
@@ -30,32 +32,35 @@ class ModelSimulator:
         self.n_actions, self.n_states = self.log.spec.n_actions, index.n_states
         limit = time_limit(self.log, max_episode_steps)
         self.settings = {"simulator": "model", "emission": emission, "max_episode_steps": limit}
-        self._rules = np.zeros(cells.N_RULES, np.int64)
-        self._rules[cells.LIMIT] = limit or 0
-        self._rules[cells.REEMIT] = chosen("emission", emission, EMISSIONS)
-        self.serves_emissions = bool(self._rules[cells.REEMIT])
+        self._rules = np.zeros(layout.N_RULES, np.int64)
+        self._rules[layout.LIMIT] = limit or 0
+        self._rules[layout.REEMIT] = chosen("emission", emission, EMISSIONS)
+        self.serves_emissions = bool(self._rules[layout.REEMIT])
         key = np.where(index.state < 0, -1, index.state.astype(np.int64) * self.n_actions + self.log.action)
         self._first, self._members = grouped(key, self.n_states * self.n_actions)
         self._first_emission, self._emissions = emissions(index, emission)
         self._is_lent = ~self.log.terminated | lendable(index)
         self._coding = Coding(self._coded, largest_observation(self.log.observation, self.log.next_observation))
 
-    def start(self, seed: int, codes: Any = None) -> Rehearsal:
+    def start(self, seed: int, codes: Any = None) -> KernelRehearsal:
         """A new rehearsal; `codes` are a learner's, where it indexes observations in its own way."""
         records, opening, emission_code = self._coding(codes)
-        mind = np.zeros(cells.N_MIND, np.int64)
-        mind[cells.OVER] = 1
+        cursor = np.zeros(layout.N_CURSOR, np.int64)
+        cursor[layout.EPISODE_OVER] = 1
         source = Model(
             records, opening, self._first, self._members, self._first_emission, self._emissions, emission_code,
-            self._rules, streams_of(seed), mind,
+            self._rules, streams_of(seed), cursor,
         )  # fmt: skip
-        return Rehearsal(
+        return KernelRehearsal(
             source,
             n_actions=self.n_actions,
             first_observation=self.log.observation.__getitem__,
             next_observation=self._next_observation,
             index=self.index,
         )
+
+    def start_shared(self, seed: int, n: int) -> list[contracts.Rehearsal]:
+        return shared_rehearsals(self.start(seed), n)
 
     def _coded(self, codes: Any) -> tuple[np.ndarray, ...]:
         columns = (self.log.observation, self.log.next_observation)
@@ -69,7 +74,7 @@ class ModelSimulator:
         return *self.index.coded(codes), code.astype(np.int32)
 
     def _next_observation(self, row: int, emission: int) -> Any:
-        if emission == cells.EMPTY:
+        if emission == layout.EMPTY:
             return self.log.next_observation[row]
         if emission < len(self.log):
             return self.log.observation[emission]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from understudy.contracts import Log
-from understudy.errors import LogError
+from understudy.errors import LogError, SettingError
 from understudy.settings import steps_of
 
 LOGS_OWN = "log"
@@ -16,10 +16,10 @@ def chosen(option: str, value: str, choices: Mapping[str, int]) -> int:
 
     >>> chosen("order", "episode", {"log": 0, "episodes": 1})
     Traceback (most recent call last):
-    ValueError: order='episode' is none of 'log', 'episodes'
+    understudy.errors.SettingError: order='episode' is not one of 'log', 'episodes'
     """
     if value not in choices:
-        raise ValueError(f"{option}={value!r} is none of {', '.join(map(repr, choices))}")
+        raise SettingError(f"{option}={value!r} is not one of {', '.join(map(repr, choices))}")
     return choices[value]
 
 

@@ -4,22 +4,28 @@ from copy import deepcopy
 from hashlib import blake2b
 from typing import Any
 
+import gymnasium
 import numpy as np
+from gymnasium.spaces import Discrete
+from gymnasium.wrappers import TimeLimit
 
+from understudy import contracts
 from understudy.contracts import Encoder, Step, Stop, owned
+from understudy.contracts.environments import Environment, HasTables, is_discrete
+from understudy.contracts.offering import offers
+from understudy.contracts.simulating import n_states_of
 from understudy.contracts.streams import ACCEPTANCE, ENVIRONMENT, Stream, spawn, streams_of
-from understudy.errors import LogError
+from understudy.contracts.wrappers import changing_wrappers, shortest, time_limit
+from understudy.errors import ContractError, SettingError, UsageError
 from understudy.logs.policies import as_policy
+from understudy.settings import steps_of
 from understudy.simulators.coding import Coding
 from understudy.simulators.index import dense, states_of
-from understudy.simulators.kernels import cells
+from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.draws import choose
-from understudy.simulators.kernels.real import Walk
-from understudy.simulators.options import time_limit
-from understudy.simulators.rehearsal import Rehearsal
-
-HARMLESS = ("OrderEnforcing", "PassiveEnvChecker")
-"""Gymnasium's wrappers that change nothing a learner sees."""
+from understudy.simulators.kernels.real import TableWalk
+from understudy.simulators.rehearsal import KernelRehearsal
+from understudy.simulators.sharing import independent_rehearsals
 
 
 class RealTables:
@@ -27,7 +33,7 @@ class RealTables:
 
     kind = "real"
     compilable = True
-    exhaustible = serves_rows = serves_emissions = False
+    exhaustible = foreseeable = serves_rows = serves_emissions = False
     log = None
 
     def __init__(self, env: Any, encoder: Encoder | None, limit: int | None) -> None:
@@ -39,30 +45,33 @@ class RealTables:
         digest = blake2b(b"".join(np.ascontiguousarray(table).tobytes() for table in self._tables), digest_size=8)
         self.settings = {
             "simulator": "real",
-            "env": describe(env),
+            "env": env_in_words(env),
             "tables": digest.hexdigest(),
             "max_episode_steps": limit,
         }
-        self._rules = np.zeros(cells.N_RULES, np.int64)
-        self._rules[cells.LIMIT] = min(limit or 0, 2**63 - 1)  # an environment's own may be any number
+        self._rules = np.zeros(layout.N_RULES, np.int64)
+        self._rules[layout.LIMIT] = min(limit or 0, 2**63 - 1)  # an environment's own may be any number
         self._coding = Coding(
             lambda codes: ((observations if codes is None else codes.batch(observations)).astype(np.int32),),
             observations[-1:],
         )
 
-    def start(self, seed: int, codes: Any = None) -> Rehearsal:
+    def start(self, seed: int, codes: Any = None) -> KernelRehearsal:
         """A new rehearsal; `codes` are a learner's, where it indexes observations in its own way."""
         (code_of,) = self._coding(codes)
-        mind = np.zeros(cells.N_MIND, np.int64)
-        mind[cells.OVER] = 1
+        cursor = np.zeros(layout.N_CURSOR, np.int64)
+        cursor[layout.EPISODE_OVER] = 1
         # The action stream is of another seed: the same number must not couple a real with a simulated run.
-        source = Walk(self._tables, self._state_of, code_of, self._rules, streams_of(spawn(seed, REAL)), mind)
-        return Rehearsal(
+        source = TableWalk(self._tables, self._state_of, code_of, self._rules, streams_of(spawn(seed, REAL)), cursor)
+        return KernelRehearsal(
             source,
             n_actions=self.n_actions,
             first_observation=int,
             next_observation=lambda row, observation: observation,
         )
+
+    def start_shared(self, seed: int, n: int) -> list[contracts.Rehearsal]:
+        return independent_rehearsals(self, seed, n)
 
     def __repr__(self) -> str:
         return f"real({self.settings['env']})"
@@ -73,19 +82,21 @@ class RealEnv:
 
     kind = "real"
     compilable = False
-    exhaustible = serves_rows = serves_emissions = False
+    exhaustible = foreseeable = serves_rows = serves_emissions = False
     log = None
 
     def __init__(self, env: Any, encoder: Encoder | None, limit: int | None) -> None:
         self.env, self.encoder, self._limit = env, encoder, limit
         self.n_actions = int(env.action_space.n)
-        n = getattr(env.observation_space, "n", None) if encoder is None else getattr(encoder, "n_states", None)
-        self.n_states = None if n is None else int(n)
-        self.settings = {"simulator": "real", "env": describe(env), "max_episode_steps": limit}
+        self.n_states = n_states(env.observation_space, encoder)
+        self.settings = {"simulator": "real", "env": env_in_words(env), "max_episode_steps": limit}
 
     def start(self, seed: int) -> "EnvRehearsal":
         """A new rehearsal, in a copy of the environment."""
         return EnvRehearsal(deepcopy(self.env), self.encoder, self._limit, spawn(seed, REAL))
+
+    def start_shared(self, seed: int, n: int) -> list[contracts.Rehearsal]:
+        return independent_rehearsals(self, seed, n)
 
     def __repr__(self) -> str:
         return f"real({self.settings['env']})"
@@ -105,14 +116,14 @@ class EnvRehearsal:
         self._observation: Any = None
         self._steps = self._episodes = self._age = 0
         self._over = True
-        self.opening = cells.EMPTY
+        self.opening = layout.EMPTY
 
     @property
     def state(self) -> int:
         """The encoder's state of the current observation; -1 for none."""
         if self._encoder is not None:
             return int(self._encoder.encode(np.array(self._observation)[None])[0])
-        return int(self._observation) if np.ndim(self._observation) == 0 else cells.EMPTY
+        return int(self._observation) if np.ndim(self._observation) == 0 else layout.EMPTY
 
     def begin(self) -> Any:
         opening, _ = self._env.reset(seed=self._reset_seed)
@@ -123,7 +134,7 @@ class EnvRehearsal:
 
     def step(self, policy: np.ndarray) -> Step:
         if self._over:
-            raise RuntimeError("the episode is over, or none has begun; call begin before step")
+            raise UsageError("the episode is over, or none has begun; call begin before step")
         policy = as_policy(policy, int(self._env.action_space.n), self._observation)
         action = int(choose(policy, self._actions.uniform()))
         following, reward, terminated, truncated, _ = self._env.step(action)
@@ -139,14 +150,23 @@ class EnvRehearsal:
         return Stop("max steps", counts={"steps": self._steps, "openings": self._episodes})
 
 
+def n_states(space: Any, encoder: Encoder | None) -> int | None:
+    """Return the number of states of an environment: an encoder's, or that of Discrete observations; else None."""
+    if encoder is not None:
+        return n_states_of(encoder)
+    return int(space.n) if isinstance(space, Discrete) else None
+
+
 REAL = 1
 """The tag of real runs' streams."""
 
 
-def describe(env: Any) -> str:
-    """What an environment is, as far as it tells: its id and arguments, or its class and plain attributes."""
+def env_in_words(env: Any) -> str:
+    """Return an environment in words: its id and arguments, or its class and plain attributes."""
     inner = env.unwrapped
-    if getattr(inner, "spec", None) is not None:  # what it was made with, some of which it may not remember
+    if (
+        isinstance(inner, gymnasium.Env) and inner.spec is not None
+    ):  # what it was made with, some of which it may not remember
         return f"{inner.spec.id}({', '.join(f'{name}={value}' for name, value in sorted(inner.spec.kwargs.items()))})"
     plain = {
         name: value
@@ -162,21 +182,15 @@ def real(env: Any, encoder: Encoder | None = None, *, max_episode_steps: int | N
     An environment that offers `tables()` is walked by them, compiled; any other is stepped from Python, each run in a
     copy of its own. The encoder only names the states whose visits probes count.
     """
-    env = env() if callable(env) and not hasattr(env, "step") else env
-    space = getattr(env, "action_space", None)
-    if not hasattr(space, "n") or getattr(space, "start", 0) != 0:
-        raise LogError(f"the environment's actions are {space}; a learner's policy needs Discrete ones from 0 up")
-    limit, layer, harmless = time_limit(None, max_episode_steps), env, True
-    while layer is not env.unwrapped:
-        harmless &= type(layer).__name__ in (*HARMLESS, "TimeLimit")
-        limit = shorter(limit, getattr(layer, "_max_episode_steps", None))
-        layer = layer.env
-    if harmless and hasattr(env.unwrapped, "tables"):
-        limit = shorter(limit, getattr(env.unwrapped, "max_episode_steps", None))
-        return RealTables(env.unwrapped, encoder, limit)
-    return RealEnv(env, encoder, time_limit(None, max_episode_steps))
-
-
-def shorter(*limits: int | None) -> int | None:
-    """The smallest of some time limits, None meaning no limit."""
-    return min((limit for limit in limits if limit is not None), default=None)
+    env = env() if callable(env) and not offers(env, Environment) else env
+    if not offers(env, Environment):
+        raise ContractError(f"{env!r} is not a Gymnasium environment: it needs reset, step, spaces and unwrapped")
+    if not is_discrete(env.action_space):
+        raise SettingError(
+            f"the environment's actions are {env.action_space}; a learner's policy needs Discrete ones from 0 up"
+        )
+    limit = steps_of("max_episode_steps", max_episode_steps)
+    changed = [layer for layer in changing_wrappers(env) if not isinstance(layer, TimeLimit)]
+    if not changed and offers(env.unwrapped, HasTables):
+        return RealTables(env.unwrapped, encoder, shortest(limit, time_limit(env)))
+    return RealEnv(env, encoder, limit)

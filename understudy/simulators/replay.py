@@ -8,18 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from understudy import contracts
 from understudy.contracts import Encoder, Log
 from understudy.contracts.streams import streams_of
-from understudy.errors import LogError
+from understudy.errors import EncoderError, SettingError
 from understudy.simulators.coding import Coding, largest_observation
 from understudy.simulators.index import Index, index
-from understudy.simulators.kernels import cells
+from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.tape import END, HEAD, RECORD, START, TAIL, Tape, rewind
 from understudy.simulators.options import LOGS_OWN, chosen, need_propensities, time_limit
-from understudy.simulators.rehearsal import Rehearsal
+from understudy.simulators.rehearsal import KernelRehearsal
+from understudy.simulators.sharing import shared_rehearsals
 
-ORDERS = {"log": cells.IN_LOG_ORDER, "episodes": cells.BY_EPISODES, "rows": cells.BY_ROWS}
-STOPS = {"plain": cells.PLAIN, "predictable": cells.PREDICTABLE}
+ORDERS = {"log": layout.IN_LOG_ORDER, "episodes": layout.BY_EPISODES, "rows": layout.BY_ROWS}
+STOPS = {"plain": layout.PLAIN, "predictable": layout.PREDICTABLE}
 OPENINGS = {"queue": 0, "replacement": 1}
 
 
@@ -48,17 +50,17 @@ class Replay:
         self.n_actions, self.n_states = self.log.spec.n_actions, index.n_states
         limit = time_limit(self.log, max_episode_steps)
         self.settings: dict[str, Any] = {"simulator": name, "order": order, "openings": openings}
-        self.settings |= {"max_episode_steps": limit} | ({"stop": stop} if accept == cells.CHOOSE else {})
+        self.settings |= {"max_episode_steps": limit} | ({"stop": stop} if accept == layout.CHOOSE else {})
 
         rules = {
-            cells.ACCEPT: accept,
-            cells.KEYED: keyed,
-            cells.STOP: chosen("stop", stop, STOPS),
-            cells.REORDER: chosen("order", order, ORDERS),
-            cells.REPLACE: chosen("openings", openings, OPENINGS),
-            cells.LIMIT: limit or 0,
+            layout.ACCEPT: accept,
+            layout.KEYED: keyed,
+            layout.STOP: chosen("stop", stop, STOPS),
+            layout.REORDER: chosen("order", order, ORDERS),
+            layout.REPLACE: chosen("openings", openings, OPENINGS),
+            layout.LIMIT: limit or 0,
         }
-        self._rules = np.array([int(rules.get(cell, 0)) for cell in range(cells.N_RULES)])
+        self._rules = np.array([int(rules.get(cell, 0)) for cell in range(layout.N_RULES)])
         self._key, n_keys = keys(index, accept, keyed)
         self._end = np.cumsum(np.bincount(self._key[self._key >= 0], minlength=n_keys))
 
@@ -70,20 +72,20 @@ class Replay:
         self._coding = Coding(index.coded, largest_observation(self.log.observation, self.log.next_observation))
         self._spare: list[tuple[np.ndarray, ...]] = []
 
-    def start(self, seed: int, codes: Any = None) -> Rehearsal:
+    def start(self, seed: int, codes: Any = None) -> KernelRehearsal:
         """A new rehearsal; `codes` are a learner's, where it indexes observations in its own way."""
         records, opening = self._coding(codes)
         try:
             workspace = self._spare.pop()
         except IndexError:
             workspace = self._workspace()
-        queue, dealt, order, shuffled, touched, mind = workspace
+        queue, dealt, order, shuffled, touched, cursor = workspace
         tape = Tape(
             records, self._key, self._span, opening, self.index.inverse, self._rules,
-            queue, dealt, order, shuffled, touched, streams_of(seed), mind,
+            queue, dealt, order, shuffled, touched, streams_of(seed), cursor,
         )  # fmt: skip
         rewind(tape)
-        rehearsal = Rehearsal(
+        rehearsal = KernelRehearsal(
             tape,
             n_actions=self.n_actions,
             first_observation=self.log.observation.__getitem__,
@@ -93,19 +95,22 @@ class Replay:
         weakref.finalize(rehearsal, self._spare.append, workspace).atexit = False
         return rehearsal
 
+    def start_shared(self, seed: int, n: int) -> list[contracts.Rehearsal]:
+        return shared_rehearsals(self.start(seed), n)
+
     def _next_observation(self, row: int, emission: int) -> Any:
         return self.log.next_observation[row]
 
     def _workspace(self) -> tuple[np.ndarray, ...]:
         """What one rehearsal at a time writes on. Memory that no run has needed yet is never touched."""
-        n_keys, by_rows = len(self._end), self._rules[cells.REORDER] == cells.BY_ROWS
+        n_keys, by_rows = len(self._end), self._rules[layout.REORDER] == layout.BY_ROWS
         queue = np.empty((n_keys, 4), np.int32)
         queue[:, START] = queue[:, HEAD] = queue[:, TAIL] = np.append(0, self._end[:-1])
         queue[:, END] = self._end
         dealt = np.empty(self._end[-1], RECORD)
         order = np.arange(len(self.log) if by_rows else self.log.n_episodes, dtype=np.int32)
         shuffled = np.arange(self.log.n_episodes if by_rows else 0, dtype=np.int32)
-        return queue, dealt, order, shuffled, np.empty(n_keys, np.int32), np.zeros(cells.N_MIND, np.int64)
+        return queue, dealt, order, shuffled, np.empty(n_keys, np.int32), np.zeros(layout.N_CURSOR, np.int64)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_spare": []}
@@ -119,11 +124,11 @@ def keys(index: Index, accept: int, keyed: bool) -> tuple[np.ndarray, int]:
     """The queue of each row, -1 for none, and how many queues there are."""
     if not keyed:
         return np.zeros(len(index.log), np.int32), 1
-    if accept != cells.CHOOSE:
+    if accept != layout.CHOOSE:
         return index.state, index.n_states
     n_actions = index.log.spec.n_actions
     if index.n_states * n_actions >= 2**31:
-        raise LogError(f"{index.n_states:,} states with {n_actions:,} actions are too many queues; merge states")
+        raise EncoderError(f"{index.n_states:,} states with {n_actions:,} actions are too many queues; merge states")
     return np.where(index.state < 0, -1, index.state * n_actions + index.log.action), index.n_states * n_actions
 
 
@@ -145,7 +150,7 @@ def psrs(
     """
     need_propensities(log, "psrs")
     options: dict[str, Any] = {"order": order, "openings": openings, "max_episode_steps": max_episode_steps}
-    return Replay("psrs", index(log, encoder, propensities=True), accept=cells.REJECTION, **options)
+    return Replay("psrs", index(log, encoder, propensities=True), accept=layout.REJECTION, **options)
 
 
 def qbe(
@@ -164,7 +169,7 @@ def qbe(
     which is longer on short logs and favors actions that were logged often. Other options as of `psrs`.
     """
     options: dict[str, Any] = {"order": order, "openings": openings, "max_episode_steps": max_episode_steps}
-    return Replay("qbe", index(log, encoder), accept=cells.CHOOSE, stop=stop, **options)
+    return Replay("qbe", index(log, encoder), accept=layout.CHOOSE, stop=stop, **options)
 
 
 def states_only(
@@ -177,7 +182,7 @@ def states_only(
 ) -> Replay:
     """A baseline: the next row of the current state, whatever its action. Options as of `psrs`."""
     options: dict[str, Any] = {"order": order, "openings": openings, "max_episode_steps": max_episode_steps}
-    return Replay("states_only", index(log, encoder), accept=cells.ALWAYS, **options)
+    return Replay("states_only", index(log, encoder), accept=layout.ALWAYS, **options)
 
 
 def actions_only(
@@ -193,7 +198,7 @@ def actions_only(
     options: dict[str, Any] = {"order": only_rows("actions_only", order), "openings": openings}
     options["max_episode_steps"] = max_episode_steps
     indexed = index(log, encoder, propensities=True)
-    return Replay("actions_only", indexed, accept=cells.REJECTION, keyed=False, **options)
+    return Replay("actions_only", indexed, accept=layout.REJECTION, keyed=False, **options)
 
 
 def any_row(
@@ -207,11 +212,13 @@ def any_row(
     """A baseline: any row, whatever its state and action. Row order only; else options as of `psrs`."""
     options: dict[str, Any] = {"order": only_rows("any_row", order), "openings": openings}
     options["max_episode_steps"] = max_episode_steps
-    return Replay("any_row", index(log, encoder), accept=cells.ALWAYS, keyed=False, **options)
+    return Replay("any_row", index(log, encoder), accept=layout.ALWAYS, keyed=False, **options)
 
 
 def only_rows(name: str, order: str) -> str:
     """Refuse an order in which a simulator without states would replay the log's own trajectories."""
     if order != "rows":
-        raise ValueError(f"{name} knows no states: in order={order!r} it would replay the log itself; use order='rows'")
+        raise SettingError(
+            f"{name} knows no states: in order={order!r} it would replay the log itself; use order='rows'"
+        )
     return order

@@ -12,9 +12,9 @@ from understudy.contracts.streams import OPENINGS, ORDER, streams_of
 from understudy.encoders import Function
 from understudy.logs import Log, concatenate
 from understudy.simulators import any_row, psrs, qbe, states_only
-from understudy.simulators.kernels import cells
+from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.tape import deal_ahead, next_openings, next_rows, restore, rewind, settle
-from understudy.simulators.rehearsal import commence, serve
+from understudy.simulators.rehearsal import begin_episode, serve_step
 
 CHANCE = 0.1  # a step's true probability of being terminal, in a world of one state and one action
 SURELY = np.ones(1)
@@ -54,8 +54,8 @@ def deviation(simulators):
 
 def first_is_terminal(simulator, seed):
     rehearsal = simulator.start(seed)  # it lends its workspace to `source`
-    commence(rehearsal.source)
-    _, row, *_ = serve(rehearsal.source, SURELY)
+    begin_episode(rehearsal.source)
+    _, row, *_ = serve_step(rehearsal.source, SURELY)
     return simulator.log.terminated[row]
 
 
@@ -148,10 +148,10 @@ def test_rewind_is_complete(make, openings, steps, random_log, play, table):
     new = [np.copy(part) for part in tape]
     with suppress(Exhausted):
         for step in range(steps):
-            if tape.mind[cells.OVER]:
+            if tape.cursor[layout.EPISODE_OVER]:
                 x = rehearsal.begin()
             x = rehearsal.step(learner(step, x)).next_observation
-    assert steps == 0 or not np.array_equal(tape.mind, new[-1])
+    assert steps == 0 or not np.array_equal(tape.cursor, new[-1])
     rewind(tape)
     for name, part, was in zip(tape._fields, tape, new, strict=True):
         if name not in ("dealt", "touched", "streams"):  # never read before they are written
@@ -160,9 +160,9 @@ def test_rewind_is_complete(make, openings, steps, random_log, play, table):
 
 def test_starting_reads_nothing_of_the_tape(random_log):
     rehearsal = psrs(random_log(2, episodes=30)).start(0)
-    assert rehearsal.source.mind[cells.DEALT] == 0
+    assert rehearsal.source.cursor[layout.DEALT] == 0
     rehearsal.begin()
-    assert rehearsal.source.mind[cells.DEALT] == 1
+    assert rehearsal.source.cursor[layout.DEALT] == 1
 
 
 OPENING_WAYS = [

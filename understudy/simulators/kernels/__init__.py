@@ -9,7 +9,7 @@ from numba.extending import overload
 from understudy.contracts.compiling import MERGED
 from understudy.simulators.kernels import draws, exogenous, model, real, tape
 
-KERNELS = {tape.Tape: draws, model.Model: model, exogenous.Pair: exogenous, real.Walk: real}
+KERNELS = {tape.Tape: draws, model.Model: model, exogenous.TwoTapes: exogenous, real.TableWalk: real}
 """The module that serves each kind of source."""
 
 

@@ -4,8 +4,8 @@ import numpy as np
 
 from understudy.contracts.compiling import kernel, routine
 from understudy.contracts.streams import ACCEPTANCE, uniform
-from understudy.simulators.kernels import cells
-from understudy.simulators.kernels.cells import EMPTY, Outcome
+from understudy.simulators.kernels import layout
+from understudy.simulators.kernels.layout import EMPTY, Outcome
 from understudy.simulators.kernels.tape import open_episode, ready, take
 
 
@@ -59,7 +59,7 @@ def reject(tape, key, policy):
         if uniform(tape.streams, ACCEPTANCE) * bound < policy[action] * inverse[action]:
             return at
         if bound == np.inf:
-            tape.mind[cells.PASSED] += 1
+            tape.cursor[layout.PASSED_OVER] += 1
             passed = at
 
 
@@ -73,9 +73,9 @@ def name_unsupported(tape, policy, inverse):
             mass += policy[a]
             if policy[a] > policy[worst] or inverse[worst] != np.inf:
                 worst = a
-    tape.mind[cells.CAUSE] = cells.UNSUPPORTED
-    tape.mind[cells.WHAT] = worst
-    tape.mind[cells.NANOMASS] = np.int64(1e9 * mass / total)
+    tape.cursor[layout.CAUSE] = layout.UNSUPPORTED
+    tape.cursor[layout.STOP_ACTION] = worst
+    tape.cursor[layout.STOP_NANOMASS] = np.int64(1e9 * mass / total)
 
 
 @kernel
@@ -86,83 +86,83 @@ def choose_then_take(tape, state, policy):
     step is served does not depend on the action, and the served action has the policy's law.
     """
     n_actions = len(policy)
-    if tape.rules[cells.STOP] == cells.PREDICTABLE:
+    if tape.rules[layout.STOP] == layout.PREDICTABLE:
         for a in range(n_actions):
             if policy[a] > 0.0 and not ready(tape, state * n_actions + a):
-                tape.mind[cells.CAUSE] = cells.ACTION_QUEUE_EMPTY
-                tape.mind[cells.WHAT] = a
+                tape.cursor[layout.CAUSE] = layout.ACTION_QUEUE_EMPTY
+                tape.cursor[layout.STOP_ACTION] = a
                 return EMPTY
     action = choose(policy, uniform(tape.streams, ACCEPTANCE))
     at = take(tape, state * n_actions + action)
     if at == EMPTY:
-        tape.mind[cells.CAUSE] = cells.ACTION_QUEUE_EMPTY
-        tape.mind[cells.WHAT] = action
+        tape.cursor[layout.CAUSE] = layout.ACTION_QUEUE_EMPTY
+        tape.cursor[layout.STOP_ACTION] = action
     return at
 
 
 @kernel
 def draw(tape, state, policy):
-    """The next row for a policy in a state: where it lies in `dealt`, or EMPTY with the cause in mind."""
-    rules, mind = tape.rules, tape.mind
-    if rules[cells.KEYED] and state < 0:
-        mind[cells.CAUSE] = cells.NO_STATE
+    """The next row for a policy in a state: where it lies in `dealt`, or EMPTY with the cause in cursor."""
+    rules, cursor = tape.rules, tape.cursor
+    if rules[layout.KEYED] and state < 0:
+        cursor[layout.CAUSE] = layout.NO_STATE
         return EMPTY
-    key = state * rules[cells.KEYED]
-    if rules[cells.ACCEPT] == cells.REJECTION:
+    key = state * rules[layout.KEYED]
+    if rules[layout.ACCEPT] == layout.REJECTION:
         at = reject(tape, key, policy)
-    elif rules[cells.ACCEPT] == cells.ALWAYS:
+    elif rules[layout.ACCEPT] == layout.ALWAYS:
         at = take(tape, key)
     else:
         at = choose_then_take(tape, key, policy)
     if at == EMPTY:
-        mind[cells.WHERE] = state
-        if mind[cells.CAUSE] == cells.GOING:
-            mind[cells.CAUSE] = cells.QUEUE_EMPTY
+        cursor[layout.STOP_STATE] = state
+        if cursor[layout.CAUSE] == layout.RUNNING:
+            cursor[layout.CAUSE] = layout.QUEUE_EMPTY
     return at
 
 
 @kernel
-def stand_at(mind, opening):
+def move_to_opening(cursor, opening):
     """Be where an episode opens; the row whose observation that is."""
-    mind[cells.STATE] = opening["state"]
-    mind[cells.CODE] = opening["code"]
-    mind[cells.AGE] = 0
-    mind[cells.OVER] = 0
+    cursor[layout.STATE] = opening["state"]
+    cursor[layout.CODE] = opening["code"]
+    cursor[layout.EPISODE_STEPS] = 0
+    cursor[layout.EPISODE_OVER] = 0
     return np.int64(opening["row"])
 
 
 @kernel
 def begin(tape):
     """Begin an episode; the row whose observation it opens with, or EMPTY."""
-    mind = tape.mind
+    cursor = tape.cursor
     episode = open_episode(tape)
     if episode == EMPTY:
-        mind[cells.CAUSE] = cells.NO_OPENING
+        cursor[layout.CAUSE] = layout.NO_OPENING
         return EMPTY
-    mind[cells.HIDDEN] = episode
-    return stand_at(mind, tape.opening[episode])
+    cursor[layout.HIDDEN] = episode
+    return move_to_opening(cursor, tape.opening[episode])
 
 
 @kernel
 def step(tape, policy):
     """Serve one row and go where it leads."""
-    mind = tape.mind
-    at = draw(tape, mind[cells.STATE], policy)
+    cursor = tape.cursor
+    at = draw(tape, cursor[layout.STATE], policy)
     if at == EMPTY:
         return Outcome(EMPTY, EMPTY, EMPTY, 0.0, False, False)
     record = tape.dealt[at]
-    mind[cells.STATE] = record["next_state"]
-    mind[cells.CODE] = record["next_code"]
+    cursor[layout.STATE] = record["next_state"]
+    cursor[layout.CODE] = record["next_code"]
     terminated = record["terminated"] != 0
-    truncated = grow_older(tape.rules, mind, terminated)
+    truncated = count_step(tape.rules, cursor, terminated)
     return Outcome(np.int64(record["row"]), EMPTY, np.int64(record["action"]), record["reward"], terminated, truncated)
 
 
 @kernel
-def grow_older(rules, mind, terminated):
+def count_step(rules, cursor, terminated):
     """Count a step of the episode; whether the simulator's own time limit cuts it off here."""
-    mind[cells.AGE] += 1
-    mind[cells.SERVED] += 1
-    truncated = not terminated and mind[cells.AGE] == rules[cells.LIMIT]
-    mind[cells.OVER] = terminated or truncated
+    cursor[layout.EPISODE_STEPS] += 1
+    cursor[layout.STEPS_SERVED] += 1
+    truncated = not terminated and cursor[layout.EPISODE_STEPS] == rules[layout.LIMIT]
+    cursor[layout.EPISODE_OVER] = terminated or truncated
     return truncated

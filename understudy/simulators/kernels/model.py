@@ -6,9 +6,9 @@ import numpy as np
 
 from understudy.contracts.compiling import kernel
 from understudy.contracts.streams import ACCEPTANCE, ENVIRONMENT, OPENINGS, below, uniform
-from understudy.simulators.kernels import cells
-from understudy.simulators.kernels.cells import EMPTY, Outcome
-from understudy.simulators.kernels.draws import choose, grow_older, stand_at
+from understudy.simulators.kernels import layout
+from understudy.simulators.kernels.draws import choose, count_step, move_to_opening
+from understudy.simulators.kernels.layout import EMPTY, Outcome
 
 
 class Model(NamedTuple):
@@ -23,47 +23,47 @@ class Model(NamedTuple):
     emission_code: np.ndarray  # int32: the same observations, as the learner's tables index them
     rules: np.ndarray  # (7,) int64
     streams: np.ndarray  # (5,) uint64
-    mind: np.ndarray  # (16,) int64
+    cursor: np.ndarray  # (16,) int64
 
 
 @kernel
 def begin(model):
     """Begin an episode with a logged opening, drawn with replacement."""
-    mind = model.mind
+    cursor = model.cursor
     episode = below(model.streams, OPENINGS, len(model.opening))
-    mind[cells.OPENED] += 1
-    mind[cells.REPLACED] += 1
-    return stand_at(mind, model.opening[episode])
+    cursor[layout.OPENED] += 1
+    cursor[layout.WITH_REPLACEMENT] += 1
+    return move_to_opening(cursor, model.opening[episode])
 
 
 @kernel
 def step(model, policy):
     """Draw an action, a row that has it, and an observation of the state it leads to."""
-    mind = model.mind
-    state = mind[cells.STATE]
-    mind[cells.WHERE] = state
+    cursor = model.cursor
+    state = cursor[layout.STATE]
+    cursor[layout.STOP_STATE] = state
     if state < 0:
-        mind[cells.CAUSE] = cells.NO_STATE
+        cursor[layout.CAUSE] = layout.NO_STATE
         return Outcome(EMPTY, EMPTY, EMPTY, 0.0, False, False)
     action = choose(policy, uniform(model.streams, ACCEPTANCE))
     key = state * len(policy) + action
     n = model.first[key + 1] - model.first[key]
     if n == 0:
-        mind[cells.CAUSE] = cells.ACTION_QUEUE_EMPTY
-        mind[cells.WHAT] = action
+        cursor[layout.CAUSE] = layout.ACTION_QUEUE_EMPTY
+        cursor[layout.STOP_ACTION] = action
         return Outcome(EMPTY, EMPTY, EMPTY, 0.0, False, False)
     record = model.records[model.members[model.first[key] + below(model.streams, ENVIRONMENT, n)]]
-    mind[cells.TAKEN] += 1
-    mind[cells.STATE] = record["next_state"]
-    mind[cells.CODE] = record["next_code"]
+    cursor[layout.ROWS_TAKEN] += 1
+    cursor[layout.STATE] = record["next_state"]
+    cursor[layout.CODE] = record["next_code"]
     emission = np.int64(EMPTY)
-    if model.rules[cells.REEMIT] and record["next_state"] >= 0:
+    if model.rules[layout.REEMIT] and record["next_state"] >= 0:
         begin_, end = model.first_emission[record["next_state"]], model.first_emission[record["next_state"] + 1]
         place = begin_ + below(model.streams, ENVIRONMENT, end - begin_)
         emission = np.int64(model.emissions[place])
-        mind[cells.CODE] = model.emission_code[place]
+        cursor[layout.CODE] = model.emission_code[place]
     terminated = record["terminated"] != 0
-    truncated = grow_older(model.rules, mind, terminated)
+    truncated = count_step(model.rules, cursor, terminated)
     return Outcome(
         np.int64(record["row"]), emission, np.int64(record["action"]), record["reward"], terminated, truncated
     )

@@ -6,13 +6,13 @@ import numpy as np
 
 from understudy.contracts.compiling import kernel
 from understudy.contracts.streams import ACCEPTANCE, uniform
-from understudy.contracts.tables import Tables, emit, enter, turn
-from understudy.simulators.kernels import cells
-from understudy.simulators.kernels.cells import EMPTY, Outcome
-from understudy.simulators.kernels.draws import choose, grow_older
+from understudy.contracts.tables import Tables, emit, pick_outcome, pick_start
+from understudy.simulators.kernels import layout
+from understudy.simulators.kernels.draws import choose, count_step
+from understudy.simulators.kernels.layout import EMPTY, Outcome
 
 
-class Walk(NamedTuple):
+class TableWalk(NamedTuple):
     """The tables of an environment, and one rehearsal's place in it."""
 
     tables: Tables
@@ -20,37 +20,37 @@ class Walk(NamedTuple):
     code_of: np.ndarray  # (n_observations,) int32: each observation as the learner's tables index it
     rules: np.ndarray  # (7,) int64
     streams: np.ndarray  # (5,) uint64
-    mind: np.ndarray  # (16,) int64
+    cursor: np.ndarray  # (16,) int64
 
 
 @kernel
 def arrive(walk, place):
     """Be in a state of the environment, and see what it shows; that observation."""
-    mind = walk.mind
+    cursor = walk.cursor
     observation = emit(walk.tables, place, walk.streams)
-    mind[cells.HIDDEN] = place
-    mind[cells.STATE] = walk.state_of[observation]
-    mind[cells.CODE] = walk.code_of[observation]
+    cursor[layout.HIDDEN] = place
+    cursor[layout.STATE] = walk.state_of[observation]
+    cursor[layout.CODE] = walk.code_of[observation]
     return np.int64(observation)
 
 
 @kernel
 def begin(walk):
     """Begin an episode; its first observation (no row is its source)."""
-    walk.mind[cells.OPENED] += 1
-    walk.mind[cells.AGE] = 0
-    walk.mind[cells.OVER] = 0
-    return arrive(walk, enter(walk.tables, walk.streams))
+    walk.cursor[layout.OPENED] += 1
+    walk.cursor[layout.EPISODE_STEPS] = 0
+    walk.cursor[layout.EPISODE_OVER] = 0
+    return arrive(walk, pick_start(walk.tables, walk.streams))
 
 
 @kernel
 def step(walk, policy):
     """Draw an action and let the environment answer; the observation it shows stands in for an emission."""
-    place = walk.mind[cells.HIDDEN]
+    place = walk.cursor[layout.HIDDEN]
     action = choose(policy, uniform(walk.streams, ACCEPTANCE))
-    outcome = turn(walk.tables, place, action, walk.streams)
+    outcome = pick_outcome(walk.tables, place, action, walk.streams)
     reward = walk.tables.reward[place, action, outcome]
     terminated = walk.tables.terminated[place, action, outcome]
     observation = arrive(walk, walk.tables.next_state[place, action, outcome])
-    truncated = grow_older(walk.rules, walk.mind, terminated)
+    truncated = count_step(walk.rules, walk.cursor, terminated)
     return Outcome(EMPTY, observation, np.int64(action), reward, terminated, truncated)

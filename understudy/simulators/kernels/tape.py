@@ -11,8 +11,8 @@ import numpy as np
 
 from understudy.contracts.compiling import kernel, routine
 from understudy.contracts.streams import OPENINGS, ORDER, below
-from understudy.simulators.kernels import cells
-from understudy.simulators.kernels.cells import EMPTY
+from understudy.simulators.kernels import layout
+from understudy.simulators.kernels.layout import EMPTY
 
 RECORD = np.dtype(
     [
@@ -51,7 +51,7 @@ class Tape(NamedTuple):
     shuffled: np.ndarray  # (E,) int32: the same for openings, where the tape is of single rows; else empty
     touched: np.ndarray  # (n_keys,) int32: queues that were dealt to
     streams: np.ndarray  # (5,) uint64
-    mind: np.ndarray  # (16,) int64
+    cursor: np.ndarray  # (16,) int64
 
 
 @kernel
@@ -66,15 +66,15 @@ def settle(order, place, until, streams, purpose):
 @routine
 def deal(tape):
     """Read the next episode (or row) of the tape, and put its rows at the end of their queues."""
-    rules, mind = tape.rules, tape.mind
-    place = mind[cells.DEALT]
-    mind[cells.DEALT] = place + 1
-    if rules[cells.REORDER] == cells.BY_ROWS:
+    rules, cursor = tape.rules, tape.cursor
+    place = cursor[layout.DEALT]
+    cursor[layout.DEALT] = place + 1
+    if rules[layout.REORDER] == layout.BY_ROWS:
         begin = np.int64(settle(tape.order, place, len(tape.order), tape.streams, ORDER))
         end = begin + 1
     else:
         episode = tape.order[place]
-        if rules[cells.REORDER] == cells.BY_EPISODES:
+        if rules[layout.REORDER] == layout.BY_EPISODES:
             episode = settle(tape.order, place, tape.span[place, 2], tape.streams, ORDER)
         begin, end = tape.span[episode, 0], tape.span[episode, 1]
     for row in range(begin, end):
@@ -82,8 +82,8 @@ def deal(tape):
         if key >= 0:
             tail = tape.queue[key, TAIL]
             if tail == tape.queue[key, START]:
-                tape.touched[mind[cells.TOUCHED]] = key
-                mind[cells.TOUCHED] += 1
+                tape.touched[cursor[layout.TOUCHED]] = key
+                cursor[layout.TOUCHED] += 1
             tape.dealt[tail] = tape.records[row]
             tape.queue[key, TAIL] = tail + 1
 
@@ -105,29 +105,29 @@ def take(tape, key):
         return EMPTY
     head = tape.queue[key, HEAD]
     tape.queue[key, HEAD] = head + 1
-    tape.mind[cells.TAKEN] += 1
+    tape.cursor[layout.ROWS_TAKEN] += 1
     return np.int64(head)
 
 
 @kernel
 def open_episode(tape):
     """Begin an episode with the next opening: its number, or EMPTY."""
-    rules, mind = tape.rules, tape.mind
+    rules, cursor = tape.rules, tape.cursor
     n_openings = len(tape.opening)
-    if rules[cells.REPLACE]:
-        mind[cells.REPLACED] += 1
+    if rules[layout.REPLACE]:
+        cursor[layout.WITH_REPLACEMENT] += 1
         episode = below(tape.streams, OPENINGS, n_openings)
     else:
-        place = mind[cells.OPENED]
+        place = cursor[layout.OPENED]
         if place == n_openings:
             return EMPTY
-        if rules[cells.REORDER] == cells.BY_ROWS:
+        if rules[layout.REORDER] == layout.BY_ROWS:
             episode = np.int64(settle(tape.shuffled, place, n_openings, tape.streams, OPENINGS))
         else:
-            while mind[cells.DEALT] <= place:
+            while cursor[layout.DEALT] <= place:
                 deal(tape)
             episode = np.int64(tape.order[place])
-    mind[cells.OPENED] += 1
+    cursor[layout.OPENED] += 1
     return episode
 
 
@@ -137,20 +137,20 @@ def deal_ahead(tape, wanted, n_most):
 
     What a queue will serve does not change: the order of the tape is the same whenever it is read.
     """
-    mind, n_dealt = tape.mind, 0
-    while n_dealt < n_most and mind[cells.DEALT] < len(tape.order):
-        short = mind[cells.TOUCHED] == 0
-        for index in range(mind[cells.TOUCHED]):
+    cursor, n_dealt = tape.cursor, 0
+    while n_dealt < n_most and cursor[layout.DEALT] < len(tape.order):
+        short = cursor[layout.TOUCHED] == 0
+        for index in range(cursor[layout.TOUCHED]):
             key = tape.touched[index]
             head, tail, end = tape.queue[key, HEAD], tape.queue[key, TAIL], tape.queue[key, END]
             short |= tail < min(end, head + wanted[key])
         if not short:
             break
-        for _ in range(1 + mind[cells.TOUCHED] // 8):  # so that looking takes no longer than dealing
-            if mind[cells.DEALT] < len(tape.order):
+        for _ in range(1 + cursor[layout.TOUCHED] // 8):  # so that looking takes no longer than dealing
+            if cursor[layout.DEALT] < len(tape.order):
                 deal(tape)
-                episode = tape.order[mind[cells.DEALT] - 1]
-                by_rows = tape.rules[cells.REORDER] == cells.BY_ROWS
+                episode = tape.order[cursor[layout.DEALT] - 1]
+                by_rows = tape.rules[layout.REORDER] == layout.BY_ROWS
                 n_dealt += 1 if by_rows else tape.span[episode, 1] - tape.span[episode, 0]
 
 
@@ -159,7 +159,7 @@ def next_rows(tape, wanted, slot, base, rows):
     """List the next rows of each queue, as many as are wanted of it, but not terminal ones, nor any whose slot has
     reached the base; how many they are."""
     n = 0
-    for index in range(tape.mind[cells.TOUCHED]):
+    for index in range(tape.cursor[layout.TOUCHED]):
         key = tape.touched[index]
         head, tail = tape.queue[key, HEAD], tape.queue[key, TAIL]
         for at in range(head, min(np.int64(tail), head + wanted[key])):
@@ -173,14 +173,14 @@ def next_rows(tape, wanted, slot, base, rows):
 @routine
 def next_openings(tape, episodes, swapped):
     """List the episodes that will open next, as far as is known; how many they are. Nothing is used up."""
-    rules, mind, order = tape.rules, tape.mind, tape.shuffled
-    n_openings, place, cell = len(tape.opening), mind[cells.OPENED], tape.streams[OPENINGS]
+    rules, cursor, order = tape.rules, tape.cursor, tape.shuffled
+    n_openings, place, cell = len(tape.opening), cursor[layout.OPENED], tape.streams[OPENINGS]
     n = min(len(episodes), n_openings - place)
-    if rules[cells.REPLACE]:
+    if rules[layout.REPLACE]:
         n = len(episodes)
         for index in range(n):
             episodes[index] = below(tape.streams, OPENINGS, n_openings)
-    elif rules[cells.REORDER] == cells.BY_ROWS:
+    elif rules[layout.REORDER] == layout.BY_ROWS:
         for index in range(n):
             swapped[index] = place + index + below(tape.streams, OPENINGS, n_openings - place - index)
             order[place + index], order[swapped[index]] = order[swapped[index]], order[place + index]
@@ -188,7 +188,7 @@ def next_openings(tape, episodes, swapped):
         for index in range(n - 1, -1, -1):
             order[place + index], order[swapped[index]] = order[swapped[index]], order[place + index]
     else:
-        n = min(n, mind[cells.DEALT] - place)
+        n = min(n, cursor[layout.DEALT] - place)
         for index in range(n):
             episodes[index] = tape.order[place + index]
     tape.streams[OPENINGS] = cell
@@ -211,12 +211,12 @@ def restore(order, n):
 @routine
 def rewind(tape):
     """Make a used tape as new, at a cost of what was read of it."""
-    mind = tape.mind
-    restore(tape.order, mind[cells.DEALT])
-    restore(tape.shuffled, min(mind[cells.OPENED], len(tape.shuffled)))
-    for index in range(mind[cells.TOUCHED]):
+    cursor = tape.cursor
+    restore(tape.order, cursor[layout.DEALT])
+    restore(tape.shuffled, min(cursor[layout.OPENED], len(tape.shuffled)))
+    for index in range(cursor[layout.TOUCHED]):
         key = tape.touched[index]
         tape.queue[key, HEAD] = tape.queue[key, START]
         tape.queue[key, TAIL] = tape.queue[key, START]
-    mind[:] = 0
-    mind[cells.OVER] = 1
+    cursor[:] = 0
+    cursor[layout.EPISODE_OVER] = 1

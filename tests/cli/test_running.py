@@ -1,0 +1,53 @@
+import io
+import sys
+
+import pytest
+
+from understudy.cli.running import run_command, use_escapes
+from understudy.errors import LogError, SettingError
+
+
+def raising(error):
+    def command():
+        raise error
+
+    return command
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_the_exit_code_of_a_command_is_returned(code, capsys):
+    assert run_command("tool", lambda: code) == code
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (LogError("row 3 is odd\x1b[31m; drop it"), 2, "tool: row 3 is odd\\x1b[31m; drop it\n"),
+        (SettingError("say max_steps="), 2, "tool: say --max-steps\n"),
+        (ModuleNotFoundError("PPO needs torch"), 2, "tool: PPO needs torch\n"),
+        (MemoryError(), 2, "tool: memory ran out; use fewer bins, states or runs at a time\n"),
+        (
+            KeyboardInterrupt(),
+            130,
+            "tool: interrupted; finished runs are kept, and the same command goes on from there\n",
+        ),
+    ],
+)
+def test_what_goes_wrong_is_one_sentence_and_an_exit_code(error, code, message, capsys):
+    assert run_command("tool", raising(error)) == code
+    assert capsys.readouterr().err == message
+
+
+@pytest.mark.parametrize("error", [ValueError("a bug"), TypeError("a bug")])
+def test_bugs_are_raised(error):
+    with pytest.raises(type(error), match="a bug"):
+        run_command("tool", raising(error))
+
+
+def test_letters_that_a_terminal_lacks_are_written_as_escapes(monkeypatch):
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
+    use_escapes()
+    print("café", flush=True)
+    assert written.getvalue() == b"caf\\xe9\n"

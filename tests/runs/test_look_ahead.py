@@ -1,0 +1,221 @@
+"""Looking ahead gives the run that acting step by step gives, in everything that a run is."""
+
+import numpy as np
+import pytest
+
+from understudy.encoders import Function
+from understudy.envs import ContinuousGrid, NoisyGrid
+from understudy.errors import PolicyError
+from understudy.learners import PPO, Uniform
+from understudy.logs import Log
+from understudy.runs import look_ahead, probes, simulate
+from understudy.runs.look_ahead import can_look_ahead
+from understudy.runs.setup import Cancelled
+from understudy.simulators import actions_only, any_row, model, psrs, qbe, real, states_only
+
+PLANE, NOISY = ContinuousGrid(size=3, slip=0.2), NoisyGrid(2, size=3, slip=0.1)
+CELLS = Function(PLANE.latent)
+CORNERED = Function(lambda points: np.where(points.sum(1) > 1.65, -1, PLANE.latent(points)))
+
+
+def logged(steps, policy=None, seed=0, **options):
+    policy = np.full((9, 5), 0.2) if policy is None else policy
+    return Log.from_columns(**PLANE.rollout_cells(policy, steps=steps, seed=seed, **options))
+
+
+LOPSIDED = 0.05 + 0.75 * np.random.default_rng(0).dirichlet(np.ones(5), size=9)
+EVEN, SKEWED = logged(4_000), logged(4_000, LOPSIDED)
+CAPPED = logged(4_000, max_episode_steps=7)
+NUMBERS = Log.from_columns(**NOISY.rollout(np.full((36, 5), 0.2), steps=4_000, seed=0))
+
+SIMULATORS = {
+    "psrs": psrs(EVEN, CELLS),
+    "psrs, lopsided": psrs(SKEWED, CELLS),
+    "psrs by rows": psrs(SKEWED, CELLS, order="rows"),
+    "psrs in log order": psrs(SKEWED, CELLS, order="log"),
+    "psrs with replacement": psrs(SKEWED, CELLS, openings="replacement", max_episode_steps=5),
+    "psrs by rows with replacement": psrs(EVEN, CELLS, order="rows", openings="replacement", max_episode_steps=3),
+    "psrs with the log's limit": psrs(CAPPED, CELLS),
+    "psrs by rows with a limit": psrs(EVEN, CELLS, order="rows", max_episode_steps=4),
+    "psrs where a corner has no state": psrs(EVEN, CORNERED),
+    "psrs of integers": psrs(NUMBERS, Function(NOISY.latent)),
+    "qbe": qbe(SKEWED, CELLS),
+    "qbe plain": qbe(SKEWED, CELLS, stop="plain", order="rows"),
+    "states_only": states_only(EVEN, CELLS),
+    "actions_only": actions_only(EVEN),
+    "any_row": any_row(EVEN, openings="replacement", max_episode_steps=20),
+}  # fmt: skip
+
+
+def make(simulator, seed, **settings):
+    settings = {"epoch_steps": 300, "policy_iterations": 5, "value_iterations": 5, "policy_rate": 0.01} | settings
+    return PPO(simulator.log.spec, seed=seed, **settings)
+
+
+def both(simulator, seed=0, max_steps=None, settings=None, **options):
+    """The runs and the learners, ahead and step by step."""
+    learners = [make(simulator, seed, **(settings or {})) for _ in range(2)]
+    runs = [simulate(simulator, learner, seed, max_steps, compiled=form, **options)
+            for learner, form in zip(learners, (None, False), strict=True)]  # fmt: skip
+    return runs, learners
+
+
+def assert_same_learners(one, other):
+    assert (one.epochs, one.steps_until_update, one.abandons_episode) == (
+        other.epochs,
+        other.steps_until_update,
+        other.abandons_episode,
+    )
+    for name in ("_policy", "_value"):
+        np.testing.assert_array_equal(getattr(one, name).weight, getattr(other, name).weight)
+    n = one.epoch_steps - one.steps_until_update
+    for name in ("_seen", "_action", "_reward", "_terminated", "_truncated"):
+        np.testing.assert_array_equal(getattr(one, name)[:n], getattr(other, name)[:n])
+
+
+def measured():
+    return {
+        "returns": probes.episode_returns,
+        "visitation": probes.visitation,
+        "weights": lambda learner: learner._policy.weight[0, :40].numpy(),
+        "noted": lambda learner: learner.steps_until_update,
+    }
+
+
+@pytest.mark.parametrize("abandons", [False, True])
+@pytest.mark.parametrize("name", SIMULATORS)
+def test_every_replay_is_alike_ahead_and_step_by_step(name, abandons, assert_same):
+    simulator = SIMULATORS[name]
+    assert can_look_ahead(simulator, make(simulator, 0))
+    runs, learners = both(simulator, 1, 2_000, {"abandons": abandons}, probes=measured(), every=130)
+    assert_same(*runs)
+    assert_same_learners(*learners)
+    assert len(runs[0]) > 100
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_runs_to_the_end_of_the_log_are_alike(seed, assert_same):
+    for name in ("psrs, lopsided", "qbe", "psrs by rows", "psrs where a corner has no state"):
+        runs, learners = both(SIMULATORS[name], seed)
+        assert_same(*runs)
+        assert_same_learners(*learners)
+        assert runs[0].stopped.cause != "max steps"
+
+
+@pytest.mark.parametrize("max_steps", [1, 2, 299, 300, 301, 600, 650])
+@pytest.mark.parametrize("every", [1000, 300, 7])
+def test_runs_cut_anywhere_are_alike(max_steps, every, assert_same):
+    for abandons in (False, True):
+        runs, learners = both(SIMULATORS["psrs"], 3, max_steps, {"abandons": abandons}, probes=measured(), every=every)
+        assert_same(*runs)
+        assert_same_learners(*learners)
+        assert learners[0].epochs == max_steps // 300
+
+
+def test_an_epochs_end_abandons_the_episode_only_where_that_is_asked_for():
+    for abandons, more in ((False, 0), (True, 3)):
+        (run, _), _ = both(SIMULATORS["psrs"], 5, 1_100, {"abandons": abandons})
+        assert not np.isin([300, 600, 900], run.ends).any()
+        assert len(run.openings) == len(run.ends) + more + (run.ends[-1] < len(run))
+
+
+def test_what_comes_ahead_is_not_used_up(assert_same):
+    """A simulator that was looked at far ahead serves the next run as a new one would."""
+    simulator = psrs(EVEN, CELLS, order="rows")
+    first = simulate(simulator, make(simulator, 2), 2)
+    simulate(simulator, make(simulator, 8), 8, 500)
+    assert_same(simulate(simulator, make(simulator, 2), 2), first)
+    assert_same(simulate(psrs(EVEN, CELLS, order="rows"), make(simulator, 2), 2), first)
+
+
+@pytest.mark.parametrize("least", [0, 50])
+def test_nothing_depends_on_how_far_is_looked(least, monkeypatch, assert_same):
+    simulator = SIMULATORS["psrs, lopsided"]
+    usual = simulate(simulator, make(simulator, 0), 0, 1_500)
+    monkeypatch.setattr(look_ahead, "_generous", lambda expected: (np.zeros_like(expected) + least).astype(np.int64))
+    assert_same(simulate(simulator, make(simulator, 0), 0, 1_500), usual)
+
+
+def test_few_batches_do_for_an_epoch(monkeypatch):
+    batches = []
+    evaluate = look_ahead.LookAhead._evaluate
+    monkeypatch.setattr(
+        look_ahead.LookAhead, "_evaluate", lambda ahead, codes: batches.append(len(codes)) or evaluate(ahead, codes)
+    )
+    simulator = psrs(logged(60_000), CELLS)
+    run = simulate(simulator, make(simulator, 0, epoch_steps=2_000), 0, 10_000)
+    assert len(batches) < 50
+    assert sum(batches) < 4 * run.stopped.counts["rows taken"]
+
+
+def disagreement(n_rows, error):
+    """Decisions to accept a row, steps, and how many rows differ between acting ahead and step by step.
+
+    What is evaluated ahead is off by a relative error. Updates are left out: nothing here depends on them but time.
+    """
+
+    class Unchanging(PPO):
+        def policies(self, observations):
+            policies = super().policies(observations)
+            if len(policies) > 1:
+                policies = policies * (1.0 + error * np.cos(1e6 * policies))
+            return policies / policies.sum(axis=1, keepdims=True)
+
+        def update(self):
+            self._begin_epoch()
+
+    simulator = psrs(logged(n_rows, LOPSIDED), CELLS)
+    runs = [simulate(simulator, Unchanging(simulator.log.spec, seed=0), 0, compiled=form) for form in (None, False)]
+    n = min(map(len, runs))
+    return runs[0].stopped.counts["rows taken"], n, (runs[0].rows[:n] != runs[1].rows[:n]).sum()
+
+
+def test_no_row_differs_over_a_hundred_thousand_decisions_as_some_do_if_policies_are_slightly_off():
+    decisions, steps, differing = disagreement(250_000, 0.0)
+    assert decisions > 100_000
+    assert steps > 30_000
+    assert differing == 0
+    assert disagreement(20_000, 1e-3)[2] > 0  # some ten decisions of ten thousand are that close
+
+
+@pytest.mark.slow
+def test_no_row_differs_over_millions_of_decisions():
+    decisions, _, differing = disagreement(6_000_000, 0.0)
+    assert decisions > 2_000_000
+    assert differing == 0
+
+
+def test_a_run_called_off_stops():
+    with pytest.raises(Cancelled):
+        simulate(SIMULATORS["psrs"], make(SIMULATORS["psrs"], 0), 0, keep_going=iter([True, True, False]).__next__)
+
+
+def test_a_policy_with_a_nan_is_refused_in_the_same_words():
+    class Broken(PPO):
+        policies = lambda self, observations: np.full((len(observations), 5), np.nan)  # noqa: E731
+
+    for form in (None, False):
+        with pytest.raises(PolicyError, match="NaN"):
+            simulate(SIMULATORS["psrs"], Broken(EVEN.spec), 0, compiled=form)
+
+
+@pytest.mark.parametrize("method", ["policy", "learn"])
+def test_what_a_subclass_changes_is_heeded(method, assert_same):
+    class Curious(PPO):
+        def policy(self, observation):
+            return np.eye(5)[1] * 0.5 + 0.1 if method == "policy" else super().policy(observation)
+
+        def learn(self, step):
+            super().learn(step._replace(reward=-step.reward) if method == "learn" else step)
+
+    learner = Curious(EVEN.spec, epoch_steps=200)
+    assert not can_look_ahead(SIMULATORS["psrs"], learner)
+    assert_same(*(simulate(SIMULATORS["psrs"], Curious(EVEN.spec, epoch_steps=200), 0, 500, compiled=form)
+                  for form in (None, False)))  # fmt: skip
+
+
+def test_other_simulators_are_stepped():
+    for simulator in (real(PLANE), model(EVEN, CELLS)):
+        assert not can_look_ahead(simulator, PPO(EVEN.spec))
+        assert len(simulate(simulator, PPO(EVEN.spec, epoch_steps=50), 0, 120)) == 120
+    assert not can_look_ahead(SIMULATORS["psrs"], Uniform(5))

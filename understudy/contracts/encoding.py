@@ -1,0 +1,134 @@
+"""What the library asks of an encoder: two methods, and what it gains from each further one that is offered.
+
+Every capability is a protocol, and is looked for with `isinstance`. From Python 3.12 on that ignores `__getattr__`, so
+an encoder that wraps another has to define each attribute that it passes on.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
+
+import numpy as np
+
+from understudy.logs import Log
+
+
+@runtime_checkable
+class Encodes(Protocol):
+    """The least that a simulator or a learner takes as an encoder. Without a `fit`, it is used as it is."""
+
+    def encode(self, observations: np.ndarray) -> np.ndarray:
+        """Return the state of each observation of a batch, (n, ...), as n integers from 0 up; -1 for no state."""
+
+
+@runtime_checkable
+class Encoder(Encodes, Protocol):
+    """Maps observations to states, so that rows of a state can stand in for each other.
+
+    Simulators, runs (for the encoder of their learner) and audits fit an encoder on their log before its first use.
+    An encoder that was fitted elsewhere says so: see `SaysFitted`.
+
+    The states of a simulator are those of when it was made: after another fit, make another simulator.
+    """
+
+    def fit(self, log: Log) -> "Encoder":
+        """Learn the states from a log. Return the encoder itself."""
+
+
+@runtime_checkable
+class SaysFitted(Protocol):
+    """Promise: `fitted` is True once `fit` was called, or from the start where no `fit` is needed.
+
+    Gain: an encoder that says True is never fitted again; one that says False is fitted on the log it is used with. An
+    encoder without the attribute is fitted by its first use, and then given `fitted = True`; so an encoder that you fit
+    yourself on another log should have it.
+    """
+
+    fitted: bool
+
+
+@runtime_checkable
+class CountsFits(Protocol):
+    """Promise: `fits` is a number that grows with each `fit`, and nothing but a `fit` changes the states.
+
+    Gain: the codes of a log's observations are kept from run to run while `fits` stays the same. Without it they are
+    computed for each run, so that they always follow the last fit.
+    """
+
+    fits: int
+
+
+@runtime_checkable
+class CountsStates(Protocol):
+    """Promise: states are below `n_states`, which is None while that number is not known.
+
+    Gain: probes can count visits of states in a real environment, and the command line can size a learner's table.
+    """
+
+    n_states: int | None
+
+
+@runtime_checkable
+class RemembersLog(Protocol):
+    """Promise: `fitted_on` is the `fingerprint` of the log that `fit` was called with; None before.
+
+    Gain: an audit on that same log says that it saw the rows that the states were learned from.
+    """
+
+    fitted_on: str | None
+
+
+@runtime_checkable
+class HasSettings(Protocol):
+    """Promise: `settings`, defined in the class, is all that decides the states, as plain values or arrays.
+
+    Gain: a results folder tells encoders apart by it instead of by all that Python can see of the object, and shows it
+    in the report.
+    """
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Return the name and value of each setting; digests will do for large arrays."""
+
+
+class ObservationSpec(NamedTuple):
+    """The type and shape of one observation.
+
+    >>> print(ObservationSpec("float", (2,)))
+    float observations of shape (2,)
+    """
+
+    kind: str  # "integer" or "float"
+    shape: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.kind} observations" + (f" of shape {self.shape}" if self.shape else "")
+
+
+@dataclass(frozen=True, eq=False)
+class EncoderContents:
+    """What a file of an encoder holds: enough to make an encoder with the same states."""
+
+    settings: dict[str, Any]  # values that JSON can hold
+    arrays: Mapping[str, np.ndarray]  # of numbers or text
+    observation: ObservationSpec | None = None  # of the log it was fitted on
+    fitted_on: str | None = None  # that log's fingerprint
+
+
+@runtime_checkable
+class Savable(Protocol):
+    """Promise: `from_contents(encoder.contents())` gives an encoder with the same states.
+
+    Gain: once `understudy.encoders.register(name, Class)` was called, `encoders.save` writes the encoder to a file and
+    `encoders.load` reads it. Files hold values and arrays, never code: `load` makes only classes that were registered.
+    """
+
+    def contents(self) -> EncoderContents:
+        """Return what a file has to hold. Raise `EncoderError` where `fit` was not called yet."""
+
+    @classmethod
+    def from_contents(cls, contents: EncoderContents) -> Self:
+        """Return the encoder with these contents. Raise any error where they cannot be those of one.
+
+        They come out of a file, which may be damaged or forged: check what `encode` relies on.
+        """

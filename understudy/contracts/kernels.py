@@ -1,0 +1,183 @@
+"""Which compiled functions act and learn for a learner: they are registered for the class of its arrays.
+
+The loop calls `has_policy`, `act` and `learn`; which kernel serves them is decided by the type of the learner's arrays
+when the loop is compiled.
+"""
+
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import typeof, types
+from numba.core.errors import NumbaError
+from numba.extending import overload
+
+from understudy.contracts.compiling import MERGED, compiled, kernel
+from understudy.errors import ContractError
+
+ACT = ("arrays", "code", "policy")
+LEARN = ("arrays", "code", "action", "reward", "next_code", "terminated", "truncated")
+HAS_POLICY = ("arrays", "code")
+
+
+class Kernels(NamedTuple):
+    """The compiled functions of one kind of learner."""
+
+    act: Any
+    learn: Any
+    has_policy: Any
+    built_in: bool  # part of Understudy, whose compiled loops are kept on disk
+
+
+_registered: dict[type, Kernels] = {}
+_checked: set[Any] = set()
+
+
+@kernel
+def always(arrays, code):
+    """True: a learner that works on arrays of its own has a policy at every observation."""
+    return True
+
+
+def register_kernels(arrays: type, *, act: Callable, learn: Callable, has_policy: Callable | None = None) -> None:
+    """Register the compiled form of a learner, once, where its module is imported.
+
+    `arrays` is the NamedTuple class that the learner's `arrays()` returns an object of; its fields are NumPy arrays.
+    The functions are plain Python, which we compile, and see integers, floats and those arrays only:
+
+    - `act(arrays, code, policy)` writes the policy at the observation with this code into the array `policy`;
+    - `learn(arrays, code, action, reward, next_code, terminated, truncated)` takes in one step;
+    - `has_policy(arrays, code)`, rarely needed, is False where the loop has to pause before it can act there.
+
+    They must not make arrays, lists or strings: write into arrays that the learner already holds. Raises
+    `ContractError` where one of them cannot be used; what a compiler objects to is said when the first run begins.
+    """
+    if not (isinstance(arrays, type) and issubclass(arrays, tuple) and "_fields" in vars(arrays)):
+        raise ContractError(
+            f"kernels are registered for a NamedTuple class, not for {arrays!r}; give the class of what the learner's "
+            "arrays() returns"
+        )
+    given = {"act": (act, ACT), "learn": (learn, LEARN), "has_policy": (has_policy or always, HAS_POLICY)}
+    made = {name: _compilable(arrays, name, function, takes) for name, (function, takes) in given.items()}
+    built_in = arrays.__module__.partition(".")[0] == __name__.partition(".")[0]
+    _registered[arrays] = Kernels(**made, built_in=built_in)
+
+
+def _compilable(arrays: type, name: str, function: Any, takes: tuple[str, ...]) -> Any:
+    plain = function.py_func if compiled(function) else function
+    if not inspect.isfunction(plain):
+        raise ContractError(f"{name} of {arrays.__name__} is {function!r}; give a function {name}({', '.join(takes)})")
+    try:
+        inspect.signature(plain).bind(*takes)
+    except TypeError as error:
+        raise ContractError(
+            f"{name} of {arrays.__name__} is called as {name}({', '.join(takes)}), and {plain.__name__} cannot be: "
+            f"{error}"
+        ) from None
+    # Not kept on disk: Numba would not notice a change in another file of its author.
+    return function if compiled(function) else kernel(plain, keep=False)
+
+
+def kernels_of(arrays: Any) -> Kernels:
+    """Return the kernels that are registered for a learner's arrays, or raise `ContractError`."""
+    found = _registered.get(type(arrays))
+    if found is None:
+        raise ContractError(
+            f"no kernels are registered for {type(arrays).__name__}, which arrays() of the learner returned; call "
+            f"understudy.learners.register_kernels({type(arrays).__name__}, act=..., learn=...) where it is defined"
+        )
+    return found
+
+
+def check_kernels(arrays: Any, n_actions: int) -> Kernels:
+    """Return the kernels of a learner's arrays, compiled for them.
+
+    Raises `ContractError` with a sentence where a function of somebody else's cannot be compiled, instead of the
+    compiler's trace of the whole loop.
+    """
+    kernels = kernels_of(arrays)
+    if kernels.built_in:
+        return kernels
+    for name, part in arrays._asdict().items():
+        if not isinstance(part, np.ndarray | tuple):
+            raise ContractError(
+                f"{name} of {type(arrays).__name__} is {part!r}, which is not a NumPy array; keep a single number as "
+                "an array of one entry, so that kernels can write on it"
+            )
+    try:
+        kind = typeof(arrays)
+    except (ValueError, NumbaError) as error:
+        raise ContractError(f"{type(arrays).__name__} cannot be compiled: {_reason(error)}") from None
+    if (kind, n_actions) in _checked:
+        return kernels
+    whole, real, flag = types.int64, types.float64, types.boolean
+    arguments = {
+        "has_policy": (kind, whole),
+        "act": (kind, whole, typeof(np.empty(n_actions))),
+        "learn": (kind, whole, whole, real, whole, flag, flag),
+    }
+    for name, signature in arguments.items():
+        function = kernels._asdict()[name]
+        if compiled(function):
+            try:
+                function.compile(signature)
+            except Exception as error:
+                raise ContractError(
+                    f"{name} of {type(arrays).__name__} cannot be compiled: {_reason(error)}; kernels see integers, "
+                    "floats and arrays only, and make no arrays; with compiled=False the learner runs in plain Python"
+                ) from None
+    _checked.add((kind, n_actions))
+    return kernels
+
+
+def _reason(error: Exception) -> str:
+    """Return the sentence of a compiler's message that says what is wrong, and in which line."""
+    if "NRT required" in str(error) or "_nrt" in str(error) or "NRT" in type(error).__name__:
+        return "it makes an array, a list or a string"
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    noise = ("During:", "File ", "Failed in", "Enable logging", "For more", "https:", "This is", "To see", "- ", ">>>")
+    said = [line for line in lines if not line.startswith(noise)]
+    where = next((line.rstrip(":") for line in reversed(lines) if line.startswith("File ")), "")
+    return (said[0] if said else type(error).__name__) + (f" ({where})" if where else "")
+
+
+def has_policy(arrays, code):
+    """True if the policy at an observation, given by its code, is known."""
+    return kernels_of(arrays).has_policy(arrays, code)
+
+
+def act(arrays, code, policy):
+    """Write the policy at an observation, given by its code."""
+    kernels_of(arrays).act(arrays, code, policy)
+
+
+def learn(arrays, code, action, reward, next_code, terminated, truncated):
+    """Take in one step."""
+    kernels_of(arrays).learn(arrays, code, action, reward, next_code, terminated, truncated)
+
+
+@overload(has_policy, jit_options=MERGED)
+def _has_policy(arrays, code):
+    if isinstance(arrays, types.BaseNamedTuple):
+        function = _registered[arrays.instance_class].has_policy
+        return lambda arrays, code: function(arrays, code)
+    return None
+
+
+@overload(act, jit_options=MERGED)
+def _act(arrays, code, policy):
+    if isinstance(arrays, types.BaseNamedTuple):
+        function = _registered[arrays.instance_class].act
+        return lambda arrays, code, policy: function(arrays, code, policy)
+    return None
+
+
+@overload(learn, jit_options=MERGED)
+def _learn(arrays, code, action, reward, next_code, terminated, truncated):
+    if isinstance(arrays, types.BaseNamedTuple):
+        function = _registered[arrays.instance_class].learn
+        return lambda arrays, code, action, reward, next_code, terminated, truncated: function(
+            arrays, code, action, reward, next_code, terminated, truncated
+        )
+    return None

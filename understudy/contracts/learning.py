@@ -1,0 +1,208 @@
+"""What a learner promises, and what it may offer beside that.
+
+`Learner` and `LoopOwner` are the two forms of a learner: one of them is needed. Every other protocol here is optional.
+A learner that has its members gains what the docstring says; one that has not runs all the same.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from understudy.contracts.encoding import Encoder
+from understudy.contracts.offering import offers
+from understudy.contracts.steps import Step, Steps
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """A learner: maps what it has seen so far to a policy. One of the two forms that `simulate` takes."""
+
+    def policy(self, observation: Any) -> np.ndarray:
+        """Return the probability of each action at an observation, (n_actions,), summing to 1 within 1e-5.
+
+        Asking changes nothing: two calls between two `learn`s give the same answer.
+        """
+
+    def learn(self, step: Step) -> None:
+        """Take in one step. Steps of an episode come in order; a terminated or truncated one ends it."""
+
+
+@runtime_checkable
+class LoopOwner(Protocol):
+    """A learner with a loop of its own: it is handed an environment instead of being asked for policies."""
+
+    def rehearse(self, env: Any) -> None:
+        """Act and learn in a Gymnasium env, a `RehearsalEnv`, until done or until a step raises `Exhausted`.
+
+        Rows, probes and `max_steps` are recorded by the env; `env.copies(n)` are n envs that share its run. Whatever
+        ends the run is raised out of `step`: let it through.
+        """
+
+
+# What a loop owner may offer.
+
+
+@runtime_checkable
+class HasPlannedSteps(Protocol):
+    """A loop owner that knows how many steps it will take. Gained: endless simulators need no max_steps=."""
+
+    total_timesteps: int | None
+
+
+@runtime_checkable
+class HasObservationSpace(Protocol):
+    """A loop owner that says which Gymnasium space observations are in; None leaves it to the log."""
+
+    observation_space: Any
+
+
+# What a learner may offer to be faster.
+
+
+@runtime_checkable
+class ObservationCodes(Protocol):
+    """How a learner with a table finds the row of an observation: the observation's code, from 0 to n - 1."""
+
+    n: int
+    encoder: Encoder | None  # None: observations are integers, and are their own codes
+
+    def batch(self, observations: np.ndarray, needed: np.ndarray | bool = True) -> np.ndarray:
+        """Return the code of each observation as int32; 0 where none is needed (after a terminal step)."""
+
+
+@runtime_checkable
+class CompiledLearner(Protocol):
+    """A learner whose state is a NamedTuple of arrays that kernels work on.
+
+    Promised: `act` and `learn`, registered for the class of that NamedTuple with `register_kernels`, do what `policy`
+    and `learn` do. Gained: the whole loop is compiled, a thousand times as fast, and runs go side by side in threads.
+    A subclass that overrides `policy` or `learn` without `arrays` is not compiled.
+    """
+
+    codes: ObservationCodes | None  # None where the policy is the same for every observation
+
+    def arrays(self) -> Any:
+        """Return the NamedTuple of arrays, the same object each time; None where this learner cannot be compiled."""
+
+
+@runtime_checkable
+class BatchLearner(Protocol):
+    """A learner that gives its policies at many observations at once. Gained: faster validation."""
+
+    def policies(self, observations: np.ndarray) -> np.ndarray:
+        """Return the policy at each observation of a batch, (n, n_actions)."""
+
+
+@runtime_checkable
+class EpochLearner(BatchLearner, Protocol):
+    """A learner whose policy stays the same for a known number of steps, as PPO's does during an epoch.
+
+    Gained: the loop looks ahead. It asks for the policies at observations that may come in a few large batches, runs
+    compiled until the policy changes, and hands over the steps as arrays. `learn(step)` must do the same as `collect`
+    of that one step, and `update` when `steps_until_update` has come to 0.
+    """
+
+    @property
+    def steps_until_update(self) -> int:
+        """The number of steps for which the policy stays as it is; 0 when `update` is due."""
+
+    def collect(self, steps: Steps) -> None:
+        """Take in consecutive steps, at most `steps_until_update` of them."""
+
+    def update(self) -> None:
+        """Change the policy; called when `steps_until_update` is 0."""
+
+
+@runtime_checkable
+class StackedLearner(EpochLearner, Protocol):
+    """Epoch learners of one kind that compute together. Gained: ten runs at a time are trained as one batch.
+
+    Promised: each of them ends up as it would have alone.
+    """
+
+    @property
+    def stack_key(self) -> Any:
+        """Learners with equal keys can be stacked."""
+
+    @staticmethod
+    def stacked_policies(learners: Sequence[Any]) -> Callable[[Sequence[Any]], np.ndarray]:
+        """Return a function of one observation for each learner to their policies, valid until one is updated."""
+
+    @staticmethod
+    def update_all(learners: Sequence[Any]) -> None:
+        """Call what `update` does, for all of them at once."""
+
+
+@runtime_checkable
+class EpisodeAbandoner(Protocol):
+    """A learner that may end an episode early. Gained: where it says so after a step, the next episode begins."""
+
+    abandons_episode: bool
+
+
+# What probes and pages ask for.
+
+
+@runtime_checkable
+class HasValue(Protocol):
+    """A learner that values observations. Gained: `probes.start_value` works on it."""
+
+    def value(self, observation: Any) -> float:
+        """Return what the learner expects of an episode from this observation on."""
+
+
+@runtime_checkable
+class HasValues(Protocol):
+    """The same for a batch. Gained: `probes.start_value` is faster."""
+
+    def values(self, observations: np.ndarray) -> np.ndarray:
+        """Return the value of each observation of a batch."""
+
+
+@runtime_checkable
+class HasEstimate(Protocol):
+    """A learner that evaluates a policy. Gained: `probes.estimate` reads its estimate."""
+
+    estimate: float
+
+
+@runtime_checkable
+class HasActionCount(Protocol):
+    """A learner or simulator that knows its number of actions. Gained: a mismatch is refused before the run."""
+
+    n_actions: int | None
+
+
+@runtime_checkable
+class HasSettings(Protocol):
+    """An object that says what makes it what it is, its seed apart.
+
+    Promised: two objects of one class with equal settings behave alike. Gained: results folders take this mapping
+    instead of walking through the object, and pages show it.
+    """
+
+    settings: Mapping[str, Any]
+
+
+def codes_of(learner: Any) -> ObservationCodes | None:
+    """Return the codes of a learner with a table, or None."""
+    return learner.codes if offers(learner, HasCodes) else None
+
+
+@runtime_checkable
+class HasCodes(Protocol):
+    """A learner that finds observations by codes. Gained: an encoder of its codes is fitted on the log of its run."""
+
+    codes: ObservationCodes | None
+
+
+def defined_with_policy(learner: Any, member: str) -> bool:
+    """True if no subclass overrides `policy` or `learn` below the class that defines a faster form of them.
+
+    Such a subclass acts or learns in another way than the faster form says, so that form must not be used.
+    """
+    lineage = type(learner).__mro__
+    defining = next((cls for cls in lineage if member in vars(cls)), None)
+    plain = [cls for cls in lineage if vars(cls).keys() & {"policy", "learn"}]
+    return defining is not None and lineage.index(defining) <= lineage.index(plain[0])

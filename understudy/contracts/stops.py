@@ -1,0 +1,84 @@
+"""Why a run ended."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why a run ended, as a record that prints as a sentence.
+
+    A state is shown as the observation it stands for; where it stands for several, by its number and one of them.
+
+    >>> print(Stop("queue empty", state=3, place="page=3", counts={"steps": 120}))
+    page=3 has no row left after 120 steps
+    >>> print(Stop("queue empty for action", state=7, example="x=0.12, v=-0.4", action=1, label="buy"))
+    state 7 (such as x=0.12, v=-0.4) has no row left with action buy after 0 steps
+    """
+
+    cause: str  # one of CAUSES
+    state: int | None = None
+    action: int | None = None
+    mass: float | None = None  # policy mass on actions that the log does not support
+    counts: Mapping[str, int] = field(default_factory=dict)
+    place: str | None = None  # the observation that the state stands for, in words; None where they are several
+    example: str | None = None  # one of these, in words
+    label: str | None = None  # the action's, where the log has labels
+
+    @property
+    def group(self) -> tuple[str, str | int | None, int | None]:
+        """What runs that stopped alike have in common: the cause, the place and the action."""
+        return self.cause, self.state if self.place is None else self.place, self.action
+
+    @property
+    def what(self) -> str:
+        """What ran out, in a word or two."""
+        return CAUSES[self.cause][0].format(place=self._where("rows"), action=self._action)
+
+    @property
+    def reason(self) -> str:
+        """The cause as a clause, without the counts."""
+        mass = None if self.mass is None else f"{self.mass:.3g}"
+        return CAUSES[self.cause][1].format(place=self._where("the log"), action=self._action, mass=mass)
+
+    @property
+    def _action(self) -> str | int | None:
+        return self.action if self.label is None else self.label
+
+    def _where(self, everywhere: str) -> str:
+        if self.state is None:
+            return everywhere
+        if self.place is not None:
+            return self.place
+        noun = "exogenous part" if self.cause == "exogenous queue empty" else "state"
+        return f"{noun} {self.state}" + ("" if self.example is None else f" (such as {self.example})")
+
+    def __str__(self) -> str:
+        return f"{self.reason} after {self.counts.get('steps', 0):,} steps"
+
+
+CAUSES = {
+    "max steps": ("nothing", "max_steps was reached"),
+    "learner ended": ("nothing", "the learner asked for no further step"),
+    "queue empty": ("{place}", "{place} has no row left"),
+    "queue empty for action": ("{place}, action {action}", "{place} has no row left with action {action}"),
+    "unsupported": (
+        "{place}, action {action}",
+        "{place} has no row left whose logger could take action {action} "
+        "(policy mass {mass} on actions the log does not support there)",
+    ),
+    "never logged": ("{place}", "{place} was never logged as a state to act from"),
+    "no state": ("states", "the encoder has no state for the current observation"),
+    "no row": ("rows", "every logged row has been used"),
+    "no opening": ("openings", "every logged opening observation has been used"),
+    "exogenous queue empty": ("{place}", "{place} has no row left"),
+}
+"""Every way a run can end: what ran out, and how that is said."""
+
+
+class Exhausted(Exception):  # noqa: N818 (nothing went wrong)
+    """The log has no further answer. `stop` tells why."""
+
+    def __init__(self, stop: Stop) -> None:
+        super().__init__(str(stop))
+        self.stop = stop

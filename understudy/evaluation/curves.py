@@ -1,0 +1,189 @@
+"""The mean curve of a probe over runs, with error bands, and curves as tables."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from understudy.errors import SettingError
+from understudy.runs import Runs
+from understudy.runs.run import reached
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FEWEST = 0.5
+"""The share of runs below which there is no mean: it would be that of the few runs that happened to last."""
+
+POINTS = 100
+"""About how many points a curve by episodes has."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeanCurve:
+    """The mean of a probe at each reading, over the runs that have one, with the band it lies in.
+
+    A run has no reading at a step mostly because it has stopped before, and runs that stop early differ from the
+    others. `below` and `above` allow for that: they say how much lower and higher the mean of all runs would be if the
+    missing readings were the lowest and the highest that any run has shown by then.
+    """
+
+    steps: np.ndarray  # (K,)
+    mean: np.ndarray  # (K,); NaN where too few runs have a reading
+    half_width: np.ndarray  # (K,): 1.96 standard errors over runs; NaN where not complete
+    complete: np.ndarray  # (K,): True where all runs, or the requested share of them, have a reading
+    horizon: int  # the largest step that all runs, or the requested share of them, reached
+    below: np.ndarray  # (K,)
+    above: np.ndarray  # (K,)
+
+    @property
+    def low(self) -> np.ndarray:
+        """The lower end of the band: the mean, less 1.96 standard errors and `below`."""
+        return self.mean - self.half_width - self.below
+
+    @property
+    def high(self) -> np.ndarray:
+        """The upper end of the band: the mean, plus 1.96 standard errors and `above`."""
+        return self.mean + self.half_width + self.above
+
+    def to_frame(self) -> "pa.Table":
+        """Return the curve as an Arrow table, a line for each reading.
+
+        The columns are step, mean, half_width, low, high and complete. pandas takes it by `.to_pandas()`, Polars by
+        `polars.from_arrow`.
+        """
+        import pyarrow as pa
+
+        return pa.table(self._columns())
+
+    def _columns(self) -> dict[str, np.ndarray]:
+        columns = {"step": self.steps, "mean": self.mean, "half_width": self.half_width}
+        return columns | {"low": self.low, "high": self.high, "complete": self.complete}
+
+
+def is_scalar(runs: Runs, probe: str) -> bool:
+    """True if a reading of the probe is one number, not a vector."""
+    read = next((run for run in runs if len(run.steps)), None)
+    if read is not None:
+        return np.ndim(read.curves[probe]) == 1
+    return all(np.ndim(run.final.get(probe, 0.0)) == 0 for run in runs)
+
+
+def has_readings(runs: Runs, probe: str) -> bool:
+    """True if any run has a reading of the probe: a run that stops before the first reading has none."""
+    return probe in runs.probes and any(np.isfinite(run.curves[probe]).any() for run in runs)
+
+
+def mean_curve(runs: Runs, probe: str, share: float = 1.0) -> MeanCurve:
+    """Return the mean curve of a scalar probe over runs, with error bands.
+
+    The mean is complete where at least `share` of the runs have a reading; elsewhere it is one of survivors, and NaN
+    where fewer than half of the runs are left. Raise `SettingError` where no run has a reading, or a reading is a
+    vector.
+
+    >>> from understudy.contracts import Stop
+    >>> from understudy.runs import Run
+    >>> def run(*curve):
+    ...     steps, none, stop = 10 * np.arange(1, len(curve) + 1), np.empty(0), Stop("no opening")
+    ...     return Run(0, np.arange(10 * len(curve)), none, None, none, none, steps, {"g": np.array(curve)}, {}, stop)
+    >>> both = mean_curve(Runs((run(1.0, 2.0), run(3.0))), "g")
+    >>> both.steps, both.mean, both.complete, both.horizon
+    (array([10, 20]), array([ 2., nan]), array([ True, False]), 10)
+    """
+    if probe in runs.probes and not is_scalar(runs, probe):
+        raise SettingError(f"a reading of {probe!r} is a vector, and has no mean curve; give a probe of one number")
+    read = Runs(tuple(run for run in runs if len(run.steps)), runs.about)
+    if probe in runs.probes and not len(read):
+        raise SettingError(f"no run has a reading of {probe!r}: all stopped before it; read more often, with every=")
+    return _mean(*read.curve(probe), len(runs), share, runs.horizon(share))
+
+
+def return_curve(runs: Runs, share: float = 1.0) -> MeanCurve:
+    """Return the mean return of the first, second, ... episode of each run; `steps` are then numbers of episodes.
+
+    The episodes that happen to end between two steps are more often short than long; the first so many of each run are
+    not. Where runs have hundreds of episodes, neighbors are averaged, so that about a hundred points remain.
+    """
+    finished = np.array([len(run.returns) for run in runs])
+    size = max(1, int(np.median(finished)) // POINTS)
+    values = np.full((len(runs), int(finished.max()) // size), np.nan)
+    for place, run in enumerate(runs):
+        n = len(run.returns) // size
+        values[place, :n] = run.returns[: n * size].reshape(n, size).mean(axis=1)
+    last = size * np.arange(1, values.shape[1] + 1)
+    return _mean(last, values, len(runs), share, reached(finished, share))
+
+
+def _mean(steps: np.ndarray, values: np.ndarray, n_runs: int, share: float, horizon: int) -> MeanCurve:
+    """The mean curve of `values`, (R, K) with NaN where a run has no reading; runs without any may be left out."""
+    known = np.isfinite(values)
+    n = known.sum(axis=0)
+    complete = n >= max(share * n_runs - 1e-9, 1)
+    enough = complete | (n >= max(2, FEWEST * n_runs))
+    total = np.where(known, values, 0.0).sum(axis=0)
+    mean = np.where(enough, total / np.maximum(n, 1), np.nan)
+    half_width = np.full(len(steps), np.nan)
+    wide = complete & (n > 1)
+    if wide.any():
+        half_width[wide] = 1.96 * np.nanstd(values[:, wide], axis=0, ddof=1) / np.sqrt(n[wide])
+    absent = 1 - n / n_runs
+    lowest = np.minimum.accumulate(np.where(known, values, np.inf).min(axis=0))
+    highest = np.maximum.accumulate(np.where(known, values, -np.inf).max(axis=0))
+    below, above = (np.where(absent > 0, absent * gap, 0.0) for gap in (mean - lowest, highest - mean))
+    return MeanCurve(steps, mean, half_width, complete, horizon, below, above)
+
+
+def difference(curve: MeanCurve, reference: MeanCurve) -> MeanCurve:
+    """Return a mean curve minus another, at the steps of both; the half width is that of both errors together."""
+    steps, mine, theirs = np.intersect1d(curve.steps, reference.steps, return_indices=True)
+    return MeanCurve(
+        steps,
+        curve.mean[mine] - reference.mean[theirs],
+        np.hypot(curve.half_width[mine], reference.half_width[theirs]),
+        curve.complete[mine] & reference.complete[theirs],
+        min(curve.horizon, reference.horizon),
+        curve.below[mine] + reference.above[theirs],
+        curve.above[mine] + reference.below[theirs],
+    )
+
+
+def shares_going(runs: Runs) -> tuple[np.ndarray, np.ndarray]:
+    """Return the steps at which runs stopped, beginning with 0, and the share of runs that went on beyond each."""
+    lengths = np.sort(runs.lengths)
+    steps, first = np.unique(lengths, return_index=True)
+    left = np.append(len(lengths) - first[1:], 0) / len(lengths)
+    return np.concatenate([[0], steps]), np.concatenate([[1.0], left])
+
+
+def curve_table(sets: Mapping[str, Runs], probe: str, share: float = 1.0) -> "pa.Table":
+    """Return the mean curves of several sets of runs as one Arrow table, a line for each set and reading.
+
+    The columns are set, step, mean, half_width, low, high and complete, as `mean_curve` gives them.
+    """
+    import pyarrow as pa
+
+    columns: dict[str, list[Any]] = {"set": []}
+    for name, runs in sets.items():
+        curve = mean_curve(runs, probe, share)._columns()
+        columns["set"] += [name] * len(curve["step"])
+        for column, values in curve.items():
+            columns.setdefault(column, []).extend(values.tolist())
+    return pa.table(columns)
+
+
+def run_table(sets: Mapping[str, Runs], probe: str) -> "pa.Table":
+    """Return the curves of single runs as an Arrow table, a line for each set, run and reading.
+
+    The columns are set, run (its number in the set, from 0), step, and the probe by its name.
+    """
+    import pyarrow as pa
+
+    columns: dict[str, list[Any]] = {"set": [], "run": [], "step": [], probe: []}
+    for name, runs in sets.items():
+        for number, run in enumerate(runs):
+            columns["set"] += [name] * len(run.steps)
+            columns["run"] += [number] * len(run.steps)
+            columns["step"] += run.steps.tolist()
+            columns[probe] += run.curves[probe].tolist()
+    return pa.table(columns)

@@ -1,0 +1,166 @@
+"""The loop with look-ahead: policies that stay the same until the next update are evaluated in large batches.
+
+The rows at the front of every queue are known, so between two updates the policy is evaluated at their next
+observations in a few large batches. Then the compiled loop goes on by itself, until it comes to an observation at which
+the policy has not been evaluated, or until the policy changes. The run does not depend on how far this looks.
+"""
+
+from collections.abc import Generator
+from typing import Any
+
+import numpy as np
+
+from understudy.contracts import EpisodeAbandoner, EpochLearner, Steps
+from understudy.contracts.learning import defined_with_policy
+from understudy.contracts.offering import members_of, offers
+from understudy.contracts.simulating import is_foreseeable
+from understudy.logs.policies import as_policies
+from understudy.runs.compiled import CompiledLoop
+from understudy.runs.policy_cache import PolicyCache
+from understudy.runs.run import Run
+from understudy.runs.setup import RunSetup
+from understudy.simulators.coding import LOG_POSITIONS
+from understudy.simulators.kernels import layout
+from understudy.simulators.kernels.tape import HEAD, deal_ahead, next_openings, next_rows
+
+
+def can_look_ahead(simulator: Any, learner: Any) -> bool:
+    """True if a simulator can list the rows that may come, and a learner says how long its policy stays."""
+    return is_foreseeable(simulator) and learns_in_epochs(learner)
+
+
+def learns_in_epochs(learner: Any) -> bool:
+    """True if a learner says how long its policy stays, and acts and learns as that says."""
+    return offers(learner, EpochLearner) and all(
+        defined_with_policy(learner, member) for member in members_of(EpochLearner)
+    )
+
+
+def look_ahead_loop(setup: RunSetup) -> Run:
+    """Run with look-ahead, one learner by itself."""
+    run = epoch_by_epoch(setup)
+    while True:
+        try:
+            next(run)
+        except StopIteration as finished:
+            return finished.value
+        setup.learner.update()
+
+
+def epoch_by_epoch(setup: RunSetup) -> Generator[None, None, Run]:
+    """Coroutine: yields when the learner is due for an update, which the caller makes; returns the Run."""
+    learner, record, readings = setup.learner, setup.new_record(), setup.readings
+    rehearsal = setup.simulator.start(setup.seed, LOG_POSITIONS)
+    ahead = LookAhead(setup.simulator, rehearsal.source, learner)
+    loop = CompiledLoop(setup.simulator, rehearsal.source, ahead.cache, record)
+    may_abandon = offers(learner, EpisodeAbandoner)
+    every = readings.every if readings.probes else setup.limit
+    while record.n_steps < setup.limit and loop.is_running:
+        setup.check_cancelled()
+        begun_at = record.n_steps
+        until = min(setup.limit, begun_at + learner.steps_until_update, (begun_at // every + 1) * every)
+        while record.n_steps < until and loop.is_running:
+            loop.advance(ahead.cache, until)
+            if record.n_steps < until and loop.is_running:
+                ahead.look(record.n_steps, learner.steps_until_update - ahead.n_steps)
+        learner.collect(ahead.take_steps())
+        if learner.steps_until_update == 0:
+            yield
+            ahead.forget(record.n_steps)
+            if may_abandon and learner.abandons_episode:
+                rehearsal.source.cursor[layout.EPISODE_OVER], record.arrays.earned[0] = 1, 0.0
+                record.count()
+        if record.n_steps == until:
+            record.read_probes(learner)
+    return record.finish(learner, rehearsal.stop())
+
+
+class LookAhead:
+    """Evaluates the policy at observations that may come, for one learner in one rehearsal."""
+
+    def __init__(self, simulator: Any, source: Any, learner: Any) -> None:
+        self.log, self.source, self.learner = simulator.log, source, learner
+        longest = learner.steps_until_update
+        self.cache = PolicyCache(
+            slot=np.zeros(len(self.log) + self.log.n_episodes, np.int64),
+            base=np.ones(1, np.int64),
+            policy=np.empty((1024, simulator.n_actions)),
+            code=np.empty(longest, np.int64),
+            action=np.empty(longest, np.int64),
+            reward=np.empty(longest),
+            next_code=np.empty(longest, np.int64),
+            terminated=np.empty(longest, bool),
+            truncated=np.empty(longest, bool),
+            n_steps=np.zeros(1, np.int64),
+        )
+        self._n_known = 0
+        # How far queues were read when the epoch before this one began, and when this one did: what was read in the
+        # last tells what this one will need.
+        self._marks = [self._mark(0), self._mark(0)]
+
+    @property
+    def n_steps(self) -> int:
+        """Steps taken since the learner was last told."""
+        return int(self.cache.n_steps[0])
+
+    def look(self, steps: int, left: int) -> None:
+        """Evaluate the policy at the current observation, and at those that may come in the steps that are left."""
+        source, cache = self.source, self.cache
+        heads, opened, since = self._marks[0]
+        ahead = left / max(1, steps - since)
+        n_touched = max(1, int(source.cursor[layout.TOUCHED]))
+        least = max(1, min(8, 8 * left // n_touched))  # of queues that were not read lately
+        needed = _generous((source.queue[:, HEAD] - heads) * ahead) + least
+        deal_ahead(source, needed, 8 * needed.sum() if n_touched < len(needed) else 2 * needed.sum())
+        rows = np.empty(needed.sum(), np.int64)
+        rows = rows[: next_rows(source, needed, cache.slot, cache.base[0], rows)]
+        episodes = np.empty(_generous((int(source.cursor[layout.OPENED]) - opened) * ahead) + 1, np.int64)
+        openings = len(self.log) + episodes[: next_openings(source, episodes, np.empty_like(episodes))]
+        here = source.cursor[layout.CODE]
+        self._evaluate(np.concatenate([[here], rows, openings[cache.slot[openings] < cache.base[0]]]))
+
+    def _evaluate(self, codes: np.ndarray) -> None:
+        observations = self._observations(codes)
+        policies = as_policies(self.learner.policies(observations), self.cache.policy.shape[1], observations)
+        end = self._n_known + len(codes)
+        if end > len(self.cache.policy):
+            room = np.empty((2 * end, policies.shape[1]))
+            room[: self._n_known] = self.cache.policy[: self._n_known]
+            self.cache = self.cache._replace(policy=room)
+        self.cache.policy[self._n_known : end] = policies
+        self.cache.slot[codes] = self.cache.base[0] + np.arange(self._n_known, end)
+        self._n_known = end
+
+    def take_steps(self) -> Steps:
+        """Return the steps since the learner was last told, as arrays of its own: ours are overwritten."""
+        cache, n = self.cache, self.n_steps
+        cache.n_steps[0] = 0
+        rows = cache.next_code[:n]
+        action, reward, terminated, truncated = (
+            column[:n].copy() for column in (cache.action, cache.reward, cache.terminated, cache.truncated)
+        )
+        before, following = self._observations(cache.code[:n]), self.log.next_observation[rows]
+        return Steps(before, action, reward, following, terminated, truncated)
+
+    def forget(self, steps: int) -> None:
+        """Drop all policies: the learner was updated."""
+        self.cache.base[0] += self._n_known
+        self._n_known = 0
+        self._marks = [self._marks[1], self._mark(steps)]
+
+    def _mark(self, steps: int) -> tuple[np.ndarray, int, int]:
+        return self.source.queue[:, HEAD].copy(), int(self.source.cursor[layout.OPENED]), steps
+
+    def _observations(self, codes: np.ndarray) -> np.ndarray:
+        """Return the observations with these codes: row r's next observation has code r, episode e's opening N + e."""
+        opening = codes >= len(self.log)
+        if not opening.any():
+            return self.log.next_observation[codes]
+        observations = self.log.next_observation[np.where(opening, 0, codes)]
+        observations[opening] = self.log.observation[self.log.starts[codes[opening] - len(self.log)]]
+        return observations
+
+
+def _generous(expected: Any) -> Any:
+    """Return whole numbers that counts with these expectations will hardly exceed."""
+    return np.ceil(1.1 * expected + 2.0 * np.sqrt(expected)).astype(np.int64)

@@ -1,0 +1,211 @@
+"""What the runs of an experiment have in common, and how each of them is made."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby
+from numbers import Integral
+from typing import Any
+
+from understudy.contracts import HasSettings, Learner, LoopOwner, Simulator
+from understudy.contracts.offering import offers
+from understudy.contracts.simulating import is_real, log_of, n_states_of, states_fingerprint
+from understudy.contracts.streams import spawn
+from understudy.runs.describing import describe
+from understudy.runs.folder import Folder
+from understudy.runs.logged import logged_return, logged_reward
+from understudy.runs.loop import can_compile, simulate
+from understudy.runs.prerequisites import check_attributes, check_parts
+from understudy.runs.probes import Probes, Readings
+from understudy.runs.run import KINDS, Run
+from understudy.runs.setup import RunSetup
+from understudy.runs.stacked import BLOCK, can_stack, run_stacked
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of one run."""
+
+    seed: int
+    simulator: Any
+    learner: Any
+
+
+@dataclass
+class Plan:
+    """All that a run needs but its number. Called with the numbers of some runs, it makes them.
+
+    The parts of run 0 are made once: they tell what the experiment is, whether runs can be stacked and which backend is
+    the fastest, and then they are run.
+    """
+
+    simulator: Any  # or a factory, seed -> simulator
+    make: Callable[[int], Learner | LoopOwner]
+    seed: int
+    max_steps: int | None
+    probes: Probes
+    every: int
+    compiled: bool | None
+    keep_rows: bool = True
+    folder: Folder | None = None
+
+    @property
+    def from_factory(self) -> bool:
+        """True if each run has a simulator of its own."""
+        return not offers(self.simulator, Simulator)
+
+    @cached_property
+    def first(self) -> Parts:
+        """The parts of run 0. Whether it is real decides on its seed, and only its simulator can say so."""
+        if not self.from_factory:
+            seed = spawn(self.seed, 0, KINDS[is_real(self.simulator), False])
+            return Parts(seed, self.simulator, self.make(seed))
+        seed = spawn(self.seed, 0, KINDS[False, True])
+        simulator = self.simulator(seed)
+        check_attributes("simulator", simulator)
+        if is_real(simulator):
+            seed = spawn(self.seed, 0, KINDS[True, True])
+            simulator = self.simulator(seed)
+        return Parts(seed, simulator, self.make(seed))
+
+    @cached_property
+    def kind(self) -> int:
+        """The kind of the runs, as a part of their seeds."""
+        return KINDS[is_real(self.first.simulator), self.from_factory]
+
+    def seed_of(self, number: int) -> int:
+        """Return the seed of a run: `simulate(simulator, make(run.seed), run.seed)` is the run again."""
+        return spawn(self.seed, number, self.kind)
+
+    def parts(self, number: int) -> Parts:
+        """Return the parts of a run. Those of run 0 that exist already are handed out, once: learners change."""
+        seed = self.seed_of(number)
+        first = vars(self).pop("first", None) if number == 0 else None
+        if first is not None:
+            return first
+        return Parts(seed, self.simulator(seed) if self.from_factory else self.simulator, self.make(seed))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is sent to other processes: the kind, but not the parts of run 0."""
+        return {name: value for name, value in vars(self).items() if name != "first"} | {"kind": self.kind}
+
+    def __call__(self, numbers: Sequence[int], keep_going: Callable[[], bool]) -> list[Run]:
+        if len(numbers) == 1:
+            return [self.run_alone(numbers[0], keep_going)]
+        parts: list[Parts] = []
+        for number in numbers:
+            with noting_run(number, self.seed_of(number)):
+                parts.append(self.parts(number))
+                check_parts(parts[-1].simulator, parts[-1].learner, self.max_steps, self.every)
+        if len({part.learner.stack_key for part in parts}) > 1:  # a factory may make learners of several kinds
+            return [self.run_alone(number, keep_going, part) for number, part in zip(numbers, parts, strict=True)]
+        max_steps = None if self.max_steps is None else int(self.max_steps)
+        setups = [
+            RunSetup(
+                part.simulator, part.learner, part.seed, max_steps,
+                Readings(self.probes, int(self.every), part.seed, self.keep_rows), keep_going,
+            )
+            for part in parts
+        ]  # fmt: skip
+        runs: dict[int, Run] = {}
+        for place, run in run_stacked(setups):
+            runs[place] = self.finish(numbers[place], parts[place].simulator, run)
+        return [runs[place] for place in range(len(numbers))]
+
+    def run_alone(self, number: int, keep_going: Callable[[], bool], parts: Parts | None = None) -> Run:
+        """Make one run by itself."""
+        with noting_run(number, self.seed_of(number)):
+            parts = parts or self.parts(number)
+            run = simulate(
+                parts.simulator, parts.learner, parts.seed, self.max_steps, probes=self.probes, every=self.every,
+                compiled=self.compiled, keep_rows=self.keep_rows, keep_going=keep_going,
+            )  # fmt: skip
+            return self.finish(number, parts.simulator, run)
+
+    def finish(self, number: int, simulator: Any, run: Run) -> Run:
+        """Save a run at once, in the worker that made it, where no interrupt arrives."""
+        if self.from_factory and (log := log_of(simulator)) is not None:
+            run = replace(run, log=log.fingerprint)
+        if self.folder is not None:
+            self.folder.save(number, run)
+        return run
+
+    def blocks(self, numbers: Sequence[int]) -> list[tuple[int, ...]]:
+        """Return the numbers of runs that are made together: stacked where learners can be, whatever the workers."""
+        size = BLOCK if self.compiled is None and can_stack(self.first.learner) else 1
+        return [tuple(block) for _, block in groupby(numbers, lambda number: number // size)]
+
+    def fastest_backend(self, workers: int, blocks: int) -> str:
+        """Return the backend to use: threads where loops are compiled, processes where they are Python's."""
+        if workers == 1 or blocks == 1:
+            return "serial"
+        compiled = self.compiled is not False and can_compile(self.first.simulator, self.first.learner)
+        return "threads" if compiled else "processes"
+
+    def about(self) -> tuple[dict[str, Any], dict[str, str]]:
+        """Return what the runs are of, and which parts of it could not be described.
+
+        Where each run has a log of its own, that of run 0 stands for all.
+        """
+        simulator, learner = self.first.simulator, self.first.learner
+        check_parts(simulator, learner, self.max_steps, self.every)
+        Readings(self.probes, int(self.every), self.first.seed)  # raises at once where a probe is not one
+        log = log_of(simulator)
+        settings = simulator.settings if offers(simulator, HasSettings) else None
+        limit = settings.get("max_episode_steps") if isinstance(settings, Mapping) else None
+        earned = logged_return(log, limit) if log is not None else None
+        factory = self.simulator if self.from_factory else None
+        found = describe(
+            {"simulator": simulator, "learner": learner, "probes": self.probes, "make": self.make, "factory": factory}
+        )
+        shown = with_class(found.shown["simulator"], simulator)
+        shown = {"simulator": shown.pop("class")} | shown
+        code = shown.get("code")
+        return {
+            "simulator": {name: told for name, told in shown.items() if name not in ("log", "states", "code")}
+            | {"simulator": str(shown["simulator"])},
+            "simulator_code": None if code is None else str(code),
+            "kind": "real" if is_real(simulator) else "simulated",
+            "from_factory": self.from_factory,
+            "log": log.fingerprint if log is not None else None,
+            "log_rows": len(log) if log is not None else None,
+            "log_episodes": log.n_episodes if log is not None else None,
+            "log_terminated": int(log.terminated.sum()) if log is not None else None,
+            "log_return": earned.mean if earned is not None else None,
+            "log_cut_off": earned.n_cut_off if earned is not None else None,
+            "log_reward": logged_reward(log) if log is not None else None,
+            "states": states_fingerprint(simulator),
+            "n_states": count_of(n_states_of(simulator)),
+            "learner": with_class(found.shown["learner"], learner),
+            "seed": self.seed,
+            "max_steps": None if self.max_steps is None else int(self.max_steps),
+            "probes": found.shown["probes"],
+            "every": int(self.every),
+            "make": found.parts["make"],
+            "factory": None if factory is None else found.parts["factory"],
+            "digest": found.digest,
+        }, found.unknown
+
+
+@contextmanager
+def noting_run(number: int, seed: int) -> Iterator[None]:
+    """While this block is open, errors say which run they come from."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"in run {number} (seed {seed})")
+        raise
+
+
+def with_class(shown: Any, part: Any) -> dict[str, Any]:
+    """Return what is shown of an object as a table with its class; of one that is a single text, that text."""
+    if not isinstance(shown, dict):
+        return {"class": type(part).__name__, "digest": str(shown)}
+    return shown if isinstance(shown.get("class"), str) else shown | {"class": type(part).__name__}
+
+
+def count_of(number: Any) -> int | None:
+    """Return a whole number that files can hold, or None for anything else."""
+    found = int(number) if isinstance(number, Integral) and not isinstance(number, bool) else -1
+    return found if 0 <= found < 2**63 else None

@@ -1,0 +1,60 @@
+"""Checks before a run: what could not even begin is refused in a sentence."""
+
+from typing import Any
+
+from understudy.contracts import (
+    HasLog,
+    HasPlannedSteps,
+    HasStateCount,
+    Learner,
+    LoopOwner,
+    Simulator,
+)
+from understudy.contracts.fitting import ensure_fitted
+from understudy.contracts.learning import codes_of
+from understudy.contracts.offering import offers
+from understudy.contracts.simulating import is_exhaustible, log_of, n_actions_of
+from understudy.errors import ContractError, PolicyError, SettingError
+from understudy.settings import MOST_STEPS, steps_of, whole
+
+
+def check_parts(simulator: Any, learner: Any, max_steps: int | None, every: int) -> None:
+    """Raise where a run could not begin. A learner's encoder that is not fitted yet is fitted on the log."""
+    check_attributes("simulator", simulator)
+    check_attributes("learner", learner)
+    check_limits(simulator, max_steps, every)
+    owns_loop = offers(learner, LoopOwner)
+    if isinstance(learner, type) or not (owns_loop or offers(learner, Learner)):
+        what = f"the class {learner.__name__}" if isinstance(learner, type) else f"a {type(learner).__name__}"
+        raise ContractError(f"{what} is not a learner: it needs policy(observation) and learn(step), or rehearse(env)")
+    planned = learner.total_timesteps if owns_loop and offers(learner, HasPlannedSteps) else None
+    if max_steps is None and planned is None and not is_exhaustible(simulator):
+        raise SettingError(f"{simulator} never runs out; say for how long to go on with max_steps=")
+    theirs, ours = n_actions_of(learner), n_actions_of(simulator)
+    if theirs is not None and ours is not None and theirs != ours:
+        raise PolicyError(f"the learner has {theirs} actions and {simulator} has {ours}; make them agree")
+    codes, log = codes_of(learner), log_of(simulator)
+    if codes is not None and codes.encoder is not None and log is not None:
+        ensure_fitted(codes.encoder, log)
+
+
+def check_attributes(what: str, part: Any) -> None:
+    """Raise `ContractError` where an object raises anything but AttributeError for a member that it need not have."""
+    for protocol, name in ((LoopOwner, "rehearse"), (HasLog, "log"), (HasStateCount, "n_states")):
+        try:
+            offers(part, protocol)
+        except Exception as error:
+            raise ContractError(
+                f"the {what}, a {type(part).__name__}, raises {type(error).__name__} when it is asked for {name!r}; "
+                "let its __getattr__ raise AttributeError for names that it does not know"
+            ) from error
+
+
+def check_limits(simulator: Any, max_steps: int | None, every: int) -> None:
+    """Raise where this is not a simulator, or these are not numbers of steps."""
+    if not offers(simulator, Simulator):
+        raise ContractError(
+            f"a {type(simulator).__name__} is not a simulator: it needs start(seed); make one, for example us.psrs(log)"
+        )
+    steps_of("max_steps", max_steps)
+    whole("every", every, most=MOST_STEPS)

@@ -1,0 +1,159 @@
+"""What is recorded of a run as it goes, in plain Python and by the compiled loop alike."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from understudy.contracts import Step, Stop
+from understudy.contracts.simulating import is_exhaustible, log_of, n_states_of, serves_emissions, serves_rows
+from understudy.errors import SettingError
+from understudy.runs.compact import NotKept
+from understudy.runs.probes import Readings
+from understudy.runs.run import Run
+
+ROOM = 1024
+"""Rows, or episodes, that there is room for at first where their number cannot be told beforehand."""
+
+STEPS, EPISODES, BEGUN = range(3)
+"""Positions in `RecordArrays.tally`."""
+
+
+class RecordArrays(NamedTuple):
+    """The arrays of a record, as the compiled loop fills them."""
+
+    rows: np.ndarray  # int32, one for each step; empty where no row is served, or none is kept
+    emissions: np.ndarray  # int32, likewise
+    openings: np.ndarray  # int32, one for each episode begun
+    ends: np.ndarray  # int64: the number of steps when each finished episode was over
+    returns: np.ndarray  # float64: the sum of its rewards
+    visits: np.ndarray  # int64: steps taken from each state; empty where no probe counts them
+    policy: np.ndarray  # (A,) float64: the policy of the current step
+    tally: np.ndarray  # (3,) int64: steps, finished episodes, begun episodes
+    earned: np.ndarray  # (1,) float64: the current episode's rewards so far
+
+
+class RunRecord:
+    """Rows, episodes and readings of one run. `begin` and `add` are for Python; the compiled loop fills `arrays`.
+
+    Where several copies of an env share a run, their episodes interleave: steps are kept in the order of delivery,
+    openings in the order in which episodes began, ends and returns in the order in which they ended.
+    """
+
+    def __init__(self, simulator: Any, readings: Readings, seed: int, max_steps: int | None = None) -> None:
+        self.readings, self.seed = readings, seed
+        self.n_steps = self.n_begun = self.n_finished = 0
+        self._serves_rows, self._serves_emissions = serves_rows(simulator), serves_emissions(simulator)
+        self._earned: dict[int, float] = {}  # by the number of the copy whose episode is going on
+        log = log_of(simulator)
+        n_rows, n_episodes = max_steps or ROOM, ROOM
+        if log is not None and is_exhaustible(simulator):
+            n_rows, n_episodes = min(max_steps or len(log), len(log)), log.n_episodes + 1
+        keeps_rows = readings.keep_rows and self._serves_rows
+        try:
+            rows = np.empty(n_rows if keeps_rows else 0, np.int32)  # room that is never used takes no memory
+            emissions = np.empty(n_rows if readings.keep_rows and self._serves_emissions else 0, np.int32)
+        except (MemoryError, ValueError):
+            what = f"the rows of {n_rows:,} steps do not fit into memory"
+            raise SettingError(f"{what}; give a smaller max_steps=, or keep_rows=False") from None
+        self.arrays = RecordArrays(
+            rows=rows,
+            emissions=emissions,
+            openings=np.empty(n_episodes, np.int32),
+            ends=np.empty(n_episodes, np.int64),
+            returns=np.empty(n_episodes),
+            visits=visits_of(simulator, readings),
+            policy=np.empty(0),
+            tally=np.zeros(3, np.int64),
+            earned=np.zeros(1),
+        )
+
+    def begin(self, opening: int, copy: int = 0) -> None:
+        """Record that an episode has begun with this row's observation."""
+        if self.n_begun == len(self.arrays.openings):
+            self.make_room("openings", "ends", "returns")
+        self.arrays.openings[self.n_begun] = opening
+        self.n_begun += 1
+        self._earned[copy] = 0.0
+
+    def add(self, step: Step, state: int = -1, copy: int = 0) -> None:
+        """Record a step, taken from this state where visits are counted."""
+        arrays, n_steps = self.arrays, self.n_steps
+        if self.readings.keep_rows:
+            if self._serves_rows:
+                if n_steps == len(arrays.rows):
+                    arrays = self.make_room("rows", "emissions")
+                arrays.rows[n_steps] = step.row
+            if self._serves_emissions:
+                arrays.emissions[n_steps] = step.emission
+        if state >= 0:
+            arrays.visits[state] += 1
+        self.n_steps = n_steps + 1
+        self._earned[copy] += step.reward
+        if step.terminated or step.truncated:
+            arrays.ends[self.n_finished] = self.n_steps
+            arrays.returns[self.n_finished] = self._earned.pop(copy)
+            self.n_finished += 1
+
+    def make_room(self, *names: str) -> RecordArrays:
+        """Double the room of some arrays, and return all."""
+        old = self.arrays._asdict()
+        self.arrays = self.arrays._replace(
+            **{name: np.concatenate([old[name], np.empty_like(old[name])]) for name in names}
+        )
+        return self.arrays
+
+    def count(self) -> bool:
+        """Take over what the compiled loop has counted. Returns True if room for more episodes was needed, and made."""
+        self.n_steps, self.n_finished, self.n_begun = self.arrays.tally.tolist()
+        self._earned = {0: float(self.arrays.earned[0])} if self.n_begun > self.n_finished else {}
+        if self.n_begun < len(self.arrays.openings):
+            return False
+        self.make_room("openings", "ends", "returns")
+        return True
+
+    @property
+    def returns(self) -> np.ndarray:
+        """The returns of the episodes finished so far."""
+        return self.arrays.returns[: self.n_finished]
+
+    @property
+    def partial(self) -> float | None:
+        """What the episodes that are going on have earned so far; None where none is."""
+        return sum(self._earned.values()) if self._earned else None
+
+    def read_probes(self, learner: Any) -> None:
+        """Read the probes and add them to the curves, if it is time."""
+        if self.readings.probes and self.n_steps % self.readings.every == 0:
+            self.readings.keep(learner, self.n_steps, self.returns, self.arrays.visits, self.partial)
+
+    def finish(self, learner: Any, stopped: Stop) -> Run:
+        """Return the run, now that it has stopped."""
+        arrays, readings = self.arrays, self.readings
+        return Run(
+            seed=self.seed,
+            rows=self._kept(arrays.rows, self.n_steps, self._serves_rows),
+            openings=self._kept(arrays.openings, self.n_begun, self._serves_rows),
+            emissions=self._kept(arrays.emissions, self.n_steps, True) if self._serves_emissions else None,
+            ends=arrays.ends[: self.n_finished].copy(),
+            returns=self.returns.copy(),
+            steps=np.array(readings.steps, np.int64),
+            curves=readings.curves(),
+            final=readings.read(learner, self.n_steps, self.returns, arrays.visits, self.partial),
+            stopped=stopped,
+            partial=self.partial,
+        )
+
+    def _kept(self, numbers: np.ndarray, n: int, served: bool) -> Any:
+        if not self.readings.keep_rows:
+            return NotKept(n)
+        return numbers[:n] if served else np.broadcast_to(np.int32(-1), n)
+
+
+def visits_of(simulator: Any, readings: Readings) -> np.ndarray:
+    """Return zeros to count the steps from each state in; an empty array where no probe counts them."""
+    if not readings.counts_visits:
+        return np.empty(0, np.int64)
+    n_states = n_states_of(simulator)
+    if n_states is None:
+        raise SettingError(f"{simulator} does not know its number of states; fit its encoder on a log, to count visits")
+    return np.zeros(n_states, np.int64)

@@ -1,0 +1,58 @@
+"""All that one run needs, and what every form of the loop asks of it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from understudy.contracts import HasOpening, HasState, Rehearsal, Stop, TellsStop
+from understudy.contracts.offering import offers
+from understudy.runs.backends import always
+from understudy.runs.probes import Readings
+from understudy.runs.record import RunRecord
+
+
+class Cancelled(Exception):  # noqa: N818 (nothing went wrong)
+    """The run was cancelled before it stopped by itself."""
+
+
+@dataclass(frozen=True)
+class RunSetup:
+    """A simulator, a learner and what is wanted of their run."""
+
+    simulator: Any
+    learner: Any
+    seed: int
+    max_steps: int | None
+    readings: Readings
+    keep_going: Callable[[], bool] = always
+
+    @property
+    def limit(self) -> int:
+        """The number of steps to stop at."""
+        return int(np.iinfo(np.int64).max) if self.max_steps is None else self.max_steps
+
+    def new_record(self) -> RunRecord:
+        """Return an empty record of the run."""
+        return RunRecord(self.simulator, self.readings, self.seed, self.max_steps)
+
+    def check_cancelled(self) -> None:
+        """Raise `Cancelled` where the run is not to go on."""
+        if not self.keep_going():
+            raise Cancelled
+
+
+def opening_of(rehearsal: Rehearsal) -> int:
+    """Return the row that the current episode began with; -1 where the rehearsal does not tell."""
+    return rehearsal.opening if offers(rehearsal, HasOpening) else -1
+
+
+def state_of(rehearsal: Rehearsal) -> int:
+    """Return the state of the current observation; -1 where the rehearsal does not tell."""
+    return rehearsal.state if offers(rehearsal, HasState) else -1
+
+
+def stop_of(rehearsal: Rehearsal, n_steps: int) -> Stop:
+    """Return why a run stopped that could have gone on, with the rehearsal's counts where it has them."""
+    return rehearsal.stop() if offers(rehearsal, TellsStop) else Stop("max steps", counts={"steps": n_steps})

@@ -1,0 +1,63 @@
+"""Several episodes that go on side by side in one rehearsal, and share its log."""
+
+from typing import Any
+
+import numpy as np
+
+from understudy import contracts
+from understudy.contracts import Exhausted, Step, Stop
+from understudy.contracts.streams import spawn
+from understudy.simulators.kernels import layout
+from understudy.simulators.rehearsal import KernelRehearsal
+
+POSITION = slice(layout.STATE, layout.EPISODE_OVER + 1)
+"""The part of `cursor` that is about one episode; the rest is about the log as a whole."""
+
+
+class SharedRehearsal:
+    """One of several rehearsals that take their rows from the same queues, each with an episode of its own."""
+
+    def __init__(self, shared: KernelRehearsal) -> None:
+        self._shared, self._cursor = shared, shared.source.cursor
+        self._position = self._cursor[POSITION].copy()
+        self._observation: Any = None
+
+    @property
+    def state(self) -> int:
+        """The state of the current observation; -1 for none."""
+        return int(self._position[layout.STATE])
+
+    @property
+    def opening(self) -> int:
+        """The row that the last episode began with, of this rehearsal or another."""
+        return self._shared.opening
+
+    def begin(self) -> Any:
+        """Start an episode. Where no opening is left, the episodes of the others go on."""
+        try:
+            opening = self._shared.begin()
+        except Exhausted:
+            self._cursor[layout.CAUSE] = layout.RUNNING
+            raise
+        self._position[:], self._observation = self._cursor[POSITION], self._shared._observation
+        return opening
+
+    def step(self, policy: np.ndarray) -> Step:
+        self._cursor[POSITION], self._shared._observation = self._position, self._observation
+        step = self._shared.step(policy)
+        self._position[:], self._observation = self._cursor[POSITION], self._shared._observation
+        return step
+
+    def stop(self) -> Stop:
+        """Return why none of them can go any further; cause "max steps" where they could."""
+        return self._shared.stop()
+
+
+def shared_rehearsals(rehearsal: KernelRehearsal, n: int) -> list[contracts.Rehearsal]:
+    """Return n rehearsals that take their rows from the queues of this one."""
+    return [SharedRehearsal(rehearsal) for _ in range(n)]
+
+
+def independent_rehearsals(simulator: contracts.Simulator, seed: int, n: int) -> list[contracts.Rehearsal]:
+    """Return n rehearsals of a true environment, each with a seed of its own: they have no log to share."""
+    return [simulator.start(seed), *(simulator.start(spawn(seed, number)) for number in range(1, n))]
