@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; the same names as in _H
     from understudy.contracts import Steps as Steps
     from understudy.contracts import Stop as Stop
     from understudy.encoders import StateAudit as StateAudit
+    from understudy.envs import record as record
     from understudy.errors import CensoringWarning as CensoringWarning
     from understudy.errors import ContractError as ContractError
     from understudy.errors import EncoderError as EncoderError
@@ -54,7 +55,6 @@ if TYPE_CHECKING:  # what editors and type checkers see; the same names as in _H
     from understudy.logs import check as check
     from understudy.logs import concatenate as concatenate
     from understudy.logs import read as read
-    from understudy.logs import record as record
     from understudy.logs import write as write
     from understudy.reporting import plots as plots
     from understudy.reporting import report as report
@@ -84,6 +84,7 @@ _HOMES = {
         "Encoder", "Exhausted", "Learner", "LoopOwner", "Rehearsal", "Simulator", "Step", "Steps", "Stop",
     ],
     "encoders": ["StateAudit"],
+    "envs": ["record"],
     "errors": [
         "CensoringWarning", "ContractError", "EncoderError", "LogError", "PolicyError", "ResultsError",
         "ServedAgainWarning", "SettingError", "UnderstudyError", "UnderstudyWarning", "UsageError",
@@ -93,7 +94,7 @@ _HOMES = {
         "luck_of_logs", "mean_curve", "on_few_logs", "one_log_floor", "ratio_of_medians", "ratio_of_spreads",
         "run_table",
     ],
-    "logs": ["Audit", "Finding", "Log", "Spec", "check", "concatenate", "read", "record", "write"],
+    "logs": ["Audit", "Finding", "Log", "Spec", "check", "concatenate", "read", "write"],
     "reporting": ["plots", "report"],
     "runs": ["About", "Run", "Runs", "experiment", "gym_env", "gym_envs", "load", "probes", "simulate", "vector_env"],
     "simulators": ["actions_only", "any_row", "exo_psrs", "model", "psrs", "qbe", "real", "states_only"],

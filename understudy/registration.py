@@ -1,4 +1,4 @@
-"""Our environments' names in Gymnasium."""
+"""The names of our environments in Gymnasium."""
 
 from gymnasium.envs import registration
 
@@ -6,6 +6,6 @@ NAMES = ("Grid", "NoisyGrid", "CounterGrid", "ContinuousGrid", "HistoryGrid")
 
 
 def register() -> None:
-    """Make `gymnasium.make("understudy/Grid-v0")` and the others known; the classes are loaded when one is made."""
+    """Register `understudy/Grid-v0` and the others with Gymnasium; the classes are imported when one is made."""
     for name in NAMES:
         registration.register(id=f"understudy/{name}-v0", entry_point=f"understudy.envs:{name}")

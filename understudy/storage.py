@@ -10,64 +10,68 @@ from pathlib import Path
 from typing import Any
 
 DEEPEST = 64
-"""Levels of lists and tables in a JSON text that is read; what we write has a dozen at most."""
+"""The most levels of lists and tables in a JSON text that is read; files that we write have a dozen at most."""
+
+LONGEST = 300
+"""Characters of a reason in a message."""
 
 
 def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
-    """Let `write` make a file beside `path`, then move it there, so that no half of it is ever seen.
+    """Call `write` with a temporary path in the same folder, then move that file to `path`: nobody sees half of it.
 
-    Raises `OSError` where that is not possible; nothing is left behind then.
+    Raise `OSError` where that is not possible; the temporary file is removed then.
     """
-    with _beside(path) as beside:
-        write(beside)
-        os.replace(beside, path)
+    with _temporary_path(path) as temporary:
+        write(temporary)
+        os.replace(temporary, path)
 
 
 def write_first(path: Path, write: Callable[[Path], Any]) -> bool:
-    """Like `write_whole`, but only where there is no such file yet: of several writers, the first one succeeds.
+    """Like `write_whole`, but only where there is no such file yet; of several writers the first one succeeds.
 
-    Returns whether that was this one. Where the others look, there is no file or the whole one.
+    Return True if this was the one. Others see no file, or the whole one.
     """
-    with _beside(path) as beside:
-        write(beside)
+    with _temporary_path(path) as temporary:
+        write(temporary)
         try:
-            os.link(beside, path)
+            os.link(temporary, path)
         except FileExistsError:
             return False
         except OSError as error:
             if error.errno not in NO_LINKS:
                 raise
-            return _copied_first(beside, path)
+            return _copy_first(temporary, path)
     return True
 
 
 NO_LINKS = (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK)
-"""What file systems say that have no links, such as FAT's."""
+"""The errors of file systems that have no hard links, such as FAT."""
 
 
-def _copied_first(beside: Path, path: Path) -> bool:
-    """The same where there are no links: still the first one alone, though others may look while it is written."""
+def _copy_first(temporary: Path, path: Path) -> bool:
+    """`write_first` without hard links: still only the first one succeeds, but others may see half of the file."""
     try:
         with path.open("xb") as file:
-            file.write(beside.read_bytes())
+            file.write(temporary.read_bytes())
     except FileExistsError:
         return False
     return True
 
 
 @contextmanager
-def _beside(path: Path) -> Iterator[Path]:
-    """A name for a file next to another, which is gone afterwards."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")  # process ids are not apart on shared disks
+def _temporary_path(path: Path) -> Iterator[Path]:
+    """A path in the folder of another one; a file there is removed afterwards."""
+    # Random, since machines that share a disk may have equal process ids.
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        yield beside
+        yield temporary
     finally:
         with suppress(OSError):
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
 
 def parse_json(text: str | bytes) -> Any:
-    """The value of a JSON text. Raises `ValueError` for whatever is wrong with it, too many levels included.
+    """Return the value of a JSON text. Raise `ValueError` for whatever is wrong with it, too many levels included.
 
     >>> parse_json('{"runs": [1, 2]}')
     {'runs': [1, 2]}
@@ -90,3 +94,14 @@ def parse_json(text: str | bytes) -> Any:
 
 def _items(value: Any) -> Any:
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+def error_reason(error: BaseException) -> str:
+    """Return the system's text for an error, or else the first line of the error's message, for a message of ours.
+
+    >>> error_reason(FileNotFoundError(2, "No such file or directory", "log.csv"))
+    'No such file or directory'
+    """
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error).strip().split("\n")[0].rstrip(".")[:LONGEST] or type(error).__name__

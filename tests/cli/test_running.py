@@ -1,21 +1,30 @@
+import io
+import sys
+
 import pytest
 
-import understudy as us
-from understudy.cli.running import run_command
+from understudy.cli.running import run_command, use_escapes
+from understudy.errors import LogError, SettingError
 
 
-def failing(error):
+def raising(error):
     def command():
         raise error
 
     return command
 
 
+@pytest.mark.parametrize("code", [0, 1])
+def test_the_exit_code_of_a_command_is_returned(code, capsys):
+    assert run_command("tool", lambda: code) == code
+    assert capsys.readouterr() == ("", "")
+
+
 @pytest.mark.parametrize(
-    ("error", "code", "said"),
+    ("error", "code", "message"),
     [
-        (us.LogError("give order_by=\x1b"), 2, "tool: give --order-by\\x1b\n"),
-        (us.ResultsError("give another folder with out="), 2, "tool: give another folder with --out\n"),
+        (LogError("row 3 is odd\x1b[31m; drop it"), 2, "tool: row 3 is odd\\x1b[31m; drop it\n"),
+        (SettingError("say max_steps="), 2, "tool: say --max-steps\n"),
         (ModuleNotFoundError("PPO needs torch"), 2, "tool: PPO needs torch\n"),
         (MemoryError(), 2, "tool: memory ran out; use fewer bins, states or runs at a time\n"),
         (
@@ -25,15 +34,20 @@ def failing(error):
         ),
     ],
 )
-def test_what_goes_wrong_is_a_sentence_and_an_exit_code(capsys, error, code, said):
-    assert run_command("tool", failing(error)) == code
-    assert capsys.readouterr().err == said
+def test_what_goes_wrong_is_one_sentence_and_an_exit_code(error, code, message, capsys):
+    assert run_command("tool", raising(error)) == code
+    assert capsys.readouterr().err == message
 
 
-def test_what_a_command_returns_is_the_exit_code():
-    assert run_command("tool", lambda: 1) == 1
+@pytest.mark.parametrize("error", [ValueError("a bug"), TypeError("a bug")])
+def test_bugs_are_raised(error):
+    with pytest.raises(type(error), match="a bug"):
+        run_command("tool", raising(error))
 
 
-def test_a_bug_is_raised():
-    with pytest.raises(ZeroDivisionError):
-        run_command("tool", failing(ZeroDivisionError()))
+def test_letters_that_a_terminal_lacks_are_written_as_escapes(monkeypatch):
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
+    use_escapes()
+    print("café", flush=True)
+    assert written.getvalue() == b"caf\\xe9\n"

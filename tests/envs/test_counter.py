@@ -3,6 +3,7 @@ import pytest
 from scipy.stats import chisquare
 
 from understudy.envs import CounterGrid, Grid
+from understudy.errors import SettingError
 
 
 def test_the_counter_counts_whatever_the_agent_does():
@@ -43,5 +44,5 @@ def test_its_cells_move_as_the_grid_does():
 
 
 def test_a_period_below_one_is_refused():
-    with pytest.raises(ValueError, match="period"):
+    with pytest.raises(SettingError, match="period"):
         CounterGrid(0)

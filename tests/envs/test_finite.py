@@ -6,6 +6,7 @@ from scipy.stats import chi2, chisquare
 
 import understudy.envs
 from understudy.envs.solve import probabilities, states
+from understudy.errors import SettingError
 
 NAMES = ["Grid", "NoisyGrid", "CounterGrid", "ContinuousGrid", "HistoryGrid"]
 
@@ -114,7 +115,7 @@ def test_an_episode_that_is_over_must_be_reset():
 def test_an_action_it_does_not_have_is_refused(action):
     env = understudy.envs.Grid()
     env.reset(seed=0)
-    with pytest.raises(ValueError, match="actions 0 to 4"):
+    with pytest.raises(SettingError, match="actions 0 to 4"):
         env.step(action)
 
 
@@ -133,5 +134,5 @@ def test_it_draws_itself():
 
 
 def test_a_cap_below_one_is_refused():
-    with pytest.raises(ValueError, match="max_episode_steps"):
+    with pytest.raises(SettingError, match="max_episode_steps"):
         understudy.envs.Grid(max_episode_steps=0)

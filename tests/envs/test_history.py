@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from understudy.envs import HistoryGrid
+from understudy.errors import SettingError
 
 
 def test_the_history_is_the_last_chosen_actions():
@@ -17,7 +18,7 @@ def test_the_history_is_the_last_chosen_actions():
 
 def test_it_has_a_code_for_every_history():
     assert [HistoryGrid(length).n_observations for length in range(4)] == [25, 150, 900, 5400]
-    with pytest.raises(ValueError, match="length"):
+    with pytest.raises(SettingError, match="length"):
         HistoryGrid(-1)
 
 

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from understudy.envs import NoisyGrid
+from understudy.errors import SettingError
 
 
 def test_a_state_shows_its_cell_and_any_bits():
@@ -14,5 +15,5 @@ def test_a_state_shows_its_cell_and_any_bits():
 
 def test_bits_count_what_they_double():
     assert [NoisyGrid(bits).n_observations for bits in range(5)] == [25, 50, 100, 200, 400]
-    with pytest.raises(ValueError, match="bits"):
+    with pytest.raises(SettingError, match="bits"):
         NoisyGrid(-1)

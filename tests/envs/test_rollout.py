@@ -3,11 +3,10 @@ import pytest
 from scipy.stats import chisquare
 
 from understudy.contracts.streams import ACCEPTANCE, streams_of, uniform
-from understudy.envs import CounterGrid, Grid, HistoryGrid, NoisyGrid
+from understudy.envs import CounterGrid, Grid, HistoryGrid, NoisyGrid, record
 from understudy.envs.layout import cumulated
 from understudy.envs.rollout import DTYPES, NEVER, Rows, walk
-from understudy.errors import LogError, PolicyError
-from understudy.logs import record
+from understudy.errors import PolicyError, SettingError
 
 UNIFORM = np.full((25, 5), 0.2)
 
@@ -117,7 +116,7 @@ def test_the_compiled_walk_is_the_interpreted_one():
 
 def test_an_endless_rollout_is_refused():
     stay = np.eye(5)[np.zeros(25, dtype=int)]
-    with pytest.raises(ValueError, match="give max_episode_steps"):
+    with pytest.raises(SettingError, match="give max_episode_steps"):
         Grid().rollout(stay, 1)
     assert len(Grid().rollout(stay, 2, max_episode_steps=3)["action"]) == 6
     assert len(Grid().rollout(stay, steps=5)["action"]) == 5
@@ -125,7 +124,7 @@ def test_an_endless_rollout_is_refused():
 
 @pytest.mark.parametrize("limits", [{}, {"episodes": 0}, {"steps": 0}, {"episodes": 1, "max_episode_steps": 0}])
 def test_a_rollout_of_nothing_is_refused(limits):
-    with pytest.raises(ValueError, match=r"rollout needs|a whole number from 1"):
+    with pytest.raises(SettingError, match=r"rollout needs|a whole number from 1"):
         Grid().rollout(UNIFORM, **limits)
 
 
@@ -138,7 +137,7 @@ def test_what_is_no_policy_is_refused():
 @pytest.mark.parametrize("number", [0, 2**63, 10**400])
 def test_limits_that_cannot_be_counted_to_are_refused_in_a_sentence(limit, number):
     options = {"episodes": 1} if limit == "max_episode_steps" else {}
-    with pytest.raises(LogError, match=f"{limit} is .*; give {limit}=, a whole number from 1"):
+    with pytest.raises(SettingError, match=f"{limit} is .*; give {limit}=, a whole number from 1"):
         Grid().rollout(UNIFORM, **options, **{limit: number})
-    with pytest.raises(LogError, match=f"{limit} is .*; give {limit}=, a whole number from 1"):
+    with pytest.raises(SettingError, match=f"{limit} is .*; give {limit}=, a whole number from 1"):
         record(Grid(), **options, **{limit: number})

@@ -3,7 +3,7 @@ import pytest
 
 from understudy.envs import CounterGrid, Grid, HistoryGrid, NoisyGrid
 from understudy.envs.solve import optimal, probabilities, states, surely_ends, values
-from understudy.errors import PolicyError
+from understudy.errors import PolicyError, SettingError
 
 
 def uniform(env):
@@ -100,7 +100,7 @@ def test_start_observations_are_the_law_of_the_first_one():
 
 def test_a_policy_that_never_arrives_has_no_undiscounted_value():
     env = Grid()
-    with pytest.raises(ValueError, match="it never ends; use gamma < 1"):
+    with pytest.raises(SettingError, match="it never ends; use gamma < 1"):
         env.values(always(env, 0), 1.0)
     assert env.values(always(env, 0), 0.5)[0] == pytest.approx(-0.2)
 
@@ -111,13 +111,13 @@ def test_surely_ends_asks_only_about_states_that_are_visited():
     assert not surely_ends(env.tables(), policy)
     policy[20:], policy[1] = np.eye(5)[2], np.eye(5)[0]
     assert surely_ends(env.tables(), policy)
-    with pytest.raises(ValueError, match="from 1 of 25 states, such as 1, it never ends"):
+    with pytest.raises(SettingError, match="from 1 of 25 states, such as 1, it never ends"):
         env.values(policy, 1.0)
 
 
 @pytest.mark.parametrize("gamma", [-0.1, 1.1, np.nan])
 def test_gamma_lies_between_0_and_1(gamma):
-    with pytest.raises(ValueError, match="gamma"):
+    with pytest.raises(SettingError, match="gamma"):
         Grid().optimal(gamma)
 
 
@@ -139,7 +139,7 @@ def test_what_is_no_policy_is_refused(policy, words):
 def test_an_observation_of_two_states_has_no_value():
     tables = Grid().tables()
     blurred = tables._replace(observation=tables.observation // 2)
-    with pytest.raises(ValueError, match="shown by two states"):
+    with pytest.raises(SettingError, match="emitted by two states"):
         optimal(blurred, 0.9)
-    with pytest.raises(ValueError, match="shown by two states"):
+    with pytest.raises(SettingError, match="emitted by two states"):
         values(blurred, np.full((13, 5), 0.2), 0.9)

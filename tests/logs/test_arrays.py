@@ -6,7 +6,15 @@ import pandas as pd
 import pytest
 
 from understudy.errors import LogError
-from understudy.logs.arrays import as_array, flat, is_empty, one_dtype, rounded, shown, told_apart
+from understudy.logs.arrays import (
+    as_array,
+    as_floats,
+    common_dtype,
+    exact_floats,
+    is_missing,
+    one_value_per_row,
+    short_repr,
+)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +46,7 @@ def test_rows_that_are_lists_are_stacked_without_loss():
         column[:] = rows
         assert as_array("observation", column).tolist() == rows
         with pytest.raises(LogError, match="observation is 9007199254740993 in row 0, which float64 would round"):
-            told_apart("observation", as_array("observation", column))
+            exact_floats("observation", as_array("observation", column))
     mixed = [np.array([2**53 + 1]), np.array([2.0**60])]
     assert as_array("observation", mixed).tolist() == [[2**53 + 1], [2.0**60]]
     assert as_array("observation", [np.array([2.0**60], np.float32)] * 2).dtype == np.float32
@@ -60,7 +68,7 @@ def test_what_has_no_array_is_refused():
     with pytest.raises(LogError, match=r"reward cannot be made an array \(call detach\(\) first\)"):
         as_array("reward", Stubborn())
     with pytest.raises(LogError, match="observation"):
-        flat("observation", [deep(100), deep(100)])
+        one_value_per_row("observation", [deep(100), deep(100)])
 
 
 @pytest.mark.parametrize("digits", [400, 5000])
@@ -68,12 +76,12 @@ def test_numbers_that_no_float_holds_are_refused_by_row(digits):
     number = 10**digits
     for values in ([0, number], [0.5, -number], [[0], [number]]):
         with pytest.raises(LogError, match=r"reward is .* in row 1, more than a float can be"):
-            rounded("reward", as_array("reward", values))
+            as_floats("reward", as_array("reward", values))
 
 
 def test_text_that_spells_numbers_is_named_as_text():
     with pytest.raises(LogError, match=r"reward is '1e400' in row 1, text that spells a number"):
-        rounded("reward", as_array("reward", ["1", "1e400"]))
+        as_floats("reward", as_array("reward", ["1", "1e400"]))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +89,7 @@ def test_text_that_spells_numbers_is_named_as_text():
     [[Decimal("0.1"), Decimal("0.2")], [2**64, None], [Fraction(1, 2), 1], [Decimal("NaN"), 0.1], [10**15, 0.1]],
 )
 def test_numbers_that_floats_tell_apart_are_taken(values):
-    floats = told_apart("observation", np.array(values, object))
+    floats = exact_floats("observation", np.array(values, object))
     assert floats.dtype == np.float64
     assert [value != value or value for value in floats.tolist()] == [
         item is None or item != item or float(item) for item in values
@@ -103,11 +111,11 @@ def test_numbers_that_floats_tell_apart_are_taken(values):
 )
 def test_numbers_that_floats_would_merge_are_refused_by_row(values):
     with pytest.raises(LogError, match=r"observation is .* in row 1, which float64 would round"):
-        told_apart("observation", np.array(values, object))
+        exact_floats("observation", np.array(values, object))
 
 
 def columns(first, second):
-    return one_dtype({"first": np.array(*first), "second": np.array(*second)})
+    return common_dtype({"first": np.array(*first), "second": np.array(*second)})
 
 
 @pytest.mark.parametrize(
@@ -141,14 +149,14 @@ def test_columns_that_no_dtype_holds_are_refused_by_row(value, other):
 
 @pytest.mark.parametrize("item", [None, np.nan, pd.NA, pd.NaT, "", " \t", Decimal("NaN"), Decimal("sNaN")])
 def test_values_that_are_missing_are_known(item):
-    assert is_empty(item)
+    assert is_missing(item)
 
 
 @pytest.mark.parametrize("item", [0, False, "0", b"", 0.0, "nan"])
 def test_values_that_are_there_are_not_missing(item):
-    assert not is_empty(item)
+    assert not is_missing(item)
 
 
 def test_messages_stay_short():
     for value in (10**5000, 10**400, "x" * 10_000, Decimal("1" * 5000), b"x" * 10_000):
-        assert len(shown(value)) < 100
+        assert len(short_repr(value)) < 100

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from understudy.errors import SettingError
 from understudy.logs import Log, check, write
 
 
@@ -45,7 +46,7 @@ def test_a_file_that_cannot_be_read_is_a_finding(tmp_path):
 
 
 def test_a_log_takes_no_mapping(clean):
-    with pytest.raises(TypeError, match="action cannot be mapped"):
+    with pytest.raises(SettingError, match="action cannot be mapped"):
         check(Log.from_columns(**clean), action="arm")
 
 

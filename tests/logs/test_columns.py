@@ -5,16 +5,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from understudy.errors import LogError
+from understudy.errors import LogError, SettingError
+from understudy.logs import Log, check
 from understudy.logs.columns import (
     action_codes,
     common_length,
     episode_ids,
     flags,
     floats,
+    integers,
     observations,
     propensities,
-    whole,
 )
 
 
@@ -83,7 +84,7 @@ def test_actions_that_are_no_integers_are_refused_by_row(values, row):
 
 
 def test_a_column_of_one_entry_rows_is_a_column():
-    assert whole("action", [[1], [0]]).tolist() == [1, 0]
+    assert integers("action", [[1], [0]]).tolist() == [1, 0]
 
 
 def test_a_matrix_is_no_column_of_actions():
@@ -119,7 +120,7 @@ def test_a_missing_label_is_refused_by_row():
 
 @pytest.mark.parametrize("labels", [[], ["a", "a"], [1, 2], "ab", 2])
 def test_labels_must_be_distinct_strings(labels):
-    with pytest.raises(LogError, match="list of distinct strings"):
+    with pytest.raises(SettingError, match="list of distinct strings"):
         action_codes([0, 1], labels)
 
 
@@ -256,3 +257,36 @@ def test_integers_of_any_size_are_observations_where_a_dtype_holds_them():
 def test_fractions_as_actions_are_told_of_labels():
     with pytest.raises(LogError, match=r"action is 0.5 in row 0; give every row an integer, or .* with actions="):
         action_codes([0.5, 1.0], None)
+
+
+def small(**changes):
+    columns = {"observation": [0, 1, 2, 5, 6], "action": [0, 1, 0, 1, 1], "reward": [0, 0, 1, 0, 0]}
+    return Log.from_columns(**{**columns, **changes})
+
+
+@pytest.mark.parametrize("also", [{"n_actions": 4}, {"actions": ["a", "b"]}])
+def test_the_number_of_actions_must_be_one_number(also):
+    with pytest.raises(LogError, match="propensity has a column for 3"):
+        small(propensity=np.full((5, 3), 1 / 3), **also)
+
+
+@pytest.mark.parametrize("n_actions", [0, -1, True, 2.0, "2", [2]])
+def test_a_number_of_actions_is_a_positive_integer(n_actions):
+    with pytest.raises(SettingError, match="must be a positive integer"):
+        small(n_actions=n_actions)
+
+
+@pytest.mark.parametrize("n_actions", [2**40, 10**30])
+def test_more_actions_than_a_policy_can_have_are_refused_at_once(n_actions):
+    with pytest.raises(LogError, match="is the most; number them from 0 up"):
+        small(n_actions=n_actions)
+
+
+def test_codes_that_leave_a_billion_gaps_are_refused_at_once():
+    with pytest.raises(LogError, match="1,048,576 is the most; number them from 0 up without gaps"):
+        small(action=[0, 1, 2 * 10**9, 1, 0])
+
+
+def test_steps_that_are_dates_are_to_be_sorted_by(clean):
+    dates = np.arange(len(clean["step"])).astype("M8[s]")
+    assert "sort the rows by it with order_by=" in check({**clean, "step": dates}).findings[0].sentence

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from understudy.errors import LogError
+from understudy.errors import LogError, SettingError
 from understudy.logs import Log, check, read
 from understudy.logs.ends import ENDS
 
@@ -45,7 +45,7 @@ def test_an_episode_in_pieces_ends_once():
     pieces = {**VISITS, "episode": [0, 1, 0, 1]}
     assert ended(pieces, "terminated")[0] == [False, False, True, True]
     with pytest.raises(LogError, match="goes on in row 2"):
-        Log.from_columns(**pieces, ends="terminated").sound()
+        Log.from_columns(**pieces, ends="terminated").require_no_errors()
 
 
 def test_a_process_that_goes_on_is_one_episode_when_said_so():
@@ -70,7 +70,7 @@ def test_episodes_of_one_row_are_first_asked_whether_each_is_a_decision_by_itsel
 @pytest.mark.parametrize(
     ("columns", "ends", "message"),
     [
-        (BASIC, "sometimes", "ends='sometimes' is none of terminated, truncated, unfinished, every-row"),
+        (BASIC, "sometimes", "ends='sometimes' is unknown; give one of terminated, truncated, unfinished, every-row"),
         (BASIC, "terminated", 'no column tells episodes apart; name it with episode=, or say ends="every-row"'),
         (BASIC, "truncated", "no column tells episodes apart"),
         ({**BASIC, "terminated": [True] * 4}, "every-row", "the column terminated says so row by row; leave ends= out"),
@@ -79,7 +79,7 @@ def test_episodes_of_one_row_are_first_asked_whether_each_is_a_decision_by_itsel
     ],
 )
 def test_what_contradicts_the_columns_is_refused(columns, ends, message):
-    with pytest.raises(LogError, match=message):
+    with pytest.raises(SettingError, match=message):
         Log.from_columns(**columns, ends=ends)
     assert not check({**columns, "ends": ends}).ok
 

@@ -7,7 +7,7 @@ import pytest
 
 from understudy.errors import LogError, visible
 from understudy.logs import Audit, Finding
-from understudy.logs.findings import errors_first, found
+from understudy.logs.findings import errors_first, finding_in_rows
 
 NOTE = Finding("note", "unfinished", (3,), 1, "an episode just stops")
 ERROR = Finding("error", "missing", (0,), 1, "reward is NaN")
@@ -37,7 +37,7 @@ def test_an_audit_is_plain_json():
 
 
 def test_a_finding_counts_all_rows_and_names_a_few():
-    finding = found("error", "missing", np.arange(1000), "reward is NaN {where}")
+    finding = finding_in_rows("error", "missing", np.arange(1000), "reward is NaN {where}")
     assert finding.rows == (0, 1, 2, 3, 4)
     assert finding.count == 1000
     assert finding.sentence == "reward is NaN in 1,000 rows (0, 1, 2, 3, 4, ...)"

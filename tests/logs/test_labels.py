@@ -3,9 +3,9 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from understudy.errors import LogError
+from understudy.errors import LogError, SettingError
 from understudy.logs.columns import action_codes
-from understudy.logs.labels import checked, in_order, matched, spelled
+from understudy.logs.labels import checked_labels, codes_by_label, sorted_labels, spelled_value
 
 ONES = ["true", "True", "TRUE", "1", "1.0", "1.", "+1", "01", "1e0", " 1"]
 
@@ -15,8 +15,8 @@ ONES = ["true", "True", "TRUE", "1", "1.0", "1.", "+1", "01", "1e0", " 1"]
 @pytest.mark.parametrize("zero", ["false", "0", "0.0", "-0"])
 def test_a_label_names_the_value_it_spells_whatever_its_place(dtype, one, zero):
     column = np.array([1, 0, 1]).astype(bool if dtype is object else dtype).astype(dtype)
-    assert matched(column, (one, zero), "action").tolist() == [0, 1, 0]
-    assert matched(column, (zero, one), "action").tolist() == [1, 0, 1]
+    assert codes_by_label(column, (one, zero), "action").tolist() == [0, 1, 0]
+    assert codes_by_label(column, (zero, one), "action").tolist() == [1, 0, 1]
     assert action_codes(column, [one, zero])[0].tolist() == [0, 1, 0]
 
 
@@ -33,7 +33,7 @@ def test_a_label_names_the_value_it_spells_whatever_its_place(dtype, one, zero):
     ],
 )
 def test_values_are_compared_exactly(values, labels):
-    codes = matched(values, labels, "action")
+    codes = codes_by_label(values, labels, "action")
     assert len(set(codes.tolist())) == 2
     assert [labels[code] for code in codes] == [labels[-1], labels[-2]]
 
@@ -87,7 +87,7 @@ def test_truth_values_without_labels_are_false_and_true():
     ],
 )
 def test_labels_sort_as_numbers_where_all_spell_one_and_else_as_text(found, order):
-    assert in_order(found, "action") == order
+    assert sorted_labels(found, "action") == order
 
 
 def test_labels_that_differ_in_spaces_only_are_refused():
@@ -100,16 +100,19 @@ def test_labels_that_differ_in_spaces_only_are_refused():
 def test_an_empty_label_is_refused_by_row(empty):
     with pytest.raises(LogError, match=r"action is .* in row 1; give every row a label"):
         action_codes(["a", empty], None)
-    with pytest.raises(LogError, match="actions= has an empty label"):
-        checked(["a", empty])
+    with pytest.raises(SettingError, match="actions= has an empty label"):
+        checked_labels(["a", empty])
 
 
 def test_half_a_surrogate_pair_is_no_label():
-    for values, labels in ((["\ud800", "b"], None), ([0, 1], ["\udfff", "b"]), (["x\ud83d", "b"], ["x\ud83d", "b"])):
-        with pytest.raises(LogError, match=r"half of a surrogate pair, which no file can hold; rename it"):
+    message = r"half of a surrogate pair, which no file can hold; rename it"
+    with pytest.raises(LogError, match=message):
+        action_codes(["\ud800", "b"], None)
+    for values, labels in (([0, 1], ["\udfff", "b"]), (["x\ud83d", "b"], ["x\ud83d", "b"])):
+        with pytest.raises(SettingError, match=message):
             action_codes(values, labels)
 
 
 def test_words_spell_nothing():
     for word in ("left", "inf", "nan", "1_000", "0x10", "\u0661", "1e99999999999999999999", "", "yes", "tRUE"):
-        assert spelled(word) is None
+        assert spelled_value(word) is None

@@ -1,17 +1,13 @@
 import numpy as np
 import pytest
 
-from understudy.errors import LogError
-from understudy.logs import Log, concatenate
+from understudy.errors import LogError, SettingError
+from understudy.logs import Log
 
 
 def small(**changes):
     columns = {"observation": [0, 1, 2, 5, 6], "action": [0, 1, 0, 1, 1], "reward": [0, 0, 1, 0, 0]}
     return Log.from_columns(**{**columns, **changes})
-
-
-def rows_of(log):
-    return list(zip(log.observation, log.next_observation, log.terminated, log.truncated, log.episode, strict=True))
 
 
 def test_columns_have_their_dtypes(clean):
@@ -42,47 +38,10 @@ def test_n_actions_comes_from_propensities():
     assert small(propensity=np.full((5, 3), 1 / 3)).spec.n_actions == 3
 
 
-@pytest.mark.parametrize("also", [{"n_actions": 4}, {"actions": ["a", "b"]}])
-def test_the_number_of_actions_must_be_one_number(also):
-    with pytest.raises(LogError, match="propensity has a column for 3"):
-        small(propensity=np.full((5, 3), 1 / 3), **also)
-
-
 def test_labels_beside_propensities_are_said_to_be_sorted():
     log = small(action=list("baabb"), propensity=np.full((5, 2), 0.5))
     assert log.spec.actions == ("a", "b")
     assert any("in the order a, b" in note for note in log.notes)
-
-
-def test_missing_next_observations_come_from_the_next_row():
-    log = small(terminated=[0, 0, 1, 0, 1])
-    assert log.next_observation.tolist() == [1, 2, 2, 6, 6]
-    assert any("2 terminated rows have none" in note for note in log.notes)
-
-
-def test_a_last_row_without_next_observation_is_dropped_and_said():
-    log = small(terminated=[0, 0, 1, 0, 0])
-    assert log.observation.tolist() == [0, 1, 2, 5]
-    assert log.unfinished.tolist() == [False, True]
-    assert any(
-        note.startswith("dropped: 1 last row had no next observation, did not terminate and was dropped")
-        for note in log.notes
-    )
-
-
-def test_the_row_before_a_dropped_truncated_one_is_truncated():
-    log = small(terminated=[0, 0, 1, 0, 0], truncated=[0, 0, 0, 0, 1])
-    assert rows_of(log)[-1] == (5, 6, False, True, 1)
-
-
-def test_an_episode_of_one_dropped_row_vanishes():
-    log = small(terminated=[0, 0, 1, 0, 0], truncated=[0, 0, 0, 1, 1], episode=[0, 0, 0, 1, 2])
-    assert log.episode.tolist() == [0, 0, 0]
-    assert log.truncated.tolist() == [False] * 3
-
-
-def test_given_next_observations_drop_nothing():
-    assert len(small(next_observation=[1, 2, 3, 6, 7], terminated=[0, 0, 1, 0, 0])) == 5
 
 
 def test_observation_and_next_observation_share_a_dtype():
@@ -172,86 +131,28 @@ def test_select_takes_a_mask(clean):
 def test_an_episode_selected_twice_is_two(clean):
     chosen = Log.from_columns(**clean).select([3, 3])
     assert chosen.n_episodes == 2
-    chosen.sound()
+    chosen.require_no_errors()
 
 
 @pytest.mark.parametrize("episodes", [[], [60], [-1], [0.5], [[1]]])
 def test_select_refuses_what_is_no_episode(clean, episodes):
-    with pytest.raises(LogError, match="episode"):
+    with pytest.raises(SettingError, match="episode"):
         Log.from_columns(**clean).select(episodes)
 
 
-def test_a_sound_log_is_asked_once(clean, monkeypatch):
+def test_a_log_without_errors_is_checked_once(clean, monkeypatch):
     log = Log.from_columns(**clean)
-    log.sound()
+    log.require_no_errors()
     monkeypatch.setattr("understudy.logs.rules.ERRORS", None)
-    log.sound()
+    log.require_no_errors()
 
 
-def test_an_unsound_log_says_the_first_error_every_time(clean):
+def test_the_first_error_is_raised_every_time(clean):
     clean["reward"][7] = np.nan
     log = Log.from_columns(**clean)
     for _ in range(2):
         with pytest.raises(LogError, match="reward is NaN or infinite in row 7; fill them in"):
-            log.sound()
-
-
-def test_concatenate_keeps_episodes_of_different_logs_apart(walk):
-    one, two = (Log.from_columns(**walk(seed=seed)) for seed in (1, 2))
-    both = concatenate([one, two])
-    assert both.n_episodes == one.n_episodes + two.n_episodes
-    assert len(np.unique(both.episode)) == both.n_episodes
-    assert both.max_episode_steps == 20
-    both.sound()
-
-
-def test_concatenate_does_not_hide_a_scattered_episode():
-    log = small(episode=[0, 1, 0, 1, 1], terminated=[0] * 5, next_observation=[1] * 5)
-    with pytest.raises(LogError, match="goes on in row 2"):
-        concatenate([log, log]).sound()
-
-
-def test_concatenate_has_a_time_limit_only_if_all_keep_to_it():
-    short = small(truncated=[0, 0, 0, 0, 1], next_observation=[1] * 5)
-    long = small(terminated=[0, 0, 0, 0, 1])
-    assert concatenate([short, long]).max_episode_steps == 5
-    other = small(truncated=[0, 0, 1, 0, 0], next_observation=[1] * 5)
-    assert concatenate([short, other]).max_episode_steps is None
-
-
-@pytest.mark.parametrize(
-    "other",
-    [{"n_actions": 3}, {"actions": ["a", "b"]}, {"observation": np.zeros(5)}, {"propensity": np.full(5, 0.5)}],
-)
-def test_concatenate_refuses_unlike_logs(other):
-    with pytest.raises(LogError, match="make them alike"):
-        concatenate([small(), small(**other)])
-
-
-def test_concatenate_needs_a_log():
-    with pytest.raises(LogError, match="no log"):
-        concatenate([])
-
-
-def test_an_end_inside_an_episode_is_not_hidden_by_dropping_its_last_row():
-    log = Log.from_columns(
-        observation=[0, 1, 2, 3, 0, 1], action=[0] * 6, reward=[0.0] * 6,
-        terminated=[0, 1, 0, 0, 1, 0], episode=[0, 0, 0, 1, 1, 1],
-    )  # fmt: skip
-    assert len(log) == 6
-    with pytest.raises(LogError, match="terminated"):
-        log.sound()
-
-
-@pytest.mark.parametrize("asked", [0, -1, True, 2.0, "2", [2], 2**40, 10**30])
-def test_a_number_of_actions_that_cannot_be_is_refused_at_once(asked):
-    with pytest.raises(LogError, match=r"must be a positive integer|is the most; number them from 0 up"):
-        small(n_actions=asked)
-
-
-def test_codes_that_leave_a_billion_gaps_are_refused_at_once():
-    with pytest.raises(LogError, match="1,048,576 is the most; number them from 0 up without gaps"):
-        small(action=[0, 1, 2 * 10**9, 1, 0])
+            log.require_no_errors()
 
 
 def test_observations_of_two_dtypes_are_joined_without_loss():
@@ -266,11 +167,3 @@ def test_observations_of_two_dtypes_are_joined_without_loss():
 def test_labels_decide_which_action_they_name():
     assert small(actions=["1", "0"]).action.tolist() == [1, 0, 1, 0]
     assert small(actions=["one", "two"]).action.tolist() == [0, 1, 0, 1]
-
-
-def test_concatenate_remembers_what_was_derived_in_any_log():
-    ends = {"terminated": [0, 0, 1, 0, 1]}
-    derived, given = small(**ends), small(**ends, next_observation=[1, 2, 2, 6, 6], step=[0, 1, 2, 0, 1])
-    assert concatenate([given, derived]).derived == concatenate([derived, given]).derived == ("next_observation",)
-    assert concatenate([derived, derived]).derived == ("step", "next_observation")
-    assert concatenate([given, given]).derived == ()

@@ -85,3 +85,13 @@ def test_escape_bytes_in_notes_are_shown_and_not_obeyed():
     audit = str(check(read(forged(notes=["note\x1b[31m: red\nerror: forged"]))))
     assert "note\\x1b[31m: red\\nerror: forged" in audit
     assert "\x1b" not in audit
+
+
+BASIC = {"observation": [0, 1, 2, 5], "action": [0, 1, 0, 1], "reward": [0.0, 0.5, 1.0, 0.0]}
+ENDED = {**BASIC, "terminated": [False, False, True, True]}
+
+
+def test_damaged_metadata_is_refused():
+    for text in (b"{", b"[1]", b'{"n_actions": "two"}', b"\xff"):
+        with pytest.raises(LogError, match="metadata stored beside the columns is damaged"):
+            read(pa.table(ENDED).replace_schema_metadata({b"understudy": text}))

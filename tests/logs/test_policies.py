@@ -130,7 +130,7 @@ def test_so_are_tables_and_logging_policies(form):
     grid = us.envs.Grid(2)
     with pytest.raises(PolicyError, match="policy"):
         us.learners.FixedPolicy(REFUSED[form][0])
-    with pytest.raises(us.LogError, match="policy"):
+    with pytest.raises(PolicyError, match="policy"):
         us.record(grid, lambda observation: REFUSED[form][0], episodes=1)
     with pytest.raises(PolicyError, match="policy"):
         grid.rollout(REFUSED[form][0], 1, seed=0)

@@ -15,10 +15,10 @@ import pytest
 
 from understudy.contracts import Exhausted, Step, Stop
 from understudy.encoders import Function
-from understudy.envs import Grid
+from understudy.envs import Grid, record
 from understudy.errors import LogError, PolicyError, ResultsError, SettingError
 from understudy.learners import FixedPolicy, QLearning, Uniform, script
-from understudy.logs import Log, record
+from understudy.logs import Log
 from understudy.runs import Runs, experiment, load, probes, simulate
 from understudy.runs.describing import plain
 from understudy.simulators import model, psrs, qbe, real
@@ -370,7 +370,7 @@ def test_any_other_name_of_a_probe_comes_back_as_it_was(name, log, make, tmp_pat
 
 @pytest.mark.parametrize("runs", [True, float("nan"), 10**30, 10**6 + 1, [3]])
 def test_runs_of_odd_types_are_refused(log, make, runs):
-    with pytest.raises(LogError, match=r"^runs is .*; give runs=, a whole number from 1 to 1000000$"):
+    with pytest.raises(SettingError, match=r"^runs is .*; give runs=, a whole number from 1 to 1000000$"):
         experiment(psrs(log), make, runs=runs)
 
 
@@ -429,7 +429,8 @@ import sys, time
 import numpy as np
 from understudy.envs import NoisyGrid
 from understudy.learners import QLearning
-from understudy.logs import Log, record
+from understudy.envs import record
+from understudy.logs import Log
 from understudy.runs import experiment, probes
 from understudy.simulators import psrs
 
@@ -711,7 +712,7 @@ def test_an_experiment_of_lambdas_goes_on_in_another_process(script, tmp_path):
     from understudy.encoders import Function
     from understudy.envs import NoisyGrid
     from understudy.learners import PPO
-    from understudy.logs import record
+    from understudy.envs import record
     from understudy.runs import experiment
     from understudy.simulators import psrs
 

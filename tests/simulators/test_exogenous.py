@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from understudy.encoders import Function
-from understudy.envs import CounterGrid
+from understudy.envs import CounterGrid, record
 from understudy.errors import ContractError, LogError, SettingError
-from understudy.logs import Log, concatenate, read, record, write
+from understudy.logs import Log, concatenate, read, write
 from understudy.simulators import exo_psrs, psrs
 from understudy.simulators.kernels import layout
 

@@ -13,7 +13,7 @@ MAKERS = ["psrs", "qbe", "states_only", "actions_only", "any_row", "model"]
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_time_limit_that_is_no_number_of_steps_is_refused_in_a_sentence(name, limit, walk_log):
     with pytest.raises(
-        us.LogError,
+        us.SettingError,
         match=r"^max_episode_steps is .*; give max_episode_steps=, a whole number from 1 to 9223372036854775807",
     ):
         getattr(us, name)(walk_log([0, 1, 2]), max_episode_steps=limit)
@@ -30,7 +30,7 @@ def test_any_other_is_taken(name, limit, walk_log, play):
 def test_a_logs_own_is_looked_at_too(walk_log):
     log = walk_log([0, 1, 2])
     object.__setattr__(log, "max_episode_steps", 2**63)
-    with pytest.raises(us.LogError, match="max_episode_steps is 9223372036854775808; give"):
+    with pytest.raises(us.SettingError, match="max_episode_steps is 9223372036854775808; give"):
         time_limit(log, LOGS_OWN)
 
 
@@ -39,5 +39,5 @@ def test_an_environments_own_limit_may_be_any_number():
 
     env = gymnasium.wrappers.TimeLimit(us.envs.Grid(2), 2**70)
     assert us.real(env).start(0).begin() >= 0
-    with pytest.raises(us.LogError, match="max_episode_steps="):
+    with pytest.raises(us.SettingError, match="max_episode_steps="):
         us.real(us.envs.Grid(2), max_episode_steps=2**63)

@@ -1,4 +1,4 @@
-"""What the flags of `understudy simulate` stand for: columns, a learner, states, simulators."""
+"""Columns, learners, encoders and simulators that the flags of `understudy simulate` stand for."""
 
 import argparse
 import os
@@ -10,17 +10,17 @@ import numpy as np
 
 import understudy as us
 from understudy.cli.flags import COLUMN_FLAGS, ENCODERS
-from understudy.errors import ResultsError
+from understudy.errors import EncoderError, ResultsError, SettingError
 from understudy.reporting.learners import PER_STEP
 from understudy.results import read_state_audit
 from understudy.runs.graph import digest
 
 TRIALS = 5
-"""Runs that tell how long runs are."""
+"""Runs on trial, from which the length of runs is estimated."""
 
 
 def columns_of(options: argparse.Namespace) -> dict[str, Any]:
-    """The column flags that were given, as `read` takes them."""
+    """Return the column flags that were given, as `read` takes them."""
     names = [*(name.replace("-", "_") for name in COLUMN_FLAGS), "n_actions", "ends"]
     given = {name: getattr(options, name) for name in names}
     return {
@@ -30,22 +30,22 @@ def columns_of(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def asked_of(options: argparse.Namespace, log: us.Log) -> dict[str, Any]:
-    """What all simulators of a folder must share, by the names of the flags."""
+def shared_options(options: argparse.Namespace, log: us.Log) -> dict[str, Any]:
+    """Return the options that all runs of a results folder share, by the names of their flags, and the log's hash."""
     shared = (
         "learner", "epsilon", "alpha", "gamma", "initial", "epoch_steps", "encoder", "bins", "states", "seed", "every",
         "max_steps",
     )  # fmt: skip
-    asked = columns_of(options) | {name: getattr(options, name) for name in shared} | {"log": log.fingerprint}
+    found = columns_of(options) | {name: getattr(options, name) for name in shared} | {"log": log.fingerprint}
     if options.encoder not in (*ENCODERS, "identity") and os.path.isfile(options.encoder):
-        asked["encoder_content"] = digest(Path(options.encoder).read_bytes())
-    return asked
+        found["encoder_content"] = digest(Path(options.encoder).read_bytes())
+    return found
 
 
 def learner_for(log: us.Log, encoder: Any, options: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
-    """A learner factory and what is measured of it."""
+    """Return a function that makes a learner from a seed, and the probes to read it with."""
     endless = {} if (log.terminated | log.truncated).any() else {PER_STEP: us.probes.reward_per_step}
-    gamma = options.gamma  # what a factory refers to is part of what its runs are of, and not all options are
+    gamma = options.gamma  # the factory refers to this alone: a results folder keeps all that its functions refer to
     if options.learner == "uniform":
         return (
             lambda seed: us.learners.MonteCarlo(us.learners.Uniform(log.spec.n_actions), gamma=gamma),
@@ -59,7 +59,7 @@ def learner_for(log: us.Log, encoder: Any, options: argparse.Namespace) -> tuple
     if encoder is None and (n_observations is None or n_observations > 4 * len(log) + 1024):
         encoder = us.encoders.Identity().fit(log)
         if encoder.n_states > len(log) // 2:
-            raise us.LogError(
+            raise SettingError(
                 f"{options.learner} needs a table, and {encoder.n_states:,} of the observations are distinct: too many "
                 "for a row each; merge them into states with --encoder forward, or with --encoder boxes or kmeans, "
                 "which know nothing of what follows: simulate tests the states first, and stops where they will not do"
@@ -73,15 +73,15 @@ def learner_for(log: us.Log, encoder: Any, options: argparse.Namespace) -> tuple
     )
 
 
-def encoder_for(log: us.Log, options: argparse.Namespace, kept: Path | None) -> Any:
-    """The encoder asked for, fitted, or the one that was kept; None where observations are their own states."""
+def encoder_for(log: us.Log, options: argparse.Namespace, saved: Path | None) -> Any:
+    """Return the fitted encoder that the options name, or the saved one; None if each observation is a state."""
     if options.encoder == "identity":
         return None
-    if kept is not None and kept.exists():
-        return us.encoders.load(kept)
+    if saved is not None and saved.exists():
+        return us.encoders.load(saved)
     if options.encoder not in ENCODERS:
-        if not os.path.exists(options.encoder):  # which takes any text, NUL and over-long names included
-            raise us.LogError(
+        if not os.path.exists(options.encoder):  # False for any text that cannot be a path, too
+            raise SettingError(
                 f"there is no encoder {options.encoder!r} and no such file; give one of {', '.join(ENCODERS)}, or a "
                 "file that encoder.save wrote"
             )
@@ -95,19 +95,19 @@ def encoder_for(log: us.Log, options: argparse.Namespace, kept: Path | None) -> 
     return make[options.encoder]().fit(log)
 
 
-def states_for(log: us.Log, encoder: Any, kept: Path | None) -> us.encoders.StateAudit:
-    """Whether the states will do: tested now, or as it was kept; without an encoder they are the observations."""
-    with suppress(ResultsError):  # what cannot be read is made anew
-        found = read_state_audit(kept) if kept is not None else None
+def states_for(log: us.Log, encoder: Any, folder: Path | None) -> us.encoders.StateAudit:
+    """Return the audit of the states, from the results folder if it has one; without an encoder, of observations."""
+    with suppress(ResultsError):  # a file that cannot be read is written again
+        found = read_state_audit(folder) if folder is not None else None
         if found is not None:
             return found
     return us.encoders.audit(us.encoders.Identity().fit(log) if encoder is None else encoder, log)
 
 
 def refuse_suspicious(states: us.encoders.StateAudit) -> None:
-    """Stop where most rows are in suspicious states: the curve would look as sure of itself as a right one."""
+    """Raise `EncoderError` if most rows are in suspicious states: nothing in the curves would show it."""
     if states.mostly_suspicious:
-        raise us.LogError(
+        raise EncoderError(
             f"{states.encoder}: {states.sentence}; try another encoder, whose states are tested like these (where "
             "every observation leads on in a way of its own, no merging of them will do), or give --anyway to rehearse "
             "all the same, with this at the top of the page"
@@ -115,9 +115,9 @@ def refuse_suspicious(states: us.encoders.StateAudit) -> None:
 
 
 def simulator_for(name: str, log: us.Log, encoder: Any, options: argparse.Namespace) -> Any:
-    """A simulator with the options it takes."""
-    asked = {key: getattr(options, key) for key in ("order", "openings", "max_episode_steps")}
-    given = {key: value for key, value in asked.items() if value is not None}
+    """Return the simulator of this name, with those options that it takes."""
+    given = {key: getattr(options, key) for key in ("order", "openings", "max_episode_steps")}
+    given = {key: value for key, value in given.items() if value is not None}
     if name in ("actions_only", "any_row", "model"):
         given.pop("order", None)
     if name == "model":
@@ -126,10 +126,10 @@ def simulator_for(name: str, log: us.Log, encoder: Any, options: argparse.Namesp
 
 
 def reading_interval(simulator: Any, make: Any, log: us.Log, options: argparse.Namespace) -> int:
-    """Steps between two readings: about a hundred in the median run, as a few tell that are made for this alone.
+    """Return the steps between two readings, so that the median run has about a hundred.
 
-    How long runs last cannot be told from the log: a few steps of a million rows, or most of it. A learner that trains
-    a network takes too long for a run on trial; what it knows changes once an epoch.
+    The length of runs is estimated by a few on trial: the log does not tell whether they last a few steps or most of a
+    million rows. A learner that trains a network takes too long for that, and changes once an epoch.
     """
     if options.learner == "ppo":
         return min(options.epoch_steps, round_number(len(log) / 200))
@@ -138,7 +138,7 @@ def reading_interval(simulator: Any, make: Any, log: us.Log, options: argparse.N
 
 
 def round_number(number: float) -> int:
-    """The largest of 1, 2, 5, 10, 20, ... that is not above a number.
+    """Return the largest of 1, 2, 5, 10, 20, ... that is not above a number.
 
     >>> round_number(69.7), round_number(0.3)
     (50, 1)

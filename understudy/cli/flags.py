@@ -33,7 +33,7 @@ ENCODERS = ("identity", "boxes", "kmeans", "homer", "forward")
 
 
 def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
-    """The parser of all commands; `run` has what each is to call."""
+    """Return the parser of all commands; `run` has the function of each."""
     parser = argparse.ArgumentParser(
         prog="understudy", description="Rehearse a learning agent on your logs before it goes live."
     )
@@ -67,7 +67,7 @@ def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
 
 
 def add_log(parser: argparse.ArgumentParser) -> None:
-    """The log, and which of its columns is what."""
+    """Add the flags that name a log and its columns."""
     parser.add_argument("log", metavar="LOG", help="a Parquet or CSV file, a row for each step")
     columns = parser.add_argument_group("columns, where they are not named as here")
     for name, meaning in COLUMN_FLAGS.items():
@@ -77,7 +77,7 @@ def add_log(parser: argparse.ArgumentParser) -> None:
 
 
 def add_simulation(parser: argparse.ArgumentParser) -> None:
-    """Who rehearses, where, and for how long."""
+    """Add the flags of learners, simulators and runs."""
     learner = parser.add_argument_group("learner")
     learner.add_argument("--learner", choices=LEARNERS, default="q-learning", help="(%(default)s)")
     learner.add_argument("--epsilon", type=probability, default=0.1, help="share of exploring steps (%(default)s)")
@@ -120,7 +120,7 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
 
 
 def positive(text: str) -> int:
-    """A whole number from 1."""
+    """Return a whole number from 1 to 2**63 - 1."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is less than 1")
@@ -130,7 +130,7 @@ def positive(text: str) -> int:
 
 
 def finite(text: str) -> float:
-    """A number, but neither NaN nor infinite."""
+    """Return a finite number."""
     number = float(text)
     if not math.isfinite(number):
         raise argparse.ArgumentTypeError(f"{text} is not a finite number")
@@ -138,7 +138,7 @@ def finite(text: str) -> float:
 
 
 def probability(text: str) -> float:
-    """A number from 0 to 1."""
+    """Return a number from 0 to 1."""
     number = float(text)
     if not 0.0 <= number <= 1.0:
         raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")

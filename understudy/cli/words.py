@@ -1,4 +1,4 @@
-"""What the library says, in the words of the command line."""
+"""Messages of the library in the words of the command line, and their way to the terminal."""
 
 import re
 import shlex
@@ -8,12 +8,13 @@ from typing import Any
 import understudy as us
 from understudy.cli.flags import COLUMN_FLAGS
 from understudy.errors import visible
+from understudy.reporting.measurements import Measurements
 
 OTHER_FLAGS = (
     "n_actions", "ends", "order", "max_steps", "max_episode_steps", "out", "runs", "seed", "every", "workers", "level",
     "margin",
 )  # fmt: skip
-IN_FLAGS = {
+ADVICE = {
     "turn (it|them) into numbers first, for example .*": "add a column to the file that numbers the distinct texts 0, "
     "1, ..., and name that one",
     r"turn it into codes \(np.*\) or features": "add a column of numbers to the file, and name that one",
@@ -21,18 +22,18 @@ IN_FLAGS = {
     "states are tested before the first run",
     r"encoders\.Boxes or encoders\.Function": "--encoder boxes or --encoder forward",
 }
-"""Advice in Python, and what to say instead where there is none."""
+"""Advice that is about Python code, as patterns, and what the command line says instead."""
 
 
 def as_flags(message: str) -> str:
-    """A message of the library in the words of the command line, which has no Python.
+    """Return a message of the library with flags in the place of Python's arguments.
 
     >>> as_flags('give terminated=, sort by order_by=, or say ends="every-row"')
     'give --terminated, sort by --order-by, or say --ends every-row'
     >>> as_flags('say actions=["0", "big hat"]')
     "say --actions 0 'big hat'"
     """
-    for words, instead in IN_FLAGS.items():
+    for words, instead in ADVICE.items():
         message = re.sub(words, instead, message)
     names = "|".join([name.replace("-", "_") for name in COLUMN_FLAGS] + list(OTHER_FLAGS))
 
@@ -46,11 +47,22 @@ def as_flags(message: str) -> str:
 
 
 def in_flags(audit: us.Audit) -> us.Audit:
-    """An audit in the words of the command line."""
-    said = (replace(finding, sentence=as_flags(finding.sentence)) for finding in audit.findings)
-    return replace(audit, findings=tuple(said))
+    """Return an audit whose sentences have flags in the place of Python's arguments."""
+    findings = (replace(finding, sentence=as_flags(finding.sentence)) for finding in audit.findings)
+    return replace(audit, findings=tuple(findings))
 
 
-def say(what: Any) -> None:
-    """Print lines in which whatever a file brought along is visible, escape bytes included."""
-    print("\n".join(map(visible, str(what).split("\n"))))
+def say(text: Any) -> None:
+    """Print text with control characters written out: names from files may hold escape bytes."""
+    print("\n".join(map(visible, str(text).split("\n"))))
+
+
+def show_table(measured: Measurements) -> None:
+    """Print how long runs lasted, how close they are, what ran out and, of several learners, which earned more."""
+    from rich.console import Console
+
+    from understudy.reporting.terminal import as_rich, brief_table
+
+    Console().print(as_rich(brief_table(measured)))
+    if measured.learners is not None:
+        say("\n".join(measured.learners.sentences))

@@ -25,7 +25,7 @@ from understudy.encoders.training import (
     weights_of,
 )
 from understudy.errors import EncoderError, SettingError
-from understudy.logs.numbers import positive, whole
+from understudy.settings import positive, whole
 
 FEWEST_ROWS = 200  # of a log
 

@@ -19,7 +19,7 @@ from understudy.encoders.features import Features
 from understudy.encoders.homer_training import Network, TrainingSplit, n_epochs, train
 from understudy.encoders.training import check_split, in_chunks, module_with_weights, weights_of
 from understudy.errors import EncoderError, SettingError
-from understudy.logs.numbers import positive, whole
+from understudy.settings import positive, whole
 
 SELECTIONS = ("states", "soft")
 

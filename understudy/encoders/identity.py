@@ -12,7 +12,7 @@ from understudy.encoders.auditing import audit
 from understudy.encoders.contents import check_names
 from understudy.encoders.observations import SINGLE_INTEGERS, batch_of, spec_of
 from understudy.errors import EncoderError
-from understudy.logs.numbers import whole
+from understudy.settings import whole
 
 LARGEST_UNFITTED = 2**31 - 1
 

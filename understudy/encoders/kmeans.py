@@ -14,7 +14,7 @@ from understudy.encoders.contents import check_options, observation_of
 from understudy.encoders.features import Features
 from understudy.encoders.observations import batch_of
 from understudy.errors import EncoderError, SettingError
-from understudy.logs.numbers import whole
+from understudy.settings import whole
 
 CHUNK = 1 << 24  # distances computed together
 OPTIONS = ("n_states", "seed", "iterations", "most_rows")

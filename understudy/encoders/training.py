@@ -15,7 +15,7 @@ from understudy.contracts.devices import one_thread
 from understudy.contracts.streams import spawn
 from understudy.encoders.features import Features, check_finite
 from understudy.errors import EncoderError, LogError, SettingError
-from understudy.logs.numbers import positive
+from understudy.settings import positive
 
 CHUNK = 1 << 16  # rows encoded together
 MANY_ROWS = 2048  # batches of fewer are not worth a second thread

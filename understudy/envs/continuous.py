@@ -6,11 +6,12 @@ import gymnasium
 import numpy as np
 
 from understudy.contracts.streams import spawn
+from understudy.contracts.wrappers import shortest
 from understudy.envs.grid import Grid
-from understudy.envs.many import Many
-from understudy.envs.rollout import RECORDING, rollout, shorter
+from understudy.envs.parallel import TableEpisodes
+from understudy.envs.rollout import RECORDING, rollout
 
-MARGIN = 2.0**-40  # points keep so far from a cell's border, in cells, that rounding never carries one across
+MARGIN = 2.0**-40  # distance of points from a cell's border, in cells, so that rounding moves none across
 
 
 class ContinuousGrid(gymnasium.Env[Any, Any]):
@@ -43,7 +44,7 @@ class ContinuousGrid(gymnasium.Env[Any, Any]):
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin an episode in the bottom left cell."""
         super().reset(seed=seed)
-        self.grid.np_random = self.np_random  # one generator: two of the same seed would tie the points to the slips
+        self.grid.np_random = self.np_random  # one generator: two of the same seed would make points depend on slips
         cell, info = self.grid.reset()
         return self._point(cell), info
 
@@ -53,11 +54,11 @@ class ContinuousGrid(gymnasium.Env[Any, Any]):
         return self._point(cell), reward, terminated, truncated, info
 
     def render(self) -> str | None:
-        """The grid as text, the agent an A and the goal a G."""
+        """Return the grid as text, with an A for the agent and a G for the goal; None without a render mode."""
         return self.grid.render()
 
     def latent(self, observations: np.ndarray) -> np.ndarray:
-        """The true cell of each point: the oracle, for `encoders.Function(env.latent)`."""
+        """Return the true cell of each point: the oracle, for `encoders.Function(env.latent)`."""
         column, row = np.moveaxis(np.clip(np.floor(np.asarray(observations) * self.size), 0, self.size - 1), -1, 0)
         return (column + self.size * row).astype(np.int64)
 
@@ -69,21 +70,21 @@ class ContinuousGrid(gymnasium.Env[Any, Any]):
         seed: int = 0,
         max_episode_steps: int | None = None,
     ) -> dict[str, np.ndarray]:
-        """Columns of a log of this many episodes, or steps, under a policy that sees the cell, (cells, actions)."""
-        cap = shorter(self.max_episode_steps, max_episode_steps)
+        """Return the columns of a log of this many episodes, or steps; the policy, (cells, actions), sees the cell."""
+        limit = shortest(self.max_episode_steps, max_episode_steps)
         tables = self.grid.tables()
-        columns = rollout(tables, cell_policy, episodes=episodes, steps=steps, seed=seed, max_episode_steps=cap)
+        columns = rollout(tables, cell_policy, episodes=episodes, steps=steps, seed=seed, max_episode_steps=limit)
         # An episode of n rows visits n + 1 points: a row's next point is the next row's own.
-        place = np.arange(len(columns["episode"])) + columns["episode"]
-        cells = np.empty(place[-1] + 2, dtype=np.int64)
-        cells[place], cells[place + 1] = columns["observation"], columns["next_observation"]
+        position = np.arange(len(columns["episode"])) + columns["episode"]
+        cells = np.empty(position[-1] + 2, dtype=np.int64)
+        cells[position], cells[position + 1] = columns["observation"], columns["next_observation"]
         points = _points(cells, self.size, np.random.default_rng(spawn(seed, RECORDING, 1)))
-        return {**columns, "observation": points[place], "next_observation": points[place + 1]}
+        return {**columns, "observation": points[position], "next_observation": points[position + 1]}
 
-    def many(self, n: int, seed: int) -> Many:
-        """Many episodes at once, without the time limit."""
+    def many(self, n: int, seed: int) -> TableEpisodes:
+        """Return n independent episodes that are stepped together, without the time limit."""
         rng = np.random.default_rng(seed)
-        return Many(self.grid.tables(), n, rng, lambda cells: _points(cells, self.size, rng))
+        return TableEpisodes(self.grid.tables(), n, rng, lambda cells: _points(cells, self.size, rng))
 
     def _point(self, cell: int) -> np.ndarray:
         return _points(np.array(cell), self.size, self.np_random)

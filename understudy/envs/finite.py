@@ -1,4 +1,4 @@
-"""A grid written out as tables: stepped by hand, rolled out compiled, and solved exactly."""
+"""A grid written out as tables: stepped from Python, recorded by compiled code, and solved exactly."""
 
 from typing import Any
 
@@ -6,17 +6,19 @@ import gymnasium
 import numpy as np
 
 from understudy.contracts.tables import Tables, pick
+from understudy.contracts.wrappers import shortest
 from understudy.envs import solve
-from understudy.envs.many import Many
-from understudy.envs.rollout import rollout, shorter
-from understudy.logs.numbers import steps_of
+from understudy.envs.parallel import TableEpisodes
+from understudy.envs.rollout import rollout
+from understudy.errors import SettingError
+from understudy.settings import steps_of
 
 
 class FiniteGrid(gymnasium.Env[Any, Any]):
-    """Any grid with finitely many observations. `Grid`, `NoisyGrid` and so on only say which tables.
+    """Any grid with finitely many observations; `Grid`, `NoisyGrid` and so on differ in their tables.
 
-    An observation's code is its cell plus a multiple of the number of cells; the goal is the last cell. There is no
-    cap on an episode by default; `max_episode_steps` truncates it, with the reward the step has anyway.
+    An observation's code is its cell plus a multiple of the number of cells; the goal is the last cell. By default an
+    episode has no time limit; `max_episode_steps` truncates it, which does not change the reward of its last step.
     """
 
     metadata = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012 (gymnasium's own declaration)
@@ -43,16 +45,16 @@ class FiniteGrid(gymnasium.Env[Any, Any]):
         if self._over:
             raise gymnasium.error.ResetNeeded("the episode is over; call reset before step")
         if not self.action_space.contains(action):
-            raise ValueError(f"action is {action!r}; this environment has actions 0 to {self.n_actions - 1}")
-        place = (self._state, action, pick(self._tables.outcome[self._state, action], self.np_random.random()))
-        self._state, self._steps = int(self._tables.next_state[place]), self._steps + 1
-        terminated = bool(self._tables.terminated[place])
+            raise SettingError(f"action is {action!r}; this environment has actions 0 to {self.n_actions - 1}")
+        outcome = (self._state, action, pick(self._tables.outcome[self._state, action], self.np_random.random()))
+        self._state, self._steps = int(self._tables.next_state[outcome]), self._steps + 1
+        terminated = bool(self._tables.terminated[outcome])
         truncated = not terminated and self._steps == self.max_episode_steps
         self._over = terminated or truncated
-        return self._emit(), float(self._tables.reward[place]), terminated, truncated, {}
+        return self._emit(), float(self._tables.reward[outcome]), terminated, truncated, {}
 
     def render(self) -> str | None:
-        """The grid as text, the agent an A and the goal a G."""
+        """Return the grid as text, with an A for the agent and a G for the goal; None without a render mode."""
         if self.render_mode is None:
             return None
         marks = np.full(self.n_cells, ".")
@@ -61,23 +63,23 @@ class FiniteGrid(gymnasium.Env[Any, Any]):
         return "\n".join("".join(row) for row in marks.reshape(self.size, self.size)[::-1])
 
     def tables(self) -> Tables:
-        """The whole problem as tables, from which real runs are compiled."""
+        """Return the whole problem as tables, from which real runs are compiled."""
         return self._tables
 
     def latent(self, observations: np.ndarray) -> np.ndarray:
-        """The true cell of each observation: the oracle, for `encoders.Function(env.latent)`."""
+        """Return the true cell of each observation: the oracle, for `encoders.Function(env.latent)`."""
         return np.asarray(observations, dtype=np.int64) % self.n_cells
 
     def values(self, policy: np.ndarray, gamma: float) -> np.ndarray:
-        """The exact value of each observation under a policy, (observations, actions)."""
+        """Return the exact value of each observation under a policy, (observations, actions)."""
         return solve.values(self._tables, policy, gamma)
 
     def optimal(self, gamma: float) -> np.ndarray:
-        """The exact optimal value of each action at each observation, (observations, actions)."""
+        """Return the exact optimal value of each action at each observation, (observations, actions)."""
         return solve.optimal(self._tables, gamma)
 
     def start_observations(self) -> tuple[np.ndarray, np.ndarray]:
-        """The observations an episode can begin with, and their probabilities."""
+        """Return the observations that an episode can begin with, and their probabilities."""
         return solve.start_observations(self._tables)
 
     def rollout(
@@ -89,14 +91,14 @@ class FiniteGrid(gymnasium.Env[Any, Any]):
         *,
         steps: int | None = None,
     ) -> dict[str, np.ndarray]:
-        """Columns of a log of this many episodes (or steps) under a policy, (observations, actions)."""
-        cap = shorter(self.max_episode_steps, max_episode_steps)
-        return rollout(self._tables, policy, episodes=episodes, steps=steps, seed=seed, max_episode_steps=cap)
+        """Return the columns of a log of this many episodes (or steps) under a policy, (observations, actions)."""
+        limit = shortest(self.max_episode_steps, max_episode_steps)
+        return rollout(self._tables, policy, episodes=episodes, steps=steps, seed=seed, max_episode_steps=limit)
 
-    def many(self, n: int, seed: int) -> Many:
-        """Many episodes at once, without the time limit."""
-        return Many(self._tables, n, np.random.default_rng(seed), lambda codes: codes.astype(np.int64))
+    def many(self, n: int, seed: int) -> TableEpisodes:
+        """Return n independent episodes that are stepped together, without the time limit."""
+        return TableEpisodes(self._tables, n, np.random.default_rng(seed), lambda codes: codes.astype(np.int64))
 
     def _emit(self) -> int:
-        shown = pick(self._tables.emission[self._state], self.np_random.random())
-        return int(self._tables.observation[self._state, shown])
+        emission = pick(self._tables.emission[self._state], self.np_random.random())
+        return int(self._tables.observation[self._state, emission])

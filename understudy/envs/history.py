@@ -1,9 +1,10 @@
-"""The grid with a memory: the observation is the cell and the actions that led there."""
+"""The grid with a memory: the observation is the cell and the last actions."""
 
 import numpy as np
 
 from understudy.envs.finite import FiniteGrid
 from understudy.envs.layout import grid_tables
+from understudy.errors import SettingError
 
 
 class HistoryGrid(FiniteGrid):
@@ -28,7 +29,7 @@ class HistoryGrid(FiniteGrid):
         render_mode: str | None = None,
     ) -> None:
         if not 0 <= length <= 4:
-            raise ValueError(f"length is {length}; a history of 0 to 4 actions can be written out")
+            raise SettingError(f"length is {length}; a history of 0 to 4 actions can be written out")
         self.length, self.slip = length, slip
         history, action = np.ogrid[: 6**length, :5]
         following = (6 * history + action + 1) % 6**length

@@ -1,8 +1,9 @@
-"""The layout of a grid: its cells, where actions lead, and the tables that follow."""
+"""The layout of a grid: its cells, where actions lead, and its tables."""
 
 import numpy as np
 
 from understudy.contracts.tables import Tables
+from understudy.errors import SettingError
 
 STAY, UP, RIGHT, DOWN, LEFT = range(5)
 MOVES = np.array([(0, 0), (0, 1), (1, 0), (0, -1), (-1, 0)])
@@ -12,7 +13,9 @@ GOAL_REWARD, STEP_REWARD = 1.0, -0.1
 
 
 def neighbors(size: int) -> np.ndarray:
-    """The cell each action leads to, (cells, actions); out of bounds stays. A cell is `column + size * row`.
+    """Return the cell that each action leads to, (cells, actions); one out of bounds stays.
+
+    A cell is `column + size * row`.
 
     >>> neighbors(2).tolist()
     [[0, 2, 1, 0, 0], [1, 3, 1, 1, 0], [2, 2, 3, 0, 2], [3, 3, 3, 1, 2]]
@@ -24,12 +27,12 @@ def neighbors(size: int) -> np.ndarray:
 
 
 def rewards(cells: np.ndarray, size: int) -> np.ndarray:
-    """The reward of a step that reaches each of these cells."""
+    """Return the reward of a step that reaches each of these cells."""
     return np.where(np.asarray(cells) == size * size - 1, GOAL_REWARD, STEP_REWARD)
 
 
 def cumulated(probability: np.ndarray) -> np.ndarray:
-    """Probabilities cumulated along the last axis, ending in exactly 1 from the last positive one on.
+    """Return probabilities cumulated along the last axis, exactly 1 from the last positive one on.
 
     >>> cumulated(np.array([0.7, 0.2, 0.1, 0.0]))[-2:].tolist()
     [1.0, 1.0]
@@ -39,16 +42,16 @@ def cumulated(probability: np.ndarray) -> np.ndarray:
 
 
 def grid_tables(size: int, slip: float, following: np.ndarray, opening: np.ndarray, n_emissions: int = 1) -> Tables:
-    """A grid whose agent carries a context along, as tables; a state is `cell + cells * context`.
+    """Return the tables of a grid whose state is a cell and a context: `cell + cells * context`.
 
-    `following`, (contexts, actions), is the context after each action; `opening`, (contexts,), the law of the first
-    one. Every state shows `n_emissions` observations alike, the e-th being `state + states * e`. With probability
-    `slip` an action is replaced by one drawn uniformly from all of them.
+    `following`, (contexts, actions), is the context after each action; `opening`, (contexts,), has the probabilities
+    of the first one. Every state emits `n_emissions` equally likely observations, the e-th being `state + states * e`.
+    With probability `slip` an action is replaced by one drawn uniformly from all of them.
     """
     if size < 2:
-        raise ValueError(f"size is {size}; a grid with a start and a goal needs at least 2")
+        raise SettingError(f"size is {size}; a grid with a start and a goal needs at least 2")
     if not 0 <= slip <= 1:
-        raise ValueError(f"slip is {slip}; it is a probability, between 0 and 1")
+        raise SettingError(f"slip is {slip}; it is a probability, between 0 and 1")
     carried_out, chance = _slips(slip, len(MOVES))
     n_cells, n_states = size * size, size * size * len(following)
     state = np.arange(n_states)[:, None, None]
@@ -56,7 +59,7 @@ def grid_tables(size: int, slip: float, following: np.ndarray, opening: np.ndarr
 
     landing = neighbors(size)[:, carried_out]
     next_state = landing[cell[:, 0, 0]] + n_cells * following[context[:, 0, 0]][:, :, None]
-    over = cell == n_cells - 1  # nothing is taken from a goal: it ends at once, and is worth nothing
+    over = cell == n_cells - 1  # an episode never acts from a goal; any step there would end at once with reward 0
     start = np.zeros(n_states)
     start[::n_cells] = opening
     return Tables(
@@ -71,7 +74,7 @@ def grid_tables(size: int, slip: float, following: np.ndarray, opening: np.ndarr
 
 
 def _slips(slip: float, n_actions: int) -> tuple[np.ndarray, np.ndarray]:
-    """The actions that may be carried out for each chosen one, and their probabilities, both (actions, outcomes)."""
+    """Return the actions that may be carried out for each chosen one, and their probabilities, (actions, outcomes)."""
     if slip == 0:
         return np.arange(n_actions)[:, None], np.ones((n_actions, 1))
     carried_out = np.tile(np.arange(n_actions), (n_actions, 1))

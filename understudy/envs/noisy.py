@@ -4,6 +4,7 @@ import numpy as np
 
 from understudy.envs.finite import FiniteGrid
 from understudy.envs.layout import grid_tables
+from understudy.errors import SettingError
 
 
 class NoisyGrid(FiniteGrid):
@@ -24,7 +25,7 @@ class NoisyGrid(FiniteGrid):
         render_mode: str | None = None,
     ) -> None:
         if not 0 <= bits <= 16:
-            raise ValueError(f"bits is {bits}; there are 0 to 16 of them")
+            raise SettingError(f"bits is {bits}; there are 0 to 16 of them")
         self.bits, self.slip = bits, slip
         tables = grid_tables(
             size, slip, following=np.zeros((1, 5), dtype=np.int64), opening=np.ones(1), n_emissions=2**bits

@@ -10,12 +10,13 @@ from understudy.contracts.streams import ACCEPTANCE, spawn, streams_of, uniform
 from understudy.contracts.tables import Tables, emit, pick, pick_outcome, pick_start
 from understudy.envs.layout import cumulated
 from understudy.envs.solve import checked_policy, surely_ends
-from understudy.logs.numbers import steps_of
+from understudy.errors import SettingError
+from understudy.settings import steps_of
 
 FIRST_PIECE, LARGEST_PIECE = 1 << 15, 1 << 22
 NEVER = 1 << 62
-RECORDING = 1000  # sets a log apart from a run of the same seed: they share no random number
-EPISODE = 3  # its place in a cursor
+RECORDING = 1000  # a log and a run of the same seed share no random number
+EPISODE = 3  # the position of the episode in a cursor
 
 
 class Rows(NamedTuple):
@@ -43,36 +44,28 @@ def rollout(
     seed: int = 0,
     max_episode_steps: int | None = None,
 ) -> dict[str, np.ndarray]:
-    """Walk so many episodes, or steps (the last episode is then cut off), whichever is reached first.
+    """Return the columns of a log of so many episodes, or steps, whichever is reached first, by name.
 
-    Returns the columns of a log by name; `propensity`, (rows, actions), is the policy at each row's observation.
+    With `steps` the last episode may be cut off. `propensity`, (rows, actions), is the policy at each row's
+    observation.
     """
     policy = checked_policy(tables, policy)
     episodes, steps = steps_of("episodes", episodes), steps_of("steps", steps)
     max_episode_steps = steps_of("max_episode_steps", max_episode_steps)
     if episodes is None and steps is None:
-        raise ValueError("a rollout needs a number of episodes or of steps")
+        raise SettingError("a rollout needs a number of episodes or of steps")
     if steps is None and max_episode_steps is None and not surely_ends(tables, policy):
-        raise ValueError("an episode may never end under this policy; give max_episode_steps, or steps")
+        raise SettingError("an episode may never end under this policy; give max_episode_steps, or steps")
     streams = streams_of(spawn(seed, RECORDING))
     pieces = _pieces(tables, cumulated(policy), streams, episodes or NEVER, steps or NEVER, max_episode_steps or NEVER)
     columns = dict(zip(Rows._fields, map(np.concatenate, zip(*pieces, strict=True)), strict=True))
     return {**columns, "propensity": policy[columns["observation"]]}
 
 
-def shorter(one: int | None, other: int | None) -> int | None:
-    """The cap of two that is reached first.
-
-    >>> shorter(None, 30), shorter(10, 30)
-    (30, 10)
-    """
-    return min((cap for cap in (one, other) if cap is not None), default=None)
-
-
 def _pieces(
     tables: Tables, policy: np.ndarray, streams: np.ndarray, episodes: int, steps: int, cap: int
 ) -> Iterator[Rows]:
-    """Rows in pieces that grow, since nobody knows beforehand how long episodes are."""
+    """Yield rows in pieces that grow, since the lengths of episodes are not known beforehand."""
     cursor, size = np.zeros(4, dtype=np.int64), FIRST_PIECE
     while steps > 0 and cursor[EPISODE] < episodes:
         rows = Rows(*(np.empty(min(size, steps), dtype) for dtype in DTYPES))

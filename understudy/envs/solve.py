@@ -1,19 +1,19 @@
-"""Exact values of a finite problem, from its tables."""
+"""Exact values of a finite problem, computed from its tables."""
 
 import numpy as np
 from scipy.sparse import csr_array, eye_array
 from scipy.sparse.linalg import spsolve
 
 from understudy.contracts.tables import Tables
-from understudy.errors import PolicyError
-from understudy.logs.policies import numbers_of
+from understudy.errors import PolicyError, SettingError
+from understudy.logs.policies import fault_of, first_fault, numbers_of, refusal
 
 
 def values(tables: Tables, policy: np.ndarray, gamma: float) -> np.ndarray:
-    """What each observation is worth under a policy, (observations,); terminal ones are worth 0.
+    """Return the value of each observation under a policy, (observations,); terminal ones have value 0.
 
-    The policy, (observations, actions), acts on observations. What follows depends on the state alone, so the linear
-    system is solved on states, with the policy averaged over what a state shows.
+    The policy, (observations, actions), acts on observations. The rest depends on the state alone, so the linear
+    system is solved for states, with the policy averaged over the observations of a state.
     """
     policy = checked_policy(tables, policy)
     worth = _state_values(tables, _on_states(tables, policy), gamma)
@@ -21,20 +21,20 @@ def values(tables: Tables, policy: np.ndarray, gamma: float) -> np.ndarray:
 
 
 def optimal(tables: Tables, gamma: float) -> np.ndarray:
-    """The optimal value of each action at each observation, (observations, actions), by policy iteration."""
+    """Return the optimal value of each action at each observation, (observations, actions), by policy iteration."""
     n_states, n_actions = tables.reward.shape[:2]
-    policy = np.full((n_states, n_actions), 1 / n_actions)  # ends wherever some policy does, as gamma = 1 requires
+    policy = np.full((n_states, n_actions), 1 / n_actions)  # it ends wherever some policy ends, as gamma = 1 requires
     total = -np.inf
     while True:
         worth = _state_values(tables, policy, gamma)
         action_worth = _action_values(tables, worth, gamma)
-        if worth.sum() <= total:  # each improvement raises the sum, until rounding is all that is left
+        if worth.sum() <= total:  # every improvement raises the sum; what does not is rounding
             return action_worth[states(tables)]
         total, policy = worth.sum(), np.eye(n_actions)[action_worth.argmax(axis=1)]
 
 
 def start_observations(tables: Tables) -> tuple[np.ndarray, np.ndarray]:
-    """The observations an episode can begin with, and their probabilities."""
+    """Return the observations that an episode can begin with, and their probabilities."""
     chance = probabilities(tables.start)[:, None] * probabilities(tables.emission)
     law = np.bincount(tables.observation.ravel(), weights=chance.ravel())
     codes = np.flatnonzero(law)
@@ -42,14 +42,14 @@ def start_observations(tables: Tables) -> tuple[np.ndarray, np.ndarray]:
 
 
 def surely_ends(tables: Tables, policy: np.ndarray) -> bool:
-    """Whether an episode under this policy, (observations, actions), ends with probability 1."""
+    """True if an episode under this policy, (observations, actions), ends with probability 1."""
     _, onward, ends = _chain(tables, _on_states(tables, policy))
     visited = _closure(onward, probabilities(tables.start) > 0)
     return bool(_closure(onward.T, ends)[visited].all())
 
 
 def checked_policy(tables: Tables, policy: np.ndarray) -> np.ndarray:
-    """The policy as float64 that sums to 1 in every row. Raises `PolicyError` where it is none."""
+    """Return the policy, (observations, actions), with rows that sum to 1. Raise `PolicyError` where it is not one."""
     try:
         policy = numbers_of(policy)
     except PolicyError as error:
@@ -59,28 +59,27 @@ def checked_policy(tables: Tables, policy: np.ndarray) -> np.ndarray:
         raise PolicyError(
             f"the policy has shape {policy.shape}, not {shape}: one row an observation, one column an action"
         )
-    total = policy.sum(axis=1)
-    wrong = np.flatnonzero(~((policy >= 0).all(axis=1) & (np.abs(total - 1) <= 1e-5)))
-    if len(wrong):
-        raise PolicyError(f"the policy at observation {wrong[0]} is {policy[wrong[0]].tolist()}, not a distribution")
-    return policy / total[:, None]
+    row = first_fault(policy)
+    if row is not None:
+        raise refusal(policy[row], row, fault_of(policy[row], shape[1]))
+    return policy / policy.sum(axis=1)[:, None]
 
 
 def states(tables: Tables) -> np.ndarray:
-    """The state that shows each observation, (observations,)."""
+    """Return the state that emits each observation, (observations,). Raise `SettingError` if two states emit one."""
     state = np.arange(len(tables.observation))[:, None]
     owner = np.zeros(int(tables.observation.max()) + 1, dtype=np.int64)
     owner[tables.observation] = state
     shared = owner[tables.observation] != state
     if shared.any():
-        raise ValueError(
-            f"observation {tables.observation[shared][0]} is shown by two states: it has no value of its own"
+        raise SettingError(
+            f"observation {tables.observation[shared][0]} is emitted by two states: it has no value of its own"
         )
     return owner
 
 
 def probabilities(cumulated: np.ndarray) -> np.ndarray:
-    """What was cumulated along the last axis.
+    """Return the probabilities that were cumulated along the last axis.
 
     >>> probabilities(np.array([0.25, 0.75, 1.0, 1.0])).tolist()
     [0.25, 0.5, 0.25, 0.0]
@@ -93,7 +92,7 @@ def _on_states(tables: Tables, policy: np.ndarray) -> np.ndarray:
 
 
 def _chain(tables: Tables, policy: np.ndarray) -> tuple[np.ndarray, csr_array, np.ndarray]:
-    """Mean reward (S,), probability of going on to each state (S, S), and whether a step may end it (S,)."""
+    """Return mean rewards (S,), probabilities of going on to each state (S, S), and whether a step may end (S,)."""
     n_states = len(policy)
     chance = probabilities(tables.outcome) * policy[:, :, None]
     goes_on = (chance > 0) & ~tables.terminated
@@ -103,12 +102,12 @@ def _chain(tables: Tables, policy: np.ndarray) -> tuple[np.ndarray, csr_array, n
 
 def _state_values(tables: Tables, policy: np.ndarray, gamma: float) -> np.ndarray:
     if not 0 <= gamma <= 1:
-        raise ValueError(f"gamma is {gamma}; it lies between 0 and 1")
+        raise SettingError(f"gamma is {gamma}; it lies between 0 and 1")
     reward, onward, ends = _chain(tables, policy)
     if gamma == 1:
         endless = np.flatnonzero(~_closure(onward.T, ends))
         if len(endless):
-            raise ValueError(
+            raise SettingError(
                 f"with gamma = 1 this policy has no finite value: from {len(endless)} of {len(reward)} states, "
                 f"such as {endless[0]}, it never ends; use gamma < 1"
             )
@@ -121,7 +120,7 @@ def _action_values(tables: Tables, worth: np.ndarray, gamma: float) -> np.ndarra
 
 
 def _closure(edges: csr_array, seeds: np.ndarray) -> np.ndarray:
-    """The nodes that can be reached along edges, (from, to), from the seeds, which are among them."""
+    """Return a mask of the nodes that can be reached along edges, (from, to), from the seeds, seeds included."""
     reached, frontier = seeds.copy(), seeds
     while frontier.any():
         frontier = (frontier @ edges > 0) & ~reached

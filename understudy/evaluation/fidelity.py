@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.errors import CensoringWarning, SettingError
-from understudy.logs.numbers import real, whole
 from understudy.runs import Runs
+from understudy.settings import real, whole
 from understudy.tables import arrow_table, record_table
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import numpy as np
 
 from understudy.contracts import Simulator
 from understudy.errors import SettingError
-from understudy.logs.numbers import whole
 from understudy.runs import Runs
+from understudy.settings import whole
 
 
 class FewLogs:

@@ -10,8 +10,8 @@ from understudy.contracts.compiling import kernel
 from understudy.contracts.kernels import register_kernels
 from understudy.errors import ContractError, PolicyError
 from understudy.learners.codes import Codes
-from understudy.logs.numbers import real, whole
 from understudy.logs.policies import TOLERANCE, numbers_of
+from understudy.settings import real, whole
 
 
 class PolicyTable(NamedTuple):

@@ -23,7 +23,7 @@ from understudy.contracts.devices import device_of, one_thread
 from understudy.contracts.streams import LEARNER, spawn
 from understudy.errors import ContractError, LogError, SettingError, UsageError
 from understudy.logs import Spec
-from understudy.logs.numbers import real, seed_of, whole
+from understudy.settings import real, seed_of, whole
 
 WHOLE = 64
 """Torch treats what is left over after the last whole vector of a tensor with other instructions, which round in

@@ -11,7 +11,7 @@ from understudy.contracts.streams import LEARNER, stream_key, uniform_at
 from understudy.errors import SettingError
 from understudy.learners.codes import Codes
 from understudy.learners.schedules import Schedule, cells_of, scheduled, stays_in_unit
-from understudy.logs.numbers import real, seed_of, whole
+from understudy.settings import real, seed_of, whole
 
 LARGEST = 2**28
 """Cells of a table, 2 GiB of them."""

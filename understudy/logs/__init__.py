@@ -1,9 +1,10 @@
-"""What was recorded: logs, where they come from, and what is wrong with them."""
+"""Logs: made of columns, read from files, written to them, and checked for errors."""
 
 from understudy.logs.check import check
-from understudy.logs.files import read, write
 from understudy.logs.findings import Audit, Finding
-from understudy.logs.log import Log, Spec, concatenate
-from understudy.logs.recorder import record
+from understudy.logs.joining import concatenate
+from understudy.logs.log import Log, Spec
+from understudy.logs.reading import read
+from understudy.logs.writing import write
 
-__all__ = ["Audit", "Finding", "Log", "Spec", "check", "concatenate", "read", "record", "write"]
+__all__ = ["Audit", "Finding", "Log", "Spec", "check", "concatenate", "read", "write"]

@@ -1,4 +1,4 @@
-"""What was given as a column, as an array: nothing rounded and nothing merged on the way."""
+"""Columns that users give, as NumPy arrays: no value is rounded, and no two different values become equal."""
 
 import re
 import reprlib
@@ -12,20 +12,21 @@ from understudy.errors import LogError
 
 COMMAS = re.compile(r"[+-]?[0-9]+(,[0-9]+)+(\.[0-9]*)?")
 EXACT = 2**53
-"""Up to here a float64 holds every integer."""
+"""A float64 holds every integer up to here exactly."""
 
 
 def as_array(name: str, values: Any) -> np.ndarray:
-    """As an array of at least one dimension; a column of lists is stacked.
+    """Return a column as an array of at least one dimension; a column of lists is stacked.
 
-    NumPy makes one type of a list of several, and would turn 1 into "1" and 2**53 + 1 into 2**53 on the way; such
-    lists stay objects.
+    NumPy gives a list of several types one dtype, which would turn 1 into "1" and 2**53 + 1 into 2**53; such lists
+    become arrays of objects. Raise `LogError` where no array can be made.
     """
     if np.ma.is_masked(values):
-        raise LogError(f"{name} is masked in row {first(np.ma.getmaskarray(values))}; fill it in, or drop the row")
+        raise LogError(f"{name} is masked in row {first_true(np.ma.getmaskarray(values))}; fill it in, or drop the row")
     try:
         array = np.asarray(values)
-        if not hasattr(values, "dtype") and _changed(array):
+        # Whatever has a dtype - NumPy's attribute, which pandas and polars share - had one type before.
+        if not hasattr(values, "dtype") and _may_differ_from_list(array):
             array = np.array(values, dtype=object)
     except ValueError:
         array = _stacked(name, values)
@@ -37,24 +38,24 @@ def as_array(name: str, values: Any) -> np.ndarray:
         array = array.astype(object)
     if array.dtype == object and array.size and np.ndim(array.flat[0]):
         array = _stacked(name, array)
-    return _tightened(array) if array.dtype == object else array
+    return _with_plain_dtype(array) if array.dtype == object else array
 
 
-def flat(name: str, values: Any) -> np.ndarray:
-    """The column as an array of one value a row."""
+def one_value_per_row(name: str, values: Any) -> np.ndarray:
+    """Return the column as an array with one value a row, (N,)."""
     array = as_array(name, values)
     if array.size != len(array):
         raise LogError(f"{name} has shape {array.shape}; give one value a row")
     return array.reshape(len(array))
 
 
-def rounded(name: str, array: np.ndarray) -> np.ndarray:
-    """Numbers as float64, rounded where need be: for what is measured, not for what is told apart."""
+def as_floats(name: str, array: np.ndarray) -> np.ndarray:
+    """Return numbers as float64, rounded where they must be: for measurements, not for ids or observations."""
     if array.dtype.kind in "biuf":
         with np.errstate(over="ignore"):
             return array.astype(np.float64, copy=False)
     if array.dtype != object:
-        raise LogError(f"{name} holds {kind_of(array)}, not numbers; convert the column first")
+        raise LogError(f"{name} holds {content_in_words(array)}, not numbers; convert the column first")
     try:
         return np.array([_float(value) for value in array.flat]).reshape(array.shape)
     except (TypeError, ValueError, OverflowError):
@@ -62,32 +63,32 @@ def rounded(name: str, array: np.ndarray) -> np.ndarray:
             (lambda value: not spells_a_number(value)),
             (lambda value: value is not None and abs(float(value)) >= EXACT),
         )
-        places = (at for test in tests for at, value in enumerate(array.flat) if test(value))
-        place = next(places, 0)  # an odd word, a number too long for a float, or text throughout
-        row, value = place * len(array) // array.size, array.flat[place]
+        positions = (at for test in tests for at, value in enumerate(array.flat) if test(value))
+        position = next(positions, 0)  # a word among numbers, a number too long for a float, or text throughout
+        row, value = position * len(array) // array.size, array.flat[position]
         what = "text that spells a number" if spells_a_number(value) else "not a number"
         what = "more than a float can be" if isinstance(value, int) else what
-        raise LogError(f"{name} is {shown(value)} in row {row}, {what}; {_move(value)}") from None
+        raise LogError(f"{name} is {short_repr(value)} in row {row}, {what}; {_advice(value)}") from None
 
 
-def _move(value: Any) -> str:
+def _advice(value: Any) -> str:
     if isinstance(value, str) and COMMAS.fullmatch(value.strip()):
         return "write numbers with a point before decimals and without other commas"
     return "convert the column first"
 
 
-def told_apart(name: str, array: np.ndarray) -> np.ndarray:
-    """Objects as float64, where this keeps any two different numbers different; else refused by row."""
-    values = rounded(name, array)
-    lost = [not _kept(value, item) for value, item in zip(values.flat, array.flat, strict=True)]
-    refuse_merging(name, array, np.array(lost).reshape(array.shape))
+def exact_floats(name: str, array: np.ndarray) -> np.ndarray:
+    """Return numbers as float64. Raise `LogError` for the first row whose number would become equal to another."""
+    values = as_floats(name, array)
+    inexact = [not _is_exact(value, item) for value, item in zip(values.flat, array.flat, strict=True)]
+    refuse_inexact(name, array, np.array(inexact).reshape(array.shape))
     return values
 
 
-def one_dtype(parts: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-    """Arrays in a dtype that holds all their values exactly; refused by row where there is none.
+def common_dtype(parts: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    """Return the arrays in one dtype that holds all their values exactly. Raise `LogError` where there is none.
 
-    >>> [part.dtype.name for part in one_dtype({"a": np.array([1]), "b": np.array([2], np.uint64)})]
+    >>> [part.dtype.name for part in common_dtype({"a": np.array([1]), "b": np.array([2], np.uint64)})]
     ['int64', 'int64']
     """
     arrays = list(parts.values())
@@ -99,30 +100,30 @@ def one_dtype(parts: Mapping[str, np.ndarray]) -> list[np.ndarray]:
             dtype = np.dtype(fits[0]) if fits else dtype
         if dtype.kind == "f":
             for name, array in parts.items():
-                refuse_merging(name, array, _loses_digits(array))
+                refuse_inexact(name, array, _not_exact_as_float(array))
     return [array.astype(dtype, copy=False) for array in arrays]
 
 
-def refuse_merging(name: str, array: np.ndarray, lost: np.ndarray) -> None:
-    """Refuse numbers that float64 would merge with their neighbors."""
-    if lost.any():
-        place = first(lost.reshape(-1))
+def refuse_inexact(name: str, array: np.ndarray, inexact: np.ndarray) -> None:
+    """Raise `LogError` for the first number that float64 cannot hold, so that it would become equal to another."""
+    if inexact.any():
+        position = first_true(inexact.reshape(-1))
         raise LogError(
-            f"{name} is {shown(array.flat[place])} in row {place * len(array) // array.size}, which float64 would "
-            "round, so that different values become one; number the distinct values 0, 1, 2, ..., or round them "
+            f"{name} is {short_repr(array.flat[position])} in row {position * len(array) // array.size}, which float64 "
+            "would round, so that different values become one; number the distinct values 0, 1, 2, ..., or round them "
             "yourself"
         )
 
 
-def refuse(name: str, array: np.ndarray, bad: np.ndarray, move: str) -> None:
-    """Refuse the first value for which `bad` holds, by row, with the next move."""
+def refuse_rows(name: str, array: np.ndarray, bad: np.ndarray, advice: str) -> None:
+    """Raise `LogError` for the first row in which `bad` is True; the message names the row and ends with the advice."""
     if bad.any():
-        row = first(bad)
-        raise LogError(f"{name} is {shown(array[row])} in row {row}; {move}")
+        row = first_true(bad)
+        raise LogError(f"{name} is {short_repr(array[row])} in row {row}; {advice}")
 
 
-def is_empty(item: Any) -> bool:
-    """Whether it is None, NaN, another library's word for a missing value, or text of nothing but spaces."""
+def is_missing(item: Any) -> bool:
+    """True for None, NaN, another library's missing value, and text that is empty or only spaces."""
     if isinstance(item, str):
         return not item.strip()
     try:
@@ -131,9 +132,9 @@ def is_empty(item: Any) -> bool:
         return True
 
 
-def codes_of(name: str, array: np.ndarray) -> tuple[np.ndarray, list]:
-    """Codes by first appearance, and what each stands for. A dict beats sorting a million strings."""
-    table: dict = {}
+def codes_by_first_appearance(name: str, array: np.ndarray) -> tuple[np.ndarray, list]:
+    """Return a code for each value, 0, 1, ... by first appearance, and the list of values by code."""
+    table: dict = {}  # faster than sorting a million strings
     try:
         codes = [table.setdefault(item, len(table)) for item in array.tolist()]
     except TypeError:
@@ -141,26 +142,29 @@ def codes_of(name: str, array: np.ndarray) -> tuple[np.ndarray, list]:
     return np.array(codes, np.int64), list(table)
 
 
-def first(mask: np.ndarray) -> int:
-    """The first row where the mask holds."""
+def first_true(mask: np.ndarray) -> int:
+    """Return the first row in which the mask is True; 0 where it never is."""
     return int(np.argmax(mask))
 
 
-def is_text(array: np.ndarray) -> bool:
-    """Whether strings are among the values."""
+def contains_text(array: np.ndarray) -> bool:
+    """True if some values are strings."""
     return array.dtype.kind == "U" or (array.dtype == object and any(isinstance(item, str) for item in array))
 
 
 def spells_a_number(value: Any) -> bool:
-    """Whether it is or spells a number: one odd word makes a whole CSV column text, and is the one to name."""
+    """True for None, numbers, and text that spells a number.
+
+    One word among numbers makes a whole CSV column text; this finds the word, for the message.
+    """
     try:
         return value is None or float(value) is not None
     except (TypeError, ValueError, OverflowError):
         return False
 
 
-def shown(value: Any) -> str:
-    """A value for a message, cut where it is long."""
+def short_repr(value: Any) -> str:
+    """Return a value as a message shows it, cut where it is long."""
     if isinstance(value, Decimal):
         return reprlib.repr(str(value))[1:-1]
     try:
@@ -169,15 +173,15 @@ def shown(value: Any) -> str:
         return f"a number of some {int(abs(value).bit_length() * 0.30103):,} digits"
 
 
-def kind_of(array: np.ndarray) -> str:
-    """What an array holds, in a word."""
+def content_in_words(array: np.ndarray) -> str:
+    """Return what an array holds, for a message: "text", "dates", or the name of the dtype."""
     return {"U": "text", "S": "bytes", "O": "objects", "M": "dates", "m": "durations"}.get(
         array.dtype.kind, str(array.dtype)
     )
 
 
-def _changed(array: np.ndarray) -> bool:
-    """Whether NumPy may have made other values of a list: text of numbers, text less its last NULs, rounded floats."""
+def _may_differ_from_list(array: np.ndarray) -> bool:
+    """True if NumPy may have changed a list: numbers into text, text by cutting off NULs, integers into floats."""
     if array.dtype == np.float64:
         return bool(array.size) and bool(np.nanmax(np.abs(array), initial=0) >= EXACT)
     return array.dtype.kind in "US"
@@ -195,11 +199,13 @@ def _stacked(name: str, rows: Iterable[Any]) -> np.ndarray:
             raise LogError(f"{name} has shape {array.shape} in row {row} and {shape} in row 0; give all rows one shape")
     stacked = np.stack(arrays)
     alike = len({array.dtype for array in arrays}) == 1 and all(hasattr(row, "dtype") for row in rows)
-    return stacked if alike or not _changed(stacked) else np.array([np.array(row, dtype=object) for row in rows])
+    if alike or not _may_differ_from_list(stacked):
+        return stacked
+    return np.array([np.array(row, dtype=object) for row in rows])
 
 
-def _tightened(array: np.ndarray) -> np.ndarray:
-    """Objects that are all truth values, all floats or all integers, as such."""
+def _with_plain_dtype(array: np.ndarray) -> np.ndarray:
+    """Return objects that are all truth values, all floats or all integers in that dtype, and others as they are."""
     kinds = set(map(type, array.flat))
     if kinds and kinds <= {bool, np.bool_}:
         return array.astype(bool)
@@ -218,18 +224,18 @@ def _holds(dtype: Any, lowest: int, highest: int) -> bool:
     return limits.min <= lowest and highest <= limits.max
 
 
-def _loses_digits(array: np.ndarray) -> np.ndarray:
-    """Which integers float64 cannot hold."""
-    lost = np.zeros(array.shape, bool)
+def _not_exact_as_float(array: np.ndarray) -> np.ndarray:
+    """Return a mask of the integers that float64 cannot hold."""
+    inexact = np.zeros(array.shape, bool)
     if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
         large = (array > EXACT) | (array < -EXACT) if array.dtype.kind == "i" else array > EXACT
         if large.any():
-            lost[large] = [int(float(item)) != item for item in array[large].tolist()]
-    return lost
+            inexact[large] = [int(float(item)) != item for item in array[large].tolist()]
+    return inexact
 
 
-def _kept(value: float, item: Any) -> bool:
-    """Whether no other number of the item's kind has this float64: the digits that tell it apart are the item's."""
+def _is_exact(value: float, item: Any) -> bool:
+    """True if the float64 `value` stands for `item` alone: no other number of its kind is rounded to it."""
     item = item.item() if isinstance(item, np.generic) else item
     if item is None or isinstance(item, float | bool) or np.isnan(value):
         return True

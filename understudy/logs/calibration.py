@@ -12,14 +12,14 @@ from understudy.logs.findings import Finding
 if TYPE_CHECKING:
     from understudy.logs.log import Log
 
-RATE = 1e-4  # false alarms of each rule, over all the tests it makes
+RATE = 1e-4  # probability of a false alarm of each rule, over all its tests
 BINS = 10
-FLAT = 1e-9  # propensities that differ by less are one
+FLAT = 1e-9  # propensities that differ by less are taken as equal
 FLOORS = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 BLOCKS = 30  # of rows, where there are too few episodes to compare
 FEW_EPISODES, MANY_EPISODES = 20, 1000  # fewer are cut into blocks; more are grouped
-SHORT_BLOCK = 10  # rows; blocks of fewer say nothing of time
-MUCH_BETTER = 0.2  # the misfit of propensities in another order, as a share of that in theirs, to speak of it
+SHORT_BLOCK = 10  # rows; in shorter blocks a trend cannot be seen
+MUCH_BETTER = 0.2  # another order of propensities is suggested where it has at most this share of the misfit
 LISTED = 10  # actions named in a sentence
 
 
@@ -35,15 +35,15 @@ class Count(NamedTuple):
 
     @property
     def tail(self) -> float:
-        """A bound on the probability of so large a gap."""
+        """A bound on the probability of a gap at least this large."""
         return 2 * freedman(abs(self.taken - self.expected), self.variance)
 
 
 def freedman(excess: float, variance: float, largest: float = 1.0) -> float:
-    """Freedman's bound on P(a sum of martingale differences exceeds its mean by this much).
+    """Return Freedman's bound on P(a sum of martingale differences exceeds its mean by `excess`).
 
-    Unlike a z-score it holds for rare actions and for propensities that depend on what went before; at the rates
-    used here it asks for a z of about 5.3 where the normal law asks for 4.9.
+    Unlike a z-score it holds for rare actions and for propensities that depend on earlier rows; at the rates used here
+    it requires a z of about 5.3 where the normal law requires 4.9.
 
     >>> freedman(0.0, 1.0)
     1.0
@@ -52,13 +52,13 @@ def freedman(excess: float, variance: float, largest: float = 1.0) -> float:
 
 
 def propensity_frequency(log: "Log") -> Iterator[Finding]:
-    """Actions taken more or less often than their propensities say, overall or where these are low, middling, high."""
+    """Find actions taken more or less often than their propensities say, in all rows or in bins of propensities."""
     if log.propensity is None:
         return
     if log.propensity.ndim == 1:
         yield from _chosen_frequency(log)
         return
-    if wrong := _wrong(log):
+    if wrong := _misfits_found(log):
         worst = min(wrong, key=lambda count: count.tail)
         z = (worst.taken - worst.expected) / sqrt(worst.variance) if worst.variance else float("inf")
         yield Finding(
@@ -78,16 +78,16 @@ _NOT_DRAWN = (
 
 
 def _other_order(log: "Log") -> str | None:
-    """What to say where the actions fit the propensities' columns in another order; None where they do not."""
+    """Return the sentence for propensity columns that fit the actions in another order; None where none fits."""
     from scipy.optimize import linear_sum_assignment
 
     assert log.propensity is not None
     costs = np.stack([_misfits(log, column) for column in range(log.spec.n_actions)])
-    columns, order = linear_sum_assignment(costs - 1e-6 * np.eye(len(costs)))  # a tie goes to the order as it is
+    columns, order = linear_sum_assignment(costs - 1e-6 * np.eye(len(costs)))  # of equal orders, the given one
     if costs[columns, order].sum() > MUCH_BETTER * costs.trace():
         return None
     permuted = replace(log, propensity=log.propensity[:, np.argsort(order)])
-    fit = "would fit far better" if _wrong(permuted) else "would fit"
+    fit = "would fit far better" if _misfits_found(permuted) else "would fit"
     against = "actions=" if log.spec.actions else "the codes of the actions"
     return (
         f"the actions do not fit the logged propensities; they {fit} if the propensity columns were in the order "
@@ -97,21 +97,21 @@ def _other_order(log: "Log") -> str | None:
 
 
 def _misfits(log: "Log", column: int) -> np.ndarray:
-    """How badly this column fits as the propensity of each action: squared z-scores, summed over bins."""
+    """Return how badly this column fits as the propensity of each action: squared z-scores, summed over bins."""
     assert log.propensity is not None
     p, n_actions = np.ascontiguousarray(log.propensity[:, column]), log.spec.n_actions
     bins = _bins(p)
     taken = np.bincount(bins.astype(np.int64) * n_actions + log.action, minlength=BINS * n_actions)
     expected, variance = (np.bincount(bins, weights, BINS) for weights in (p, p * (1 - p)))
     misses = taken.reshape(BINS, n_actions) - expected[:, None]
-    return (misses**2 / (variance[:, None] + 1)).sum(axis=0)  # 1, lest a bin of a few rows tip the scales
+    return (misses**2 / (variance[:, None] + 1)).sum(axis=0)  # 1, so that a bin of a few rows does not dominate
 
 
 def propensity_trend(log: "Log") -> Iterator[Finding]:
-    """Propensities that drift: a logger that learns, whose rows are exact in log order only.
+    """Find propensities that drift: the logger seems to learn, and its rows are exact in the log's order only.
 
-    Episodes are compared, or, where there are few, blocks of rows: there the rate of false alarms holds if the state
-    forgets within a block.
+    Means of episodes are compared, or means of blocks of rows where episodes are few; the rate of false alarms then
+    holds if rows of different blocks are nearly independent.
     """
     if log.propensity is None:
         return
@@ -137,13 +137,14 @@ def propensity_trend(log: "Log") -> Iterator[Finding]:
         )
 
 
-def _wrong(log: "Log") -> list[Count]:
+def _misfits_found(log: "Log") -> list[Count]:
+    """Return the counts that the propensities do not explain."""
     counts = [count for action in range(log.spec.n_actions) for count in _counts(log, action)]
     return [count for count in counts if count.tail < RATE / len(counts)]
 
 
 def _counts(log: "Log", action: int) -> Iterator[Count]:
-    """Over all rows, and in bins of equal width between the lowest and highest propensity."""
+    """Yield the count over all rows, and in bins of equal width between the lowest and highest propensity."""
     assert log.propensity is not None
     p = np.ascontiguousarray(log.propensity[:, action])
     low, high = float(p.min()), float(p.max())
@@ -160,7 +161,7 @@ def _counts(log: "Log", action: int) -> Iterator[Count]:
 
 
 def _bins(p: np.ndarray) -> np.ndarray:
-    """Of equal width between the lowest and the highest."""
+    """Return the bin of each propensity; bins have equal width between the lowest and the highest."""
     low, spread = p.min(), p.max() - p.min()
     if spread < FLAT:
         return np.zeros(len(p), np.int8)
@@ -168,10 +169,11 @@ def _bins(p: np.ndarray) -> np.ndarray:
 
 
 def _chosen_frequency(log: "Log") -> Iterator[Finding]:
-    """With only the chosen action's propensity p: in any rows, the sum of 1/p over an action's rows averages at most 1.
+    """Find actions taken too often, where only the chosen action's propensity p is known.
 
-    So propensities that are too small show, and those that are too large do not. Rows with p below a floor are left
-    out, which bounds a term by 1/floor.
+    The mean over all rows of 1/p in the rows of one action has expectation 1 at most. So propensities that are too
+    small are found, and those that are too large are not. Rows with p below a floor are left out, which bounds a term
+    by 1/floor.
     """
     p, n, A = log.propensity, len(log), log.spec.n_actions
     assert p is not None
@@ -197,7 +199,7 @@ def _cuts(n: int, parts: int) -> np.ndarray:
 
 
 def _trend(series: np.ndarray) -> float:
-    """The rank correlation with time as a z-score, fewer independent values counted where the residuals are alike."""
+    """Return the rank correlation with time as a z-score, made smaller where neighboring residuals are alike."""
     _, ranks = np.unique(np.round(series, 9), return_inverse=True)
     ranks = ranks - ranks.mean()
     time = np.arange(len(ranks)) - (len(ranks) - 1) / 2
@@ -206,7 +208,7 @@ def _trend(series: np.ndarray) -> float:
     correlation = (ranks @ time) / sqrt((ranks @ ranks) * (time @ time))
     rest = ranks - time * (ranks @ time) / (time @ time)
     likeness = (rest[1:] @ rest[:-1]) / (rest @ rest) if rest @ rest > 1e-9 * (ranks @ ranks) else 0.0
-    likeness = max(0.0, likeness)  # a random walk of the state is no trend
+    likeness = max(0.0, likeness)  # a state that changes slowly is not a trend
     n = len(ranks) * (1 - likeness) / (1 + likeness)
     return correlation * sqrt(max(n - 1, 0.0))
 

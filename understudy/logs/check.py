@@ -1,20 +1,20 @@
-"""Auditing a log: every rule asked, nothing repaired."""
+"""The audit of a log: all rules are applied, and nothing is repaired."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from understudy.errors import LogError
+from understudy.errors import LogError, SettingError
 from understudy.logs import calibration, rules
 from understudy.logs.columns import COLUMNS, REQUIRED
-from understudy.logs.files import read
 from understudy.logs.findings import Audit, Finding, errors_first
 from understudy.logs.log import Log
+from understudy.logs.reading import read
 
 
 def check(source: Any, **mapping: Any) -> Audit:
-    """Audit a log, a file, a DataFrame or a mapping of columns; `mapping` is what `read` takes.
+    """Return the audit of a log, a file, a DataFrame or a mapping of columns; `mapping` is what `read` takes.
 
-    What cannot be made into a log is a finding too. The audit prints as a list of findings, errors first.
+    If no log can be made of the source, that is the only finding. The audit prints as a list of findings, errors first.
 
     >>> audit = check({"observation": [0, 1, 0], "action": [0, 1, 0], "reward": [0, float("nan"), 1]})
     >>> audit.ok
@@ -22,25 +22,26 @@ def check(source: Any, **mapping: Any) -> Audit:
     >>> print(audit.findings[0])
     error: missing: reward is NaN or infinite in row 1; fill them in, or drop the episodes
     """
+    if isinstance(source, Log) and mapping:
+        raise SettingError(f"{', '.join(mapping)} cannot be mapped: a Log has its columns already")
     try:
         log = _log(source, mapping)
-    except LogError as error:
-        return Audit((Finding("error", error.rule, (), 1, str(error)),))
+    except (LogError, SettingError) as error:
+        rule = error.rule if isinstance(error, LogError) else "columns"
+        return Audit((Finding("error", rule, (), 1, str(error)),))
     findings = [finding for rule in (*rules.ERRORS, *rules.OTHERS) for finding in rule(log)]
-    if not any(finding.severity == "error" and finding.rule.startswith(_BASES) for finding in findings):
+    if not any(finding.severity == "error" and finding.rule.startswith(NEEDED) for finding in findings):
         findings += calibration.propensity_frequency(log)
         findings += calibration.propensity_trend(log)
     return Audit(errors_first(findings), len(log), log.n_episodes, log.spec.n_actions)
 
 
-_BASES = ("missing", "action", "propensity")
-"""Errors that leave nothing to calibrate."""
+NEEDED = ("missing", "action", "propensity")
+"""Rules whose names begin so must find no error before propensities are compared with actions."""
 
 
 def _log(source: Any, mapping: dict[str, Any]) -> Log:
     if isinstance(source, Log):
-        if mapping:
-            raise TypeError(f"{', '.join(mapping)} cannot be mapped: a Log has its columns already")
         return source
     if not isinstance(source, Mapping):
         return read(source, **mapping)

@@ -1,35 +1,36 @@
-"""What each column of a log holds, and how what was given is brought to it."""
+"""The columns of a log: what each holds, and how given values are brought to its dtype."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from understudy.errors import LogError
+from understudy.errors import LogError, SettingError
 from understudy.logs import labels as labeling
 from understudy.logs.arrays import (
     as_array,
-    codes_of,
-    flat,
-    is_empty,
-    is_text,
-    kind_of,
-    one_dtype,
-    refuse,
-    rounded,
-    shown,
+    as_floats,
+    codes_by_first_appearance,
+    common_dtype,
+    contains_text,
+    content_in_words,
+    exact_floats,
+    is_missing,
+    one_value_per_row,
+    refuse_rows,
+    short_repr,
     spells_a_number,
-    told_apart,
 )
 
 REQUIRED = ("observation", "action", "reward")
 COLUMNS = (*REQUIRED, "next_observation", "terminated", "truncated", "episode", "step", "propensity")
 MOST_ROWS = 2**31 - 2  # kernels name a row by an int32
+MOST_ACTIONS = 2**20  # a policy is a vector of so many probabilities, made at every step
 TRUTH_VALUES = ("false", "true")  # labels of actions that were logged as truth values
 
 
 def common_length(columns: Mapping[str, Any]) -> int:
-    """The number of rows, which all columns agree on.
+    """Return the number of rows. Raise `LogError` where columns differ in length, or one of `REQUIRED` is missing.
 
     >>> common_length({"observation": [3, 4], "action": [0, 1], "reward": [0.5, 0.5]})
     2
@@ -54,20 +55,20 @@ def common_length(columns: Mapping[str, Any]) -> int:
 
 
 def observations(name: str, values: Any) -> np.ndarray:
-    """Observations of one fixed shape: integers as given, flags as uint8, floats as float32 or float64.
+    """Return observations of one shape: integers as given, truth values as uint8, floats as float32 or float64.
 
-    Different observations stay different: what these dtypes would merge is refused.
+    Different observations stay different: raise `LogError` where these dtypes would make two of them equal.
     """
     array = as_array(name, values)
     if array.size == 0:
         raise LogError(f"{name} has shape {array.shape}; give at least one number a row")
-    if word := text_in(array):
+    if word := first_word(array):
         raise LogError(
             f"{name} holds text ({word}); turn it into numbers first, for example "
             "np.unique(observation, return_inverse=True)[1]"
         )
     if array.dtype == object or (array.dtype.kind == "f" and array.dtype.itemsize > 8):
-        array = told_apart(name, array)
+        array = exact_floats(name, array)
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind == "b":
         return array.view(np.uint8)
@@ -76,117 +77,131 @@ def observations(name: str, values: Any) -> np.ndarray:
     if kind == "f":
         return array.astype(np.float32)
     raise LogError(
-        f"{name} holds {kind_of(array)}, not numbers; turn it into codes (np.unique, return_inverse=True) or features"
+        f"{name} holds {content_in_words(array)}, not numbers; turn it into codes (np.unique, return_inverse=True) or "
+        "features"
     )
 
 
-def text_in(array: np.ndarray) -> str | None:
-    """The first word of a column of words, and where it is; None where there is none, or a number among them.
+def first_word(array: np.ndarray) -> str | None:
+    """Return the first value of a column of words, and its row, for a message; None if a value is or spells a number.
 
-    >>> text_in(np.array(["home", "cart"]))
+    >>> first_word(np.array(["home", "cart"]))
     "'home' in row 0"
-    >>> text_in(np.array(["0.5", "oops"]))
+    >>> first_word(np.array(["0.5", "oops"]))
     """
     if not array.size or not isinstance(array.flat[0], str):
         return None
     if any(value is not None and spells_a_number(value) for value in array.flat):
         return None
-    return f"{shown(array.flat[0])} in row 0"
+    return f"{short_repr(array.flat[0])} in row 0"
 
 
-def alike(observation: np.ndarray, next_observation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Both columns in one dtype, after a look at their shapes."""
+def same_kind(observation: np.ndarray, next_observation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return both columns in one dtype. Raise `LogError` where they differ in shape."""
     if observation.shape != next_observation.shape:
         raise LogError(
             f"an observation has shape {observation.shape[1:]} and a next_observation {next_observation.shape[1:]}; "
             "give both the same features"
         )
-    one, other = one_dtype({"observation": observation, "next_observation": next_observation})
+    one, other = common_dtype({"observation": observation, "next_observation": next_observation})
     return one, other
 
 
 def floats(name: str, values: Any) -> np.ndarray:
-    """One float64 a row; NaN may be among them."""
-    return rounded(name, flat(name, values))
+    """Return one float64 a row; NaN may be among them."""
+    return as_floats(name, one_value_per_row(name, values))
 
 
-def whole(name: str, values: Any, move: str = "give every row an integer") -> np.ndarray:
-    """One int32 a row; floats are taken where they are integral.
+def integers(name: str, values: Any, advice: str = "give every row an integer") -> np.ndarray:
+    """Return one int32 a row; floats are accepted where they are whole.
 
-    >>> whole("action", [1.0, 2.0])
+    >>> integers("action", [1.0, 2.0])
     array([1, 2], dtype=int32)
     """
-    array = flat(name, values)
+    array = one_value_per_row(name, values)
     if array.dtype.kind not in "biu":
-        array = rounded(name, array)
-        refuse(name, array, ~np.isfinite(array), move)
-        refuse(name, array, array != np.floor(array), move)
+        array = as_floats(name, array)
+        refuse_rows(name, array, ~np.isfinite(array), advice)
+        refuse_rows(name, array, array != np.floor(array), advice)
     limits, instead = np.iinfo(np.int32), ", or give the values as labels with actions=" * name.startswith("action")
     if array.dtype.kind != "b" and array.dtype.itemsize > 2:
-        refuse(name, array, (array < limits.min) | (array > limits.max), "number them from 0 up" + instead)
+        refuse_rows(name, array, (array < limits.min) | (array > limits.max), "number them from 0 up" + instead)
     return array.astype(np.int32, copy=False)
 
 
 def steps(name: str, values: Any) -> np.ndarray:
-    """The number of each step within its episode."""
-    array = flat(name, values)
+    """Return the number of each step within its episode."""
+    array = one_value_per_row(name, values)
     if array.dtype.kind in "mM":
         raise LogError(
-            f"{name} holds {kind_of(array)}, and step counts the steps of an episode; sort the rows by it with "
-            "order_by=, and leave step out"
+            f"{name} holds {content_in_words(array)}, and step counts the steps of an episode; sort the rows by it "
+            "with order_by=, and leave step out"
         )
-    return whole(name, array)
+    return integers(name, array)
 
 
 def flags(name: str, values: Any) -> np.ndarray:
-    """One truth value a row, given as such or as 0 and 1."""
-    array = flat(name, values)
+    """Return one truth value a row; 0 and 1 are accepted as well."""
+    array = one_value_per_row(name, values)
     if array.dtype.kind == "b":
         return array
     if array.dtype.kind not in "iu":
-        array = rounded(name, array)
-    refuse(name, array, (array != 0) & (array != 1), "give true and false, or 1 and 0")
+        array = as_floats(name, array)
+    refuse_rows(name, array, (array != 0) & (array != 1), "give true and false, or 1 and 0")
     return array.astype(bool)
 
 
 def episode_ids(name: str, values: Any) -> np.ndarray:
-    """One int64 a row: integers as given, any other ids as codes by first appearance.
+    """Return one int64 a row: integers as given, any other ids as codes by first appearance.
 
     Different ids stay different. Floats so large that they cannot tell neighboring integers apart are refused, since
-    ids may have been merged before they came here.
+    ids may have become equal before they came here.
 
     >>> episode_ids("episode", ["visit b", "visit b", "visit a"])
     array([0, 0, 1])
     """
-    array, move = flat(name, values), "give every row its episode"
+    array = one_value_per_row(name, values)
+    ids = integer_ids(name, array)
+    return id_codes(name, array) if ids is None else ids
+
+
+def integer_ids(name: str, array: np.ndarray) -> np.ndarray | None:
+    """Return ids that are integers as int64; None if some are not, or are too large. Raise `LogError` for NaN."""
     kind = array.dtype.kind
     if kind in "bi" or (kind == "u" and int(array.max()) < 2**63):
         return array.astype(np.int64, copy=False)
-    if kind == "f":
-        refuse(name, array, np.isnan(array), move)
-        limit = 2.0 ** (np.finfo(array.dtype).nmant + 1)
-        refuse(
-            name,
-            array,
-            np.abs(array) >= limit,
-            f"floats of {limit:.0f} and more cannot tell neighboring integers apart, so give integers or text",
-        )
-        if np.all(array == np.floor(array)):
-            return array.astype(np.int64)
-    if kind in "mM":
-        refuse(name, array, np.isnat(array), move)
+    if kind != "f":
+        return None
+    refuse_rows(name, array, np.isnan(array), NO_EPISODE)
+    limit = 2.0 ** (np.finfo(array.dtype).nmant + 1)
+    refuse_rows(
+        name,
+        array,
+        np.abs(array) >= limit,
+        f"floats of {limit:.0f} and more cannot tell neighboring integers apart, so give integers or text",
+    )
+    return array.astype(np.int64) if np.all(array == np.floor(array)) else None
+
+
+def id_codes(name: str, array: np.ndarray) -> np.ndarray:
+    """Return a code for each id, 0, 1, ... by first appearance. Raise `LogError` where an id is missing."""
+    if array.dtype.kind in "mM":
+        refuse_rows(name, array, np.isnat(array), NO_EPISODE)
         array = array.astype(np.int64)
-    codes, found = codes_of(name, array)
-    _refuse_items(name, array, codes, [is_empty(item) for item in found], move)
+    codes, ids = codes_by_first_appearance(name, array)
+    _refuse_items(name, array, codes, [is_missing(item) for item in ids], NO_EPISODE)
     return codes
+
+
+NO_EPISODE = "give every row its episode"
 
 
 def action_codes(
     values: Any, labels: Sequence[str] | None, name: str = "action"
 ) -> tuple[np.ndarray, tuple[str, ...] | None]:
-    """The code of each row's action, and the labels, if any.
+    """Return the code of each row's action, and the labels, if any.
 
-    Labels that were given stand in the order of their codes. A text is matched with the label that is equal to it, or
+    Labels that are given are in the order of their codes. A text is matched with the label that is equal to it, or
     else with the one that spells the same number; a truth value or number with the one that spells it ("true",
     "True", "1" and "1.0" are all 1). Two texts never share a label. Integers beside labels that are all words are
     codes already. Without labels, text is sorted, as numbers where all of it spells numbers; truth values are the
@@ -197,9 +212,9 @@ def action_codes(
     >>> action_codes([True, False], ["true", "false"])
     (array([0, 1], dtype=int32), ('true', 'false'))
     """
-    array = flat(name, values)
-    given = None if labels is None else labeling.checked(labels)
-    if is_text(array):
+    array = one_value_per_row(name, values)
+    given = None if labels is None else labeling.checked_labels(labels)
+    if contains_text(array):
         return _text_codes(array, given, name)
     truth = array.dtype.kind == "b"
     if given is None and truth:
@@ -207,18 +222,51 @@ def action_codes(
     if (
         given is not None
         and array.dtype.kind in "biufO"
-        and (truth or any(labeling.spelled(label) is not None for label in given))
+        and (truth or any(labeling.spelled_value(label) is not None for label in given))
     ):
-        return labeling.matched(array, given, name), given
-    return whole(name, array, "give every row an integer, or give the values as labels with actions="), given
+        return labeling.codes_by_label(array, given, name), given
+    return integers(name, array, "give every row an integer, or give the values as labels with actions="), given
 
 
 def propensities(name: str, values: Any) -> np.ndarray:
-    """Probabilities of every action, (N, A), or of the chosen one, (N,)."""
-    array = rounded(name, as_array(name, values))
+    """Return the probabilities of all actions, (N, A), or of the chosen one, (N,)."""
+    return propensity_array(name, as_floats(name, as_array(name, values)))
+
+
+def propensity_array(name: str, array: np.ndarray) -> np.ndarray:
+    """Return the array. Raise `LogError` unless its shape is (N, A) or (N,)."""
     if array.ndim > 2 or array.size == 0:
         raise LogError(f"{name} has shape {array.shape}; give (rows, actions), or (rows,) for the chosen action's")
     return array
+
+
+def count_actions(
+    codes: np.ndarray, labels: tuple[str, ...] | None, n_actions: int | None, propensity: np.ndarray | None
+) -> int:
+    """Return the number of actions, which `propensity`, `n_actions` and `labels` must agree on where they are given.
+
+    >>> count_actions(np.array([0, 2]), None, None, None), count_actions(np.array([0, 2]), None, 7, None)
+    (3, 7)
+    """
+    given = n_actions is not None
+    if given and (isinstance(n_actions, bool) or not isinstance(n_actions, int | np.integer) or n_actions < 1):
+        raise SettingError(f"n_actions={n_actions!r} must be a positive integer")
+    sources = {
+        "propensity has a column for": propensity.shape[1] if propensity is not None and propensity.ndim == 2 else None,
+        "n_actions says": n_actions,
+        "there are labels for": len(labels) if labels is not None else None,
+    }
+    known = {source: number for source, number in sources.items() if number is not None}
+    if len(set(known.values())) > 1:
+        numbers = ", ".join(f"{source} {number}" for source, number in known.items())
+        raise LogError(f"the number of actions is unclear: {numbers}; make them agree (actions= takes all labels)")
+    number = int(next(iter(known.values()), max(int(codes.max()) + 1, 1)))
+    if number > MOST_ACTIONS:
+        raise LogError(
+            f"there would be {short_repr(number)} actions, and {MOST_ACTIONS:,} is the most; number them from 0 up "
+            "without gaps, or give the values as labels with actions="
+        )
+    return number
 
 
 CLEAN: dict[str, Callable[[str, Any], np.ndarray]] = {
@@ -231,23 +279,23 @@ CLEAN: dict[str, Callable[[str, Any], np.ndarray]] = {
     "step": steps,
     "propensity": propensities,
 }
-"""What brings each column to its dtype; actions need their labels too."""
+"""The function that brings each column to its dtype; for actions see `action_codes`, which needs the labels too."""
 
 
 def _text_codes(array: np.ndarray, labels: tuple[str, ...] | None, name: str) -> tuple[np.ndarray, tuple[str, ...]]:
-    codes, found = codes_of(name, array)
-    no_labels = [not isinstance(item, str) or is_empty(item) for item in found]
+    codes, found = codes_by_first_appearance(name, array)
+    no_labels = [not isinstance(item, str) or is_missing(item) for item in found]
     _refuse_items(name, array, codes, no_labels, "give every row a label")
-    labels = labels or labeling.in_order(found, name)
+    labels = labels or labeling.sorted_labels(found, name)
     positions = labeling.positions_of(found, labels)
-    _refuse_items(name, array, codes, [at is None for at in positions], labeling.every_label(labels))
+    _refuse_items(name, array, codes, [at is None for at in positions], labeling.advice_on_labels(labels))
     taken: dict[int, int] = {}
     again = [taken.setdefault(at, code) != code for code, at in enumerate(positions) if at is not None]
     _refuse_items(name, array, codes, again, "another text of the column has the same label, so write both alike")
     return np.array(positions, np.int32)[codes], labels
 
 
-def _refuse_items(name: str, array: np.ndarray, codes: np.ndarray, bad: list[bool], move: str) -> None:
-    """Refuse the first row whose value, by its code, is bad."""
+def _refuse_items(name: str, array: np.ndarray, codes: np.ndarray, bad: list[bool], advice: str) -> None:
+    """Raise `LogError` for the first row whose value is bad; `bad` has an entry for each code."""
     if any(bad):
-        refuse(name, array, np.array(bad)[codes], move)
+        refuse_rows(name, array, np.array(bad)[codes], advice)

@@ -1,17 +1,16 @@
-"""How episodes ended: by the columns that tell it, or by what the user says of all of them."""
+"""How episodes ended: as columns tell it, or as the user says for all of them with `ends=`."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from understudy.errors import LogError
-from understudy.logs.arrays import first
+from understudy.errors import LogError, SettingError
+from understudy.logs.arrays import first_true
 
 EVERY_ROW = "every-row"
 ENDS = ("terminated", "truncated", "unfinished", EVERY_ROW)
-"""What `ends` may be, for logs in which no column tells: each episode's last row ended it; a limit cut it off there;
-only the recording stopped; each row is an episode by itself, which it ends."""
+"""The values of `ends`, for logs in which no column tells: each episode's last row ended it; a limit cut it off there;
+only the recording stopped; each row is an episode of one step, which ends it."""
 
 _CHOICES = (
     'ends="terminated" where the last row of an episode ended it (sold, won, lost, left), ends="truncated" where a '
@@ -19,57 +18,67 @@ _CHOICES = (
 )
 
 
-def complete(made: dict[str, Any], n_rows: int, ends: str | None) -> tuple[list[str], tuple[str, ...]]:
-    """Add `terminated`, `truncated` and `episode` where they are missing; what to note, and what nobody told."""
-    told = [name for name in ("terminated", "truncated") if name in made]
+def add_ends(
+    given: Mapping[str, np.ndarray], ends: str | None
+) -> tuple[dict[str, np.ndarray], list[str], tuple[str, ...]]:
+    """Return the columns with `terminated`, `truncated` and `episode`, added where they are missing.
+
+    With them come notes on how they were made, and `("terminated",)` where neither a column nor `ends` tells anything
+    about episodes.
+    """
+    columns, n_rows = dict(given), len(given["action"])
+    flags = [name for name in ("terminated", "truncated") if name in columns]
     if ends is not None:
-        _check(ends, told, made.get("episode"))
-    elif "episode" in made and not told:
-        raise _unclear(made["episode"])
+        _check_ends(ends, flags, columns.get("episode"))
+    elif "episode" in columns and not flags:
+        raise _ends_unknown(columns["episode"])
     for name in ("terminated", "truncated"):
-        made.setdefault(name, np.zeros(n_rows, bool))
+        columns.setdefault(name, np.zeros(n_rows, bool))
     if ends == EVERY_ROW:
-        made.setdefault("episode", np.arange(n_rows))
+        columns.setdefault("episode", np.arange(n_rows))
     if ends in ("terminated", "truncated", EVERY_ROW):
-        made["truncated" if ends == "truncated" else "terminated"][_last_rows(made["episode"])] = True
-    if "episode" in made:
-        return [], ()
-    over = made["terminated"] | made["truncated"]
-    made["episode"] = np.cumsum(over) - over
-    if not told:
-        return [], (() if ends else ("terminated",))
+        columns["truncated" if ends == "truncated" else "terminated"][_last_rows(columns["episode"])] = True
+    if "episode" in columns:
+        return columns, [], ()
+    over = columns["terminated"] | columns["truncated"]
+    columns["episode"] = np.cumsum(over) - over
+    if not flags:
+        return columns, [], () if ends else ("terminated",)
     if over.all():  # episodes of one row cannot overlap
-        return [], ()
-    return [
+        return columns, [], ()
+    note = (
         "no-episode: there is no episode column; it was derived from how episodes ended, which assumes that "
         "episodes do not overlap in the file; say episode= if they do"
-    ], ()
+    )
+    return columns, [note], ()
 
 
-def _check(ends: str, told: Sequence[str], episode: np.ndarray | None) -> None:
+def _check_ends(ends: str, flags: Sequence[str], episode: np.ndarray | None) -> None:
+    """Raise `SettingError` where `ends` is unknown or contradicts the columns."""
     if ends not in ENDS:
-        raise LogError(f"ends={ends!r} is none of {', '.join(ENDS)}")
-    if told:
-        raise LogError(
-            f"ends= says how every episode ended, and the column {told[0]} says so row by row; leave ends= out, or "
+        raise SettingError(f"ends={ends!r} is unknown; give one of {', '.join(ENDS)}")
+    if flags:
+        raise SettingError(
+            f"ends= says how every episode ended, and the column {flags[0]} says so row by row; leave ends= out, or "
             "rename the column"
         )
     if episode is None and ends in ("terminated", "truncated"):
-        raise LogError(
-            f'ends="{ends}" speaks of the last row of each episode, and no column tells episodes apart; name it with '
+        raise SettingError(
+            f'ends="{ends}" is about the last row of each episode, and no column tells episodes apart; name it with '
             'episode=, or say ends="every-row" if each row is a decision by itself'
         )
     if episode is not None and ends == EVERY_ROW:
         _, rows, times = np.unique(episode, return_index=True, return_counts=True)
         if (times > 1).any():
-            long = first(times > 1)
-            raise LogError(
+            long = first_true(times > 1)
+            raise SettingError(
                 f'the episode that begins in row {rows[long]} has {times[long]:,} rows, and with ends="every-row" each '
                 f"row is an episode by itself; say {_CHOICES}"
             )
 
 
-def _unclear(episode: np.ndarray) -> LogError:
+def _ends_unknown(episode: np.ndarray) -> LogError:
+    """Return the error for episodes about whose ends nothing is known."""
     columns = "or name the column that tells with terminated= or truncated="
     if len(np.unique(episode)) == len(episode):
         return LogError(
@@ -80,6 +89,6 @@ def _unclear(episode: np.ndarray) -> LogError:
 
 
 def _last_rows(episode: np.ndarray) -> np.ndarray:
-    """The last row of each episode, of those in pieces the last one of all."""
+    """Return the last row of each episode; if it is in pieces, that of the last piece."""
     _, from_behind = np.unique(episode[::-1], return_index=True)
     return len(episode) - 1 - from_behind

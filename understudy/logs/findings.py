@@ -1,4 +1,4 @@
-"""What an audit of a log says, and the error that refuses one."""
+"""Findings about a log, and the audit that lists them."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -17,12 +17,12 @@ SEVERITIES = ("error", "warning", "note")
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing found in a log: which rule, where, and a sentence that ends in the next move."""
+    """One problem or remark about a log: the rule, the rows, and a sentence that ends in advice."""
 
     severity: str  # one of SEVERITIES; simulators refuse a log that has an error
     rule: str
-    rows: tuple[int, ...]  # the first few
-    count: int  # of rows, or of whatever the sentence counts
+    rows: tuple[int, ...]  # the first few of them
+    count: int  # how many rows, or whatever else the sentence counts
     sentence: str
 
     def __str__(self) -> str:
@@ -31,7 +31,7 @@ class Finding:
 
 @dataclass(frozen=True, repr=False)
 class Audit:
-    """The findings of a log, errors first. Counts are None where no log could be made.
+    """The findings about a log, errors first. Counts are None where no log could be made.
 
     >>> Audit((), n_rows=20, n_episodes=2, n_actions=4)
     20 rows, 2 episodes, 4 actions: nothing found
@@ -44,12 +44,12 @@ class Audit:
 
     @property
     def ok(self) -> bool:
-        """Whether simulators will take the log: nothing found is an error."""
+        """True if no finding is an error, so that simulators accept the log."""
         return all(finding.severity != "error" for finding in self.findings)
 
     def to_json(self) -> dict[str, Any]:
-        """As plain types."""
-        return {"ok": self.ok, **asdict(self), "findings": [_plain(finding) for finding in self.findings]}
+        """Return the audit as a dictionary of plain types."""
+        return {"ok": self.ok, **asdict(self), "findings": [_as_dict(finding) for finding in self.findings]}
 
     def to_frame(self) -> "pa.Table":
         """Return an Arrow table with a line for each finding: severity, rule, count, rows (the first few), sentence."""
@@ -86,7 +86,7 @@ class Audit:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number and what it counts.
+    """Return a number with the noun it counts.
 
     >>> counted(1, "row"), counted(1200, "row")
     ('1 row', '1,200 rows')
@@ -95,14 +95,14 @@ def counted(number: int, noun: str) -> str:
 
 
 def errors_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Sorted by severity; within one, as found."""
+    """Return the findings sorted by severity; those of one severity keep their order."""
     return tuple(sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)))
 
 
-def found(severity: str, rule: str, rows: np.ndarray, sentence: str) -> Finding:
-    """A finding in these rows; "{where}" in the sentence tells how many and which.
+def finding_in_rows(severity: str, rule: str, rows: np.ndarray, sentence: str) -> Finding:
+    """Return a finding in these rows; "{where}" in the sentence becomes how many they are, and which.
 
-    >>> found("error", "missing", np.array([4, 9]), "reward is NaN {where}; drop them").sentence
+    >>> finding_in_rows("error", "missing", np.array([4, 9]), "reward is NaN {where}; drop them").sentence
     'reward is NaN in 2 rows (4, 9); drop them'
     """
     some = tuple(rows[:5].tolist())
@@ -113,5 +113,5 @@ def found(severity: str, rule: str, rows: np.ndarray, sentence: str) -> Finding:
     return Finding(severity, rule, some, len(rows), sentence.replace("{where}", where))
 
 
-def _plain(finding: Finding) -> dict[str, Any]:
+def _as_dict(finding: Finding) -> dict[str, Any]:
     return {**asdict(finding), "rows": list(finding.rows)}

@@ -1,4 +1,4 @@
-"""What Parquet keeps of a log beside its columns."""
+"""What a Parquet file keeps about a log in its metadata, beside the columns."""
 
 import json
 from collections.abc import Callable
@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from understudy.errors import LogError
+from understudy.errors import LogError, SettingError
+from understudy.logs.labels import checked_labels
 from understudy.logs.log import Log
 from understudy.storage import parse_json
 
@@ -15,7 +16,7 @@ DERIVABLE = ("terminated", "step", "next_observation")
 
 
 def to_metadata(log: Log) -> dict[bytes, bytes]:
-    """As a Parquet file stores it."""
+    """Return the metadata that `write` stores in a Parquet file."""
     known = {
         "actions": log.spec.actions,
         "n_actions": log.spec.n_actions,
@@ -29,22 +30,22 @@ def to_metadata(log: Log) -> dict[bytes, bytes]:
 
 
 def from_metadata(table: Any) -> dict[str, Any]:
-    """What `to_metadata` stored in this table; nothing where it did not. What it cannot have stored is refused."""
+    """Return what `to_metadata` stored in this table, or {}. Raise `LogError` for what it cannot have stored."""
     text = (table.schema.metadata or {}).get(KEY)
     if text is None:
         return {}
     try:
         known = parse_json(text)
-        sound = all(test(known.get(name)) for name, test in KEPT.items())
+        valid = all(test(known.get(name)) for name, test in FIELDS.items())
     except (AttributeError, ValueError):
-        sound = False
-    if not sound:
+        valid = False
+    if not valid:
         raise LogError(_DAMAGED, "file")
-    return {name: known.get(name) for name in KEPT}
+    return {name: known.get(name) for name in FIELDS}
 
 
 def refuse_more_than_fit(n_observations: int | None, observation: np.ndarray) -> None:
-    """Refuse a number of observations that integers of this dtype cannot tell apart."""
+    """Raise `LogError` for a stored number of observations that does not fit into the dtype of the column."""
     if n_observations is not None:
         integers = observation.ndim == 1 and observation.dtype.kind in "iu"
         if not integers or n_observations - 1 > np.iinfo(observation.dtype).max:
@@ -66,13 +67,20 @@ def _are_strings(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
+def _are_labels(value: list[str]) -> bool:
+    try:
+        return bool(checked_labels(value))
+    except SettingError:
+        return False
+
+
 def _can_be_written(text: str) -> bool:
-    """Whether UTF-8 has it: a lone surrogate it has not."""
+    """True if UTF-8 can hold the text; it cannot hold half of a surrogate pair."""
     return text == text.encode(errors="replace").decode()
 
 
-KEPT: dict[str, Callable[[Any], bool]] = {
-    "actions": lambda value: value is None or _are_strings(value),
+FIELDS: dict[str, Callable[[Any], bool]] = {
+    "actions": lambda value: value is None or (_are_strings(value) and _are_labels(value)),
     "n_actions": _is_count,
     "n_observations": lambda value: value is None or _is_count(value),
     "max_episode_steps": _is_limit,
@@ -80,4 +88,4 @@ KEPT: dict[str, Callable[[Any], bool]] = {
     "features": lambda value: value is None or (_are_strings(value) and all(map(_can_be_written, value))),
     "derived": lambda value: value is None or (_are_strings(value) and set(value) <= set(DERIVABLE)),
 }
-"""What is kept, and whether a value can be it."""
+"""What is stored, and the test of a stored value."""

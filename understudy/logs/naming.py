@@ -1,4 +1,4 @@
-"""Observations and actions in words: the log's own columns, values and labels."""
+"""Observations and actions as messages show them: by the columns, values and labels of the log."""
 
 from itertools import islice
 from math import prod
@@ -9,14 +9,14 @@ import numpy as np
 from understudy.logs.log import Spec
 
 MOST_SHOWN = 6
-"""Entries of an observation that are shown."""
+"""The most entries of an observation that are shown."""
 
 LONGEST = 40
-"""Characters of a column's name or a label that are shown."""
+"""The most characters of a column's name or a label that are shown."""
 
 
 def observation_words(spec: Spec, observation: Any) -> str:
-    """An observation as its columns and values, with few digits, and in short where it has many entries.
+    """Return an observation as its columns and values, with few digits, and only the first entries of many.
 
     >>> spec = Spec(2, None, (2,), np.dtype(float), None, features=("x", "speed"))
     >>> observation_words(spec, np.array([0.123456, -4.0]))
@@ -31,7 +31,7 @@ def observation_words(spec: Spec, observation: Any) -> str:
 
 
 def action_label(spec: Spec, action: int) -> str | None:
-    """An action's label, where the log has labels.
+    """Return an action's label; None if the log has no labels, or none for this action.
 
     >>> action_label(Spec(2, ("wait", "buy"), (), np.dtype(int), 3), 1)
     'buy'
@@ -41,12 +41,12 @@ def action_label(spec: Spec, action: int) -> str | None:
 
 
 def _names(spec: Spec, shape: tuple[int, ...]) -> list[str]:
-    """The names of an observation's first entries: the columns', or numbered ones where a column holds several."""
+    """Return names for an observation's first entries: of their columns, or numbered where a column holds several."""
     given = spec.features or ("observation",)
     if len(given) == prod(shape):
         return list(given[:MOST_SHOWN])
     name = given[0] if len(given) == 1 else "observation"
-    return ["_".join([name, *map(str, place)]) for place in islice(np.ndindex(*shape), MOST_SHOWN)]
+    return ["_".join([name, *map(str, index)]) for index in islice(np.ndindex(*shape), MOST_SHOWN)]
 
 
 def _value(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Policies as learners and functions return them: brought to arrays, and refused where they are not distributions."""
+"""The check of policies that learners and functions return: as arrays, or a `PolicyError`."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ TOLERANCE = 1e-5
 """How far a policy's sum may be from 1."""
 
 LONGEST = 200
-"""Characters of a policy or an observation that a message shows."""
+"""The most characters of a policy or an observation that a message shows."""
 
 
 def as_vector(policy: Any, n_actions: int, observation: Any) -> np.ndarray:
-    """A policy at an observation as a float64 vector, (n_actions,), that compiled code can read.
+    """Return a policy as a float64 vector, (n_actions,), that compiled code can read.
 
-    Arrays, lists and tensors are taken; of a tensor that requires grad, its values. What they sum to is not looked at
-    here: see `fault_of`.
+    Arrays, lists and tensors are accepted, also tensors that require grad. Raise `PolicyError` for anything else. The
+    probabilities are not checked here, but by `fault_of`; `observation` is for the message.
     """
     if type(policy) is np.ndarray and policy.dtype is FLOAT and policy.flags.carray and policy.shape == (n_actions,):
         return policy
@@ -32,7 +32,7 @@ def as_vector(policy: Any, n_actions: int, observation: Any) -> np.ndarray:
 
 
 def as_policy(policy: Any, n_actions: int, observation: Any) -> np.ndarray:
-    """A policy at an observation as a vector, checked.
+    """Return a policy as a float64 vector, (n_actions,). Raise `PolicyError` unless it is a distribution.
 
     >>> as_policy([0, 1], 2, observation=7)
     array([0., 1.])
@@ -45,7 +45,7 @@ def as_policy(policy: Any, n_actions: int, observation: Any) -> np.ndarray:
 
 
 def as_policies(policies: Any, n_actions: int, observations: Any) -> np.ndarray:
-    """The policies at each of some observations as a float64 array, (n, n_actions), checked."""
+    """Return policies, one an observation, as (n, n_actions). Raise `PolicyError` unless each is a distribution."""
     shape = (len(observations), n_actions)
     try:
         table = numbers_of(policies)
@@ -56,24 +56,35 @@ def as_policies(policies: Any, n_actions: int, observations: Any) -> np.ndarray:
             f"the learner's policies has shape {table.shape}, and there are {shape[0]} observations and {n_actions} "
             "actions; return one row for each observation"
         )
-    fine = (table >= 0).all(axis=1) & (np.abs(table.sum(axis=1) - 1.0) <= TOLERANCE)
-    if not fine.all():
-        row = int(fine.argmin())
+    row = first_fault(table)
+    if row is not None:
         raise refusal(table[row], observations[row], fault_of(table[row], n_actions))
     return table
 
 
+def first_fault(table: np.ndarray) -> int | None:
+    """Return the first row of a table of policies that is not a distribution; None if all are.
+
+    >>> first_fault(np.array([[0.5, 0.5], [0.5, 0.6]]))
+    1
+    """
+    fine = (table >= 0).all(axis=1) & (np.abs(table.sum(axis=1) - 1.0) <= TOLERANCE)
+    return None if fine.all() else int(fine.argmin())
+
+
 def numbers_of(policy: Any) -> np.ndarray:
-    """A policy, or several, as a new float64 array of whatever shape. Raises `PolicyError` with the end of a sentence.
+    """Return a policy, or several, as a new float64 array of any shape.
+
+    Raise `PolicyError` for what does not hold numbers; the message is the end of a sentence.
 
     >>> numbers_of(["0.5", "0.5"])
     Traceback (most recent call last):
-    understudy.logs.policies.PolicyError: holds <U3, not real numbers; return one probability for each action
+    understudy.errors.PolicyError: holds <U3, not real numbers; return one probability for each action
     """
     try:
         parts = [_without_grad(part) for part in policy] if isinstance(policy, list | tuple) else _without_grad(policy)
         array = np.asarray(parts)
-    except Exception:  # what an array is made of raises whatever it likes
+    except Exception:  # objects of others may raise anything while an array is made of them
         array = np.array(None)
     if array.ndim == 0 and array.dtype.kind not in "biuf":
         raise PolicyError("is not a vector of numbers; return one probability for each action")
@@ -85,30 +96,32 @@ def numbers_of(policy: Any) -> np.ndarray:
 
 
 def _without_grad(part: Any) -> Any:
-    """A tensor's values, wherever it lies and whether or not it requires grad; anything else as it is."""
-    if not hasattr(part, "detach"):
+    """Return the values of a tensor, on any device and with or without grad; anything else as it is."""
+    if not hasattr(part, "detach"):  # torch's own method, so that torch need not be imported
         return part
     values = part.detach().cpu()
     return (values.double() if values.is_floating_point() else values).numpy()
 
 
 def fault_of(policy: np.ndarray, n_actions: int) -> str | None:
-    """What keeps a vector from being a policy over some actions, in words.
+    """Return why a vector is not a policy, as the end of a sentence; None if it is one.
 
     >>> fault_of(np.array([0.5, 0.6]), 2)
     'sums to 1.1, not 1; divide it by its sum'
     """
+    if policy.shape == (n_actions,) and policy.min() >= 0 and abs(policy.sum() - 1.0) <= TOLERANCE:
+        return None
     if policy.shape != (n_actions,):
         return f"has shape {policy.shape}, and there are {n_actions} actions; return one probability for each"
     if not np.isfinite(policy).all():
         return "has a NaN or an infinity; look at what the learner computes it from"
     if (policy < 0).any():
         return "has a negative entry; probabilities are from 0 to 1"
-    return f"sums to {policy.sum():.6g}, not 1; divide it by its sum" if abs(policy.sum() - 1.0) > TOLERANCE else None
+    return f"sums to {policy.sum():.6g}, not 1; divide it by its sum"
 
 
 def refusal(policy: Any, observation: Any, fault: str | None) -> PolicyError:
-    """The error that names a policy, where it was returned, and what is wrong with it."""
+    """Return the error that names a policy, the observation it was returned for, and its fault."""
     return PolicyError(f"the policy {_shown(policy)} at observation {_shown(observation)} {fault}")
 
 

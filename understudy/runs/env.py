@@ -13,11 +13,11 @@ from understudy.contracts import Exhausted, HasEnv, HasObservations, Simulator, 
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import is_real, log_of
 from understudy.errors import SettingError, UsageError
-from understudy.logs.numbers import whole
 from understudy.runs.env_run import EnvRun
 from understudy.runs.prerequisites import check_limits
 from understudy.runs.probes import Probes
 from understudy.runs.run import Run
+from understudy.settings import whole
 
 
 class GymEnv(gymnasium.Env[Any, Any]):

@@ -12,11 +12,11 @@ import numpy as np
 from understudy.contracts import Exhausted, Rehearsal, Step, Stop
 from understudy.contracts.simulating import is_real, start_copies
 from understudy.errors import ServedAgainWarning, UsageError
-from understudy.logs.numbers import seed_of
 from understudy.runs.probes import History, Probes, Readings
 from understudy.runs.record import RunRecord
 from understudy.runs.run import Run
 from understudy.runs.setup import opening_of, state_of, stop_of
+from understudy.settings import seed_of
 
 
 @dataclass

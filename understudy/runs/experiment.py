@@ -10,7 +10,6 @@ from understudy.contracts.backing import Backend, Block, Closable
 from understudy.contracts.offering import offers
 from understudy.contracts.progress import progress_bar
 from understudy.errors import ContractError, ResultsError, SettingError
-from understudy.logs.numbers import seed_of, whole
 from understudy.runs.backends import BACKENDS, Results, n_cores
 from understudy.runs.checking import check_about
 from understudy.runs.folder import Folder
@@ -18,6 +17,7 @@ from understudy.runs.plan import Plan
 from understudy.runs.prerequisites import check_attributes
 from understudy.runs.probes import Probes
 from understudy.runs.run import Run, Runs
+from understudy.settings import seed_of, whole
 from understudy.storage import parse_json
 
 MOST_RUNS = 1_000_000

@@ -20,7 +20,6 @@ from understudy.contracts.learning import defined_with_policy
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import is_compiled
 from understudy.errors import SettingError
-from understudy.logs.numbers import seed_of
 from understudy.runs.backends import always
 from understudy.runs.compiled import CompiledLoop
 from understudy.runs.env import GymEnv
@@ -29,6 +28,7 @@ from understudy.runs.prerequisites import check_parts
 from understudy.runs.probes import Probes, Readings
 from understudy.runs.run import Run
 from understudy.runs.setup import RunSetup, opening_of, state_of, stop_of
+from understudy.settings import seed_of
 
 LONGEST_CALL = 1 << 20
 """Compiled steps between two looks at whether the run was cancelled."""

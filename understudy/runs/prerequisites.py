@@ -15,7 +15,7 @@ from understudy.contracts.learning import codes_of
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import is_exhaustible, log_of, n_actions_of
 from understudy.errors import ContractError, PolicyError, SettingError
-from understudy.logs.numbers import MOST_STEPS, steps_of, whole
+from understudy.settings import MOST_STEPS, steps_of, whole
 
 
 def check_parts(simulator: Any, learner: Any, max_steps: int | None, every: int) -> None:

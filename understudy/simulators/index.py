@@ -102,7 +102,7 @@ def index(log: Log, encoder: Encoder | None, *, propensities: bool = False) -> I
     if not isinstance(log, Log):
         raise ContractError(f"a {type(log).__name__} is not a log; make one with us.read or us.Log.from_columns")
     check_encoder(encoder)
-    log.sound()
+    log.require_no_errors()
     names, state, next_state = dense(*states_of_log(log, encoder))
     if state.max() < 0:
         raise EncoderError("the encoder has no state for any observation of this log; fit it on logs like this one")

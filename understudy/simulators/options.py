@@ -5,7 +5,7 @@ from typing import Any
 
 from understudy.contracts import Log
 from understudy.errors import LogError, SettingError
-from understudy.logs.numbers import steps_of
+from understudy.settings import steps_of
 
 LOGS_OWN = "log"
 """As `max_episode_steps`: the limit on which all truncated episodes of the log agree, where they do."""

@@ -16,8 +16,8 @@ from understudy.contracts.simulating import n_states_of
 from understudy.contracts.streams import ACCEPTANCE, ENVIRONMENT, Stream, spawn, streams_of
 from understudy.contracts.wrappers import changing_wrappers, shortest, time_limit
 from understudy.errors import ContractError, SettingError, UsageError
-from understudy.logs.numbers import steps_of
 from understudy.logs.policies import as_policy
+from understudy.settings import steps_of
 from understudy.simulators.coding import Coding
 from understudy.simulators.index import dense, states_of
 from understudy.simulators.kernels import layout

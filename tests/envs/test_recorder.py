@@ -2,8 +2,9 @@ import gymnasium
 import numpy as np
 import pytest
 
-from understudy.errors import LogError
-from understudy.logs import check, record
+from understudy.envs import record
+from understudy.errors import ContractError, PolicyError, SettingError
+from understudy.logs import check
 
 
 class Ring(gymnasium.Env):
@@ -119,35 +120,33 @@ def test_what_is_no_policy_is_refused_at_its_step(policy):
         asked.append(cell)
         return policy if len(asked) == 3 else [0.5, 0.5]
 
-    with pytest.raises(LogError, match="at step 2; return "):
+    with pytest.raises(PolicyError, match=r"^the policy at step 2"):
         record(Ring(), late, steps=10)
 
 
 def test_a_policy_table_is_refused_by_observation():
-    with pytest.raises(LogError, match="for observation 3; return "):
+    with pytest.raises(PolicyError, match=r"^the policy for observation 3, .*; return one probability for each"):
         record(FiniteRing(), lambda cell: [1.0] if cell == 3 else [0.5, 0.5], episodes=2)
 
 
 @pytest.mark.parametrize("amount", [{}, {"episodes": 1, "steps": 1}, {"episodes": 0}, {"steps": -1}])
 def test_the_amount_to_record_is_one_positive_number(amount):
-    with pytest.raises(LogError, match=r"episodes=|steps="):
+    with pytest.raises(SettingError, match=r"episodes=|steps="):
         record(Ring(), **amount)
 
 
 def test_spaces_a_log_cannot_hold_are_refused():
     box = gymnasium.spaces.Box(0, 1, (2,))
-    with pytest.raises(LogError, match="a log needs Discrete from 0 up"):
+    with pytest.raises(ContractError, match="a log needs Discrete from 0 up"):
         record(Ring(action_space=box), steps=1)
-    with pytest.raises(LogError, match="a log needs Discrete from 0 up"):
+    with pytest.raises(ContractError, match="a log needs Discrete from 0 up"):
         record(Ring(action_space=gymnasium.spaces.Discrete(2, start=1)), steps=1)
-    with pytest.raises(LogError, match=r"Dict, .*FlattenObservation"):
+    with pytest.raises(ContractError, match=r"Dict, .*FlattenObservation"):
         record(Ring(observation_space=gymnasium.spaces.Dict({"cell": box})), steps=1)
 
 
 @pytest.mark.parametrize("amount", [1.5, float("nan"), True, "3", 2**63, -1])
 @pytest.mark.parametrize("name", ["episodes", "steps", "max_episode_steps"])
 def test_amounts_that_no_recording_reaches_are_refused(name, amount):
-    import gymnasium
-
-    with pytest.raises(LogError, match=rf"{name} is .*; give {name}=, a whole number from 1"):
+    with pytest.raises(SettingError, match=rf"{name} is .*; give {name}=, a whole number from 1"):
         record(gymnasium.make("FrozenLake-v1"), **{"episodes": 1, name: amount} if name != "steps" else {name: amount})

@@ -1,4 +1,4 @@
-"""Logs recorded from an environment, with the propensity of every action."""
+"""Logs recorded from any Gymnasium environment, with the propensity of every action."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from understudy.errors import LogError, PolicyError
+from understudy.contracts.environments import HasRollout, is_discrete
+from understudy.contracts.wrappers import changing_wrappers
+from understudy.errors import ContractError, PolicyError, SettingError
+from understudy.logs import Log
 from understudy.logs.columns import COLUMNS
-from understudy.logs.log import Log
-from understudy.logs.numbers import seed_of, steps_of, whole
-from understudy.logs.policies import numbers_of
+from understudy.logs.policies import fault_of, numbers_of
+from understudy.settings import seed_of, steps_of, whole
 
 Policy = Callable[[Any], Any]
-
-TOLERANCE = 1e-5
 
 
 def record(
@@ -27,7 +27,7 @@ def record(
     seed: int = 0,
     max_episode_steps: int | None = None,
 ) -> Log:
-    """Let a policy act in a Gymnasium environment with discrete actions, and log what happens.
+    """Let a policy act in a Gymnasium environment with discrete actions, and return a log of what happened.
 
     `policy` maps an observation to the probability of each action; None is uniform. Give `episodes`, or `steps`,
     which leaves the last episode unfinished. Reaching `max_episode_steps` is a truncation.
@@ -38,35 +38,35 @@ def record(
     (10, 4, array([0.25, 0.25, 0.25, 0.25]))
     """
     if (episodes is None) == (steps is None):
-        raise LogError("give either episodes= or steps=, how much to record")
+        raise SettingError("give either episodes= or steps=, how much to record")
     episodes, steps, seed = steps_of("episodes", episodes), steps_of("steps", steps), seed_of(seed)
     max_episode_steps = steps_of("max_episode_steps", max_episode_steps)
-    n_actions = _check_spaces(env)
-    chosen = policy or (lambda observation: np.full(n_actions, 1 / n_actions))
-    if episodes is not None and _offers_rollout(env):
-        given = _rollout(env, chosen, n_actions, episodes, seed, max_episode_steps)
+    n_actions = _count_actions(env)
+    policy = policy or (lambda observation: np.full(n_actions, 1 / n_actions))
+    if episodes is not None and _records_itself(env):
+        columns = _rollout(env, policy, n_actions, episodes, seed, max_episode_steps)
     else:
-        given = _loop(env, chosen, n_actions, episodes, steps, seed, max_episode_steps)
-    log = Log.from_columns(**given, n_actions=n_actions)
+        columns = _step_by_step(env, policy, n_actions, episodes, steps, seed, max_episode_steps)
+    log = Log.from_columns(**columns, n_actions=n_actions)
     return replace(log, max_episode_steps=log.max_episode_steps or max_episode_steps)
 
 
-def _check_spaces(env: Any) -> int:
-    """The number of actions, once both spaces are such as a log can hold."""
+def _count_actions(env: Any) -> int:
+    """Return the number of actions. Raise `ContractError` where a log cannot hold the actions or the observations."""
     from gymnasium import spaces
 
     action, observation = env.action_space, env.observation_space
-    if not isinstance(action, spaces.Discrete) or action.start != 0:
-        raise LogError(f"the action space is {action}, and a log needs Discrete from 0 up; wrap the environment")
+    if not is_discrete(action):
+        raise ContractError(f"the action space is {action}, and a log needs Discrete from 0 up; wrap the environment")
     if not isinstance(observation, spaces.Discrete | spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary):
-        raise LogError(
+        raise ContractError(
             f"the observation space is {type(observation).__name__}, and a log needs numbers of one shape; "
             "wrap the environment in gymnasium.wrappers.FlattenObservation"
         )
     return int(action.n)
 
 
-def _loop(
+def _step_by_step(
     env: Any,
     policy: Policy,
     n_actions: int,
@@ -96,20 +96,9 @@ def _loop(
     return dict(zip(COLUMNS, (np.array(column) for column in zip(*rows, strict=True)), strict=True))
 
 
-def _offers_rollout(env: Any) -> bool:
-    """Whether a finite environment can record itself: no wrapper that changes anything is around it."""
-    from gymnasium import spaces, wrappers
-
-    inner, passive = env, (wrappers.OrderEnforcing, wrappers.PassiveEnvChecker)
-    while isinstance(inner, passive):
-        inner = inner.env
-    space = env.observation_space
-    return (
-        inner is env.unwrapped
-        and callable(getattr(inner, "rollout", None))
-        and isinstance(space, spaces.Discrete)
-        and space.start == 0
-    )
+def _records_itself(env: Any) -> bool:
+    """True if the environment has `rollout`, and no wrapper changes its observations, rewards or ends."""
+    return isinstance(env.unwrapped, HasRollout) and not changing_wrappers(env) and is_discrete(env.observation_space)
 
 
 def _rollout(
@@ -117,24 +106,23 @@ def _rollout(
 ) -> dict[str, Any]:
     codes = range(int(env.observation_space.n))
     table = np.stack([_distribution(policy(code), n_actions, f"for observation {code}") for code in codes])
-    given = dict(env.unwrapped.rollout(policy=table, episodes=episodes, seed=seed, max_episode_steps=max_episode_steps))
-    given.setdefault("propensity", table[given["observation"]])
-    return given
+    columns = dict(
+        env.unwrapped.rollout(policy=table, episodes=episodes, seed=seed, max_episode_steps=max_episode_steps)
+    )
+    columns.setdefault("propensity", table[columns["observation"]])
+    return columns
 
 
 def _distribution(policy: Any, n_actions: int, where: str) -> np.ndarray:
+    """Return what the policy function returned as probabilities that sum to 1. Raise `PolicyError` where it cannot."""
     try:
         probabilities = numbers_of(policy)
     except PolicyError as error:
-        raise LogError(f"the policy {where} {error}") from None
-    if probabilities.shape != (n_actions,):
-        raise LogError(
-            f"the policy has shape {probabilities.shape} {where}; return a probability for each of {n_actions} actions"
-        )
-    total = probabilities.sum()
-    if not (probabilities.min() >= 0 and abs(total - 1) <= TOLERANCE):  # NaN fails too
-        raise LogError(f"the policy is {probabilities.tolist()} {where}; return probabilities that sum to 1")
-    return probabilities / total
+        raise PolicyError(f"the policy {where} {error}") from None
+    fault = fault_of(probabilities, n_actions)
+    if fault is not None:
+        raise PolicyError(f"the policy {where}, {probabilities.tolist()}, {fault}")
+    return probabilities / probabilities.sum()
 
 
 def _draw(probabilities: np.ndarray, rng: np.random.Generator) -> int:

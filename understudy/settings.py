@@ -1,20 +1,23 @@
-"""Numbers that users give: as Python's own, or a sentence that says why they will not do."""
+"""Checks of numbers that users give as arguments: each returns a Python number, or raises `SettingError`."""
 
 import math
 from numbers import Integral, Real
 from typing import Any
 
-from understudy.errors import LogError
+from understudy.errors import SettingError
 
 MOST_STEPS = 2**63 - 1
-"""As far as kernels count."""
+"""The largest number that kernels count to."""
 
 LARGEST_SEED = 2**127
-"""Seeds are smaller, and not below its negative: generators take in 128 bits of a seed, and more would be lost."""
+"""Seeds lie between its negative and itself: generators use 128 bits of a seed, and further bits would be ignored."""
+
+LONGEST = 60
+"""Characters of a refused value that a message shows."""
 
 
 def whole(name: str, number: Any, least: int | None = 1, most: int | None = None) -> int:
-    """A whole number from `least` to `most`. Raises `LogError` for anything else; so for True and "3".
+    """Return a whole number from `least` to `most`. Raise `SettingError` for anything else, True and "3" included.
 
     >>> whole("runs", 64.0)
     64
@@ -33,25 +36,27 @@ def whole(name: str, number: Any, least: int | None = 1, most: int | None = None
         limits = ("" if least is None else f" from {least}{' up' if most is None else ''}") + (
             "" if most is None else f" to {most}"
         )
-        raise LogError(f"{name} is {_told(number)}; give {name}=, a whole number{limits}")
+        raise SettingError(f"{name} is {_shown(number)}; give {name}=, a whole number{limits}")
     return found
 
 
 def steps_of(name: str, number: Any) -> int | None:
-    """A number of steps, episodes or envs, as far as kernels count, or None where none is asked for."""
+    """Return a number of steps, episodes or envs that kernels can count to, or None where `number` is None."""
     return None if number is None else whole(name, number, most=MOST_STEPS)
 
 
 def seed_of(number: Any) -> int:
-    """A seed: any whole number of 127 bits, negative ones too. Raises `LogError` for anything else."""
+    """Return a seed: any whole number of at most 127 bits, negative ones included. Raise `SettingError` for others."""
     seed = whole("seed", number, least=None)
     if not -LARGEST_SEED <= seed < LARGEST_SEED:
-        raise LogError(f"seed is {_told(number)}, of more than 127 bits, and not all of them would count; give fewer")
+        raise SettingError(
+            f"seed is {_shown(number)}, of more than 127 bits, and not all of them would count; give fewer"
+        )
     return seed
 
 
 def real(name: str, number: Any, least: float = -math.inf, most: float = math.inf, *, ends: bool = True) -> float:
-    """A finite number from `least` to `most`, or between them without these `ends`. Raises `LogError` for others.
+    """Return a finite number from `least` to `most`, both excluded where `ends` is False. Raise `SettingError` else.
 
     >>> real("level", 0.95, 0, 1, ends=False)
     0.95
@@ -68,18 +73,19 @@ def real(name: str, number: Any, least: float = -math.inf, most: float = math.in
         limits = (f"{words[0]} {least}" if least > -math.inf else "") + (
             f"{words[1]} {most}" if most < math.inf else ""
         )
-        raise LogError(f"{name} is {_told(number)}; give {name}=, a number{limits or ' that is finite'}")
+        raise SettingError(f"{name} is {_shown(number)}; give {name}=, a number{limits or ' that is finite'}")
     return found
 
 
 def positive(name: str, number: Any) -> float:
-    """A finite number above 0. Raises `LogError` for anything else."""
+    """Return a finite number above 0. Raise `SettingError` for anything else."""
     return real(name, number, 0, ends=False)
 
 
-def _told(number: Any) -> str:
+def _shown(number: Any) -> str:
+    """The value as a message shows it, cut where it is long."""
     try:
         text = repr(number)
     except ValueError:  # an integer of more digits than Python writes
         return "a number of thousands of digits"
-    return text if len(text) <= 60 else f"{text[:60]}..."
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import understudy as us
-from understudy.errors import LogError
-from understudy.logs.numbers import real, seed_of, whole
+from understudy.errors import SettingError
+from understudy.settings import real, seed_of, whole
 
 NEITHER = [None, "3", b"3", True, np.True_, math.nan, math.inf, -math.inf, 1j, [3], np.array([3]), object(), np.nan]
 FRACTIONS = [1.5, np.float64(0.5), Fraction(1, 3), np.float32(2.5)]
@@ -27,25 +27,25 @@ def test_whole_numbers_of_every_kind_become_pythons_own(number):
     "number", [*NEITHER, *FRACTIONS, 0, -1, 11, 10**400, -(10**5000), Fraction(10**400), Decimal(3)], ids=kind_of
 )
 def test_anything_else_is_refused_in_a_sentence(number):
-    with pytest.raises(LogError, match=r"^n is .*; give n=, a whole number from 1 to 10$") as caught:
+    with pytest.raises(SettingError, match=r"^n is .*; give n=, a whole number from 1 to 10$") as caught:
         whole("n", number, most=10)
     assert len(str(caught.value)) < 150
 
 
 @pytest.mark.parametrize("number", [*NEITHER, -0.1, 1.1, 10**400, 10**5000], ids=kind_of)
 def test_numbers_outside_their_limits_are_refused(number):
-    with pytest.raises(LogError, match=r"^x is .*; give x=, a number from 0 to 1$"):
+    with pytest.raises(SettingError, match=r"^x is .*; give x=, a number from 0 to 1$"):
         real("x", number, 0, 1)
-    with pytest.raises(LogError, match=r"^x is .*; give x=, a number above 0 and below 1$"):
+    with pytest.raises(SettingError, match=r"^x is .*; give x=, a number above 0 and below 1$"):
         real("x", number, 0, 1, ends=False)
 
 
 def test_limits_may_belong_or_not():
     assert real("x", 1, 0, 1) == 1.0
     for end in (0, 1, 0.0, np.float64(1)):
-        with pytest.raises(LogError):
+        with pytest.raises(SettingError):
             real("x", end, 0, 1, ends=False)
-    with pytest.raises(LogError, match="x is nan; give x=, a number that is finite"):
+    with pytest.raises(SettingError, match="x is nan; give x=, a number that is finite"):
         real("x", math.nan)
 
 
@@ -65,5 +65,5 @@ def test_what_is_no_seed_is_refused_wherever_one_is_taken(seed):
         lambda: us.learners.QLearning(25, 5, seed=seed),
     ]  # fmt: skip
     for take in takers:
-        with pytest.raises(LogError, match=r"^seed is"):
+        with pytest.raises(SettingError, match=r"^seed is"):
             take()

@@ -1,0 +1,188 @@
+import numpy as np
+import pytest
+
+import understudy as us
+from understudy.cli import main
+from understudy.cli.choices import (
+    columns_of,
+    encoder_for,
+    learner_for,
+    round_number,
+    shared_options,
+    simulator_for,
+    states_for,
+)
+from understudy.cli.flags import build_parser
+
+
+def test_a_learned_encoder_is_audited_kept_and_not_fitted_again(floats, tmp_path, capsys, monkeypatch):
+    arguments = ["simulate", str(floats), "--encoder", "kmeans", "--states", "20", "--out", str(tmp_path / "out")]
+    arguments.append("--anyway")
+    assert main([*arguments, "--runs", "2"]) == 0
+    assert "KMeans(20, seed=0)" in capsys.readouterr().out
+    kept = us.encoders.load(tmp_path / "out" / "encoder.npz")
+    monkeypatch.delattr(us.encoders.KMeans, "fit")
+    assert main([*arguments, "--runs", "3"]) == 0
+    assert us.load(tmp_path / "out" / "psrs").about.n_states == kept.n_states == 20
+    elsewhere = ["--encoder", str(tmp_path / "out" / "encoder.npz"), "--out", str(tmp_path / "other")]
+    assert main(["simulate", str(floats), "--runs", "1", "--anyway", *elsewhere]) == 0
+
+
+def test_an_encoder_of_a_file_is_remembered_by_what_is_in_it(floats, tmp_path, capsys):
+    path, arguments = tmp_path / "boxes.npz", ["simulate", str(floats), "--anyway", "--out", str(tmp_path / "out")]
+    arguments += ["--encoder", str(path)]
+    for bins, runs, code in ((2, "1", 0), (2, "2", 0), (3, "2", 2)):
+        us.encoders.Boxes(bins=bins).fit(us.read(floats)).save(path)
+        capsys.readouterr()
+        assert main([*arguments, "--runs", runs]) == code
+    told = capsys.readouterr().err
+    assert "holds another rehearsal: encoder_content is" in told
+    assert len(told.splitlines()) == 1
+
+
+def test_a_uniform_learner_goes_on_with_more_runs(floats, tmp_path):
+    arguments = ["simulate", str(floats), "--learner", "uniform", "--anyway", "--out", str(tmp_path / "out")]
+    for runs in ("1", "2"):
+        assert main([*arguments, "--runs", runs]) == 0
+    assert len(us.load(tmp_path / "out" / "psrs")) == 2
+
+
+def test_an_encoder_that_is_neither_a_name_nor_a_file_is_refused(floats, tmp_path, capsys):
+    assert main(["simulate", str(floats), "--encoder", "fourier", "--out", str(tmp_path / "out")]) == 2
+    assert "there is no encoder 'fourier'" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_ppo_needs_no_table(floats, tmp_path, capsys):
+    arguments = ["simulate", str(floats), "--encoder", "boxes", "--learner", "ppo", "--epoch-steps", "200"]
+    assert main([*arguments, "--runs", "2", "--workers", "1", "--anyway", "--out", str(tmp_path / "out")]) == 0
+    runs = us.load(tmp_path / "out" / "psrs")
+    assert runs.about.learner["class"] == "PPO"
+    assert min(runs.lengths) > 200
+
+
+def test_simulate_on_floats_cuts_them_into_boxes(tmp_path, capsys):
+    log = us.record(us.envs.ContinuousGrid(), episodes=30, seed=0)
+    us.write(log, tmp_path / "floats.parquet")
+    arguments = ["simulate", str(tmp_path / "floats.parquet"), "--runs", "2", "--out", str(tmp_path / "out")]
+    assert main(arguments) == 2
+    assert "--encoder boxes" in capsys.readouterr().err
+    assert main([*arguments, "--encoder", "boxes", "--bins", "5", "--anyway"]) == 0
+    assert us.load(tmp_path / "out" / "psrs").about.n_states == 25
+
+
+@pytest.mark.parametrize(
+    ("learner", "kind"), [("q-learning", "QLearning"), ("expected-sarsa", "ExpectedSarsa"), ("uniform", "MonteCarlo")]
+)
+def test_the_learner_that_is_named_rehearses(events, tmp_path, learner, kind, columns):
+    arguments = ["simulate", str(events), *columns, "--runs", "2", "--learner", learner, "--out", str(tmp_path / "out")]
+    assert main(arguments) == 0
+    assert us.load(tmp_path / "out" / "psrs").about.learner["class"] == kind
+    assert f"{learner} rehearsed on events.csv" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_short_logs_are_read_often_enough_for_a_curve(events, tmp_path, columns):
+    main(["simulate", str(events), *columns, "--runs", "2", "--out", str(tmp_path / "out")])
+    assert all(len(run.steps) > 20 for run in us.load(tmp_path / "out" / "psrs"))
+
+
+def test_observations_of_several_whole_numbers_need_no_boxes(log, tmp_path):
+    pairs = np.column_stack([log.observation % 5, log.observation // 5])
+    following = np.column_stack([log.next_observation % 5, log.next_observation // 5])
+    columns = {name: getattr(log, name) for name in ("action", "reward", "terminated", "episode", "propensity")}
+    us.write(us.Log.from_columns(observation=pairs, next_observation=following, **columns), tmp_path / "pairs.parquet")
+    arguments = ["simulate", str(tmp_path / "pairs.parquet"), "--runs", "2", "--out", str(tmp_path / "out")]
+    assert main(arguments) == 0
+    assert us.load(tmp_path / "out" / "psrs").about.learner["n_observations"] == 25
+
+
+def test_readings_are_as_frequent_as_runs_are_short(log, tmp_path, capsys):
+    """A rare state ends runs after a few of thousands of rows: readings a share of the log apart would draw nothing."""
+    rare = us.Log.from_columns(
+        observation=np.where(np.arange(len(log)) < 20, 99, log.observation), action=log.action, reward=log.reward,
+        next_observation=log.next_observation, terminated=log.terminated, propensity=log.propensity,
+    )  # fmt: skip
+    us.write(rare, tmp_path / "rare.parquet")
+    for name, arguments in {"rare": [], "asked": ["--every", "7"]}.items():
+        out = tmp_path / name
+        assert main(["simulate", str(tmp_path / "rare.parquet"), "--runs", "5", *arguments, "--out", str(out)]) == 0
+    runs = us.load(tmp_path / "rare" / "psrs")
+    assert runs.about.every <= max(1, runs.lengths.max() / 50)
+    assert max(len(run.steps) for run in runs) >= min(20, runs.lengths.max())
+    assert "has no curve" not in (tmp_path / "rare" / "report.html").read_text()
+    assert us.load(tmp_path / "asked" / "psrs").about.every == 7
+
+
+@pytest.mark.parametrize("path", ["", "x" * 5000, "nul\0", ".", "\ud800"])
+def test_an_encoder_at_a_path_that_cannot_be_is_said(floats, tmp_path, path, refused):
+    message = refused("simulate", floats, "--encoder", path, "--out", tmp_path / "out")
+    assert "file that" in message
+    assert not (tmp_path / "out").exists()
+
+
+def options_of(*flags):
+    """The options of `understudy simulate log.csv` with these flags."""
+    run = dict.fromkeys(("demo", "check", "simulate", "report", "paper"))
+    return build_parser(run).parse_args(["simulate", "log.csv", *flags])
+
+
+def test_one_name_is_a_name_and_several_are_a_list():
+    options = options_of("--observation", "x", "--propensity", "p", "q", "--actions", "a", "--n-actions", "3")
+    expected = {"observation": "x", "propensity": ["p", "q"], "actions": ["a"], "n_actions": 3}
+    assert columns_of(options) == expected
+
+
+def test_a_folder_is_bound_to_its_log_and_learner_but_not_to_the_number_of_runs(log):
+    one = shared_options(options_of("--runs", "3", "--workers", "1"), log)
+    assert one == shared_options(options_of("--runs", "9", "--simulator", "qbe"), log)
+    assert one["log"] == log.fingerprint
+    for flags in (["--epsilon", "0.3"], ["--learner", "uniform"], ["--seed", "1"], ["--max-steps", "7"]):
+        assert shared_options(options_of(*flags), log) != one
+
+
+def test_a_learner_has_the_settings_of_its_flags(log):
+    flags = ["--epsilon", "0.2", "--alpha", "0.3", "--gamma", "0.4", "--initial", "5"]
+    make, probes = learner_for(log, None, options_of(*flags))
+    learner = make(7)
+    assert type(learner) is us.learners.QLearning
+    assert (learner.epsilon, learner.alpha, learner.gamma) == (0.2, 0.3, 0.4)
+    assert np.all(learner.q == 5.0)
+    assert list(probes) == ["start value"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "kind", "shown"),
+    [
+        (["--encoder", "boxes", "--bins", "3"], us.encoders.Boxes, "3"),
+        (["--encoder", "kmeans", "--states", "4", "--seed", "9"], us.encoders.KMeans, "KMeans(4, seed=9)"),
+    ],
+)
+def test_an_encoder_has_the_settings_of_its_flags_and_is_fitted(floats, flags, kind, shown):
+    encoder = encoder_for(us.read(floats), options_of(*flags), None)
+    assert type(encoder) is kind
+    assert encoder.fitted
+    assert shown in repr(encoder)
+
+
+def test_without_an_encoder_observations_are_states(log):
+    assert encoder_for(log, options_of(), None) is None
+    assert states_for(log, None, None).encoder.startswith("Identity")
+
+
+@pytest.mark.parametrize("name", ["psrs", "qbe", "states_only", "actions_only", "any_row", "model"])
+def test_a_simulator_is_the_one_named_with_the_options_it_takes(log, name):
+    options = options_of("--order", "log", "--openings", "replacement", "--max-episode-steps", "12")
+    settings = simulator_for(name, log, None, options).settings
+    assert settings["simulator"] == name
+    assert settings["max_episode_steps"] == 12
+    if name in ("psrs", "qbe", "states_only"):
+        assert settings["order"] == "log"
+    if name != "model":
+        assert settings["openings"] == "replacement"
+
+
+@pytest.mark.parametrize(
+    ("number", "rounded"), [(0, 1), (1, 1), (4.9, 2), (5, 5), (99, 50), (100, 100), (123456, 100000)]
+)
+def test_a_round_number_is_not_above_the_number(number, rounded):
+    assert round_number(number) == rounded

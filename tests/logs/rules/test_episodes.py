@@ -1,0 +1,155 @@
+import numpy as np
+import pytest
+
+from understudy.errors import LogError
+from understudy.logs import Log, check, write
+
+
+def rules_found(columns, **changes):
+    audit = check(Log.from_columns(**{**columns, **changes}))
+    return {(finding.severity, finding.rule) for finding in audit.findings if finding.severity != "note"}
+
+
+def changed(column, rows, value):
+    column = np.array(column)
+    column[rows] = value
+    return column
+
+
+def test_episode_contiguity(clean):
+    apart = changed(clean["episode"], slice(-5, None), 0)
+    assert ("error", "episode-contiguity") in rules_found(clean, episode=apart)
+
+
+def visits(order, given=()):
+    """Forty visits of three rows, with what was given beside the necessary."""
+    columns = {
+        "observation": np.tile([0, 1, 2], 40),
+        "action": np.arange(120) % 2,
+        "reward": np.zeros(120),
+        "episode": np.repeat(np.arange(40), 3),
+        "terminated": np.tile([False, False, True], 40),
+        "step": np.tile([0, 1, 2], 40),
+        "next_observation": np.tile([1, 2, 3], 40),
+    }
+    needed = ("observation", "action", "reward", "episode", "terminated", *given)
+    return {name: columns[name][order] for name in needed}
+
+
+INTERLEAVED = {
+    "row by row": np.arange(120).reshape(40, 3).T.ravel(),
+    "a row between": np.concatenate([[0, 3, 1, 2, 4, 5], np.arange(6, 120)]),
+}
+
+
+@pytest.mark.parametrize("order", INTERLEAVED.values(), ids=INTERLEAVED)
+def test_interleaved_episodes_are_one_finding_where_the_rest_was_derived(order):
+    audit = check(visits(order))
+    assert [finding.rule for finding in audit.findings if finding.severity == "error"] == ["episode-contiguity"]
+    rules = {finding.rule for finding in audit.findings}
+    assert rules <= {"episode-contiguity", "no-propensity", "no-next-observation"}
+    assert audit.n_rows == 120  # none is dropped, so that row numbers are those of the file
+    with pytest.raises(LogError, match="goes on in row"):
+        Log.from_columns(**visits(order)).require_no_errors()
+
+
+def test_wrong_steps_and_next_observations_that_were_given_are_found_all_the_same():
+    order = np.concatenate([[1, 0, 3, 2], np.arange(4, 120)])
+    found = rules_found(visits(order, ("step", "next_observation")))
+    assert {rule for _, rule in found} >= {"episode-contiguity", "step-order", "next-observation-continuity"}
+
+
+def test_ids_need_not_rise(clean):
+    assert rules_found(clean, episode=1000 - clean["episode"]) == set()
+
+
+def test_step_order_backwards(clean):
+    assert rules_found(clean, step=changed(clean["step"], 2, 1)) == {("error", "step-order"), ("warning", "step-order")}
+
+
+def test_step_order_with_gaps_and_late_starts(clean):
+    assert rules_found(clean, step=2 * clean["step"]) == {("warning", "step-order")}
+    late = clean["step"] + 3 * (clean["episode"] == 2)
+    assert rules_found(clean, step=late) == {("warning", "step-order")}
+
+
+def test_steps_may_count_from_one(clean):
+    assert rules_found(clean, step=clean["step"] + 1) == set()
+
+
+@pytest.mark.parametrize("name", ["terminated", "truncated"])
+def test_end_inside(clean, name):
+    assert rules_found(clean, **{name: changed(clean[name], 0, True)}) == {("error", "end-inside")}
+
+
+def test_both_ends(clean):
+    both = clean["truncated"] | clean["terminated"]
+    assert rules_found(clean, truncated=both) == {("warning", "both-ends")}
+
+
+def notes_of(columns):
+    return [finding.rule for finding in check(columns).findings if finding.severity == "note"]
+
+
+def test_unfinished_episodes_are_noted(clean):
+    never = np.zeros(len(clean["action"]), bool)
+    assert notes_of(clean) == []
+    assert notes_of({**clean, "truncated": never}) == ["unfinished"]
+
+
+def test_rows_that_nothing_divides_into_episodes_are_a_warning_that_gives_the_choice(tmp_path):
+    bare = {"observation": [0, 1, 2, 3], "action": [0, 1, 0, 1], "reward": [0, 0, 0, 0]}
+    assert ("warning", "no-episode") in rules_found(bare)
+    sentence = next(finding.sentence for finding in check(bare).findings if finding.rule == "no-episode")
+    assert 'ends="unfinished"' in sentence
+    assert 'ends="every-row"' in sentence
+    assert ("warning", "no-episode") not in rules_found(bare, ends="unfinished")
+    assert ("warning", "no-episode") not in rules_found(bare, ends="every-row")
+    write(Log.from_columns(**bare), tmp_path / "log.parquet")
+    assert "no-episode" in {finding.rule for finding in check(tmp_path / "log.parquet").findings}
+
+
+def test_episodes_derived_from_ends_are_said_not_to_overlap(clean):
+    del clean["episode"]
+    assert "assumes that episodes do not overlap in the file" in check(clean).findings[0].sentence
+
+
+@pytest.mark.parametrize(("episodes", "warned"), [(1, True), (19, True), (20, False)])
+def test_few_episodes_are_warned_of_where_some_ended(episodes, warned):
+    lengths = 3 * episodes
+    ends = np.arange(lengths) % 3 == 2
+    log = Log.from_columns(
+        observation=np.zeros(lengths, int), action=np.zeros(lengths, int), reward=np.zeros(lengths),
+        next_observation=np.zeros(lengths, int), terminated=ends,
+    )  # fmt: skip
+    found = [finding for finding in check(log).findings if finding.rule == "few-episodes"]
+    assert bool(found) == warned
+    assert all(finding.severity == "warning" for finding in found)
+
+
+def test_a_log_in_which_nothing_ends_has_no_ends_to_miss():
+    rows = np.zeros(30, int)
+    log = Log.from_columns(
+        observation=rows, action=rows, reward=rows, next_observation=rows, terminated=rows.astype(bool)
+    )
+    assert "few-episodes" not in [finding.rule for finding in check(log).findings]
+
+
+def sentence_of(rule, columns):
+    return next(finding.sentence for finding in check(columns).findings if finding.rule == rule)
+
+
+def test_episodes_that_stop_at_one_length_seem_to_have_met_a_time_limit():
+    episode = np.repeat([0, 1, 2], [5, 5, 3])
+    terminated = np.arange(13) == 12
+    columns = {"observation": np.arange(13), "action": [0] * 13, "reward": [0.0] * 13, "episode": episode}
+    following = {"next_observation": np.arange(13) + 1}
+    for given in ({}, following):
+        told = sentence_of("unfinished", {**columns, **given, "terminated": terminated})
+        assert "All of these have 5 steps, and no episode has more: a time limit" in told
+        assert "set truncated= there" in told
+        said = sentence_of("unfinished", {**columns, **given, "ends": "unfinished"})
+        assert "truncated=" not in said
+        assert "time limit" not in said
+    other = sentence_of("unfinished", {**columns, "episode": np.repeat([0, 1, 2], [6, 4, 3]), "terminated": terminated})
+    assert "All of these" not in other

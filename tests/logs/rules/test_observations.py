@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+
+from understudy.logs import Log, check
+
+
+def rules_found(columns, **changes):
+    audit = check(Log.from_columns(**{**columns, **changes}))
+    return {(finding.severity, finding.rule) for finding in audit.findings if finding.severity != "note"}
+
+
+def changed(column, rows, value):
+    column = np.array(column)
+    column[rows] = value
+    return column
+
+
+def last_rows(columns):
+    return Log.from_columns(**columns).starts[1:] - 1
+
+
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_next_observation_is_reset_where_truncated(walk, shape):
+    columns = walk(episodes=120)
+    spread = {name: np.multiply.outer(columns[name], np.ones(shape)) for name in ("observation", "next_observation")}
+    last = last_rows(columns)[:-1]
+    assert rules_found({**columns, **spread}) == set()
+    spread["next_observation"][last] = spread["observation"][last + 1]
+    found = rules_found({**columns, **spread})
+    assert found == {("error", "next-observation-is-reset"), ("warning", "next-observation-is-reset")}
+
+
+def test_next_observation_is_reset_where_only_terminated(walk):
+    columns = walk(episodes=120)
+    last = last_rows(columns)[:-1]
+    last = last[columns["terminated"][last]]
+    columns["next_observation"][last] = columns["observation"][last + 1]
+    assert rules_found(columns) == {("warning", "next-observation-is-reset")}
+
+
+def test_shifted_observations_are_found_in_episodes_that_just_stop(walk):
+    columns = walk(episodes=120)
+    shifted = np.roll(columns["observation"], -1)
+    never = np.zeros(len(shifted), bool)
+    found = rules_found(columns, next_observation=shifted, terminated=never, truncated=never)
+    assert ("error", "next-observation-is-reset") in found
+
+
+def test_openings_that_are_common_are_no_resets():
+    n, ends = 400, np.arange(1, 401) % 4 == 0
+    bandit = {"observation": np.zeros(n, int), "next_observation": np.zeros(n, int), "truncated": ends}
+    assert rules_found({"action": np.arange(n) % 2, "reward": np.zeros(n), **bandit}) == {("warning", "no-propensity")}
+
+
+def test_one_step_episodes_tell_nothing_of_resets():
+    n = 400
+    columns = {"observation": np.arange(n), "next_observation": np.arange(n) + 1, "truncated": np.ones(n, bool)}
+    found = rules_found({"action": np.arange(n) % 2, "reward": np.zeros(n), **columns})
+    assert found == {("warning", "no-propensity"), ("warning", "distinct-observations")}
+
+
+def test_next_observation_continuity(clean):
+    following = changed(clean["next_observation"], 0, 99)
+    assert rules_found(clean, next_observation=following) == {("warning", "next-observation-continuity")}
+
+
+def distinct(observation, **changes):
+    n = len(observation)
+    log = Log.from_columns(
+        observation=observation, next_observation=observation, action=np.arange(n) % 2, reward=np.zeros(n), **changes
+    )
+    return [finding for finding in check(log).findings if finding.rule == "distinct-observations"]
+
+
+def test_observations_that_never_recur_are_a_warning(monkeypatch):
+    observation = np.random.default_rng(0).random((1000, 2))
+    assert distinct(observation)[0].severity == "warning"
+    assert distinct(observation)[0].sentence.startswith("1,000 of 1,000 observations are distinct, and 1,000 occur")
+    monkeypatch.setattr("understudy.logs.rules.observations.SAMPLE", 500)
+    assert distinct(observation)[0].sentence.startswith("in a sample of rows, 500 of 500 observations")
+
+
+def test_observations_that_seldom_recur_are_a_note():
+    finding = distinct(np.maximum(np.arange(1000), 300))[0]
+    assert (finding.severity, finding.count) == ("note", 699)
+
+
+@pytest.mark.parametrize("observation", [np.arange(1000) // 2, np.maximum(np.arange(1000), 600), np.arange(99)])
+def test_observations_that_recur_or_are_few_are_not_found(observation):
+    assert distinct(observation) == []

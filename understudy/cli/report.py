@@ -1,0 +1,60 @@
+"""`understudy report`: the page of a results folder, or of several beside each other."""
+
+import argparse
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import understudy as us
+from understudy.cli.words import say, show_table
+from understudy.logs.findings import errors_first
+from understudy.reporting.measurements import measure
+from understudy.reporting.naming import names_of
+from understudy.reporting.page import write_page
+from understudy.results import ResultsFolder, read_state_audits
+from understudy.runs.folder import folders_in
+
+
+def run_report(options: argparse.Namespace) -> int:
+    """Run `understudy report`, and return its exit code."""
+    folders = [Path(folder) for folder in options.folders]
+    results: dict[Path, us.Runs] = {}
+    for folder in folders:
+        sets = [path.resolve() for path in folders_in(folder)]
+        if not sets:
+            raise us.ResultsError(f"{folder} holds no results: neither it nor a folder in it has an experiment.json")
+        results |= {path: us.load(path) for path in sets if path not in results}
+    runs = dict(zip(names_of(list(results)), results.values(), strict=True))
+    unfinished = [name for name, result in runs.items() if not len(result)]
+    if unfinished:
+        raise us.ResultsError(f"no run of {', '.join(unfinished)} is finished; go on with understudy simulate")
+    measured = measure(runs)
+    show_table(measured)
+    kept = {str(folder): found for folder in folders if (found := ResultsFolder.read(folder)) is not None}
+    if len(folders) == 1:
+        title, page = (kept[str(folders[0])].title if kept else None), folders[0] / "report.html"
+    else:  # the folders' own pages stay as they are
+        title, page = f"{len(runs)} sets of runs compared: {', '.join(runs)}", Path("comparison.html")
+    audit = joined_audit({name: found.audit for name, found in kept.items()})
+    states = read_state_audits(folders)
+    one = next(iter(states.values())) if len(folders) == len(states) == 1 else states
+    say(f"\nThe page is {write_page(measured, options.report or page, title=title, audit=audit, states=one)}")
+    return 0
+
+
+def joined_audit(audits: dict[str, us.Audit]) -> us.Audit | None:
+    """Return the audits of several folders as one.
+
+    Where all are equal it is that one; otherwise each finding begins with the name of its folder. None for no audits.
+    """
+    distinct = {json.dumps(audit.to_json()): audit for audit in audits.values()}
+    if len(distinct) < 2:
+        return next(iter(distinct.values()), None)
+    findings = [
+        replace(finding, sentence=f"{name}: {finding.sentence}")
+        for name, audit in audits.items()
+        for finding in audit.findings
+    ]
+    counts = [(audit.n_rows or 0, audit.n_episodes or 0, audit.n_actions or 0) for audit in distinct.values()]
+    rows, episodes, actions = zip(*counts, strict=True)
+    return us.Audit(errors_first(findings), sum(rows), sum(episodes), max(actions))

@@ -1,0 +1,68 @@
+"""`understudy simulate`: rehearse a learner on a log, into a results folder with a page."""
+
+import argparse
+from pathlib import Path
+
+import understudy as us
+from understudy.cli.choices import (
+    columns_of,
+    encoder_for,
+    learner_for,
+    reading_interval,
+    refuse_suspicious,
+    shared_options,
+    simulator_for,
+    states_for,
+)
+from understudy.cli.words import in_flags, say, show_table
+from understudy.errors import visible
+from understudy.reporting.measurements import measure
+from understudy.reporting.page import write_page
+from understudy.results import ResultsFolder, write_state_audit
+
+WITHOUT_STATES = ("actions_only", "any_row")
+"""Simulators that use no states, so that suspicious ones do not matter to them."""
+
+
+def run_simulate(options: argparse.Namespace) -> int:
+    """Run `understudy simulate`, and return its exit code. Nothing is written before all options are checked."""
+    log = us.read(options.log, **columns_of(options))
+    audit = in_flags(us.check(log))
+    say(audit)
+    has_all = log.propensity is not None and log.propensity.ndim == 2
+    names = options.simulator or (["psrs"] if has_all else ["qbe"])
+    if "model" in names and options.max_steps is None:
+        raise us.SettingError("model never runs out; say for how long to go on with max_steps=")
+    log.require_no_errors()
+
+    folder = Path(options.out or f"{Path(options.log).name.split('.')[0]}-rehearsal")
+    title = f"{options.learner} rehearsed on {visible(Path(options.log).name)}"
+    results = ResultsFolder(folder, title, shared_options(options, log), audit)
+    goes_on = results.check()
+    encoder = encoder_for(log, options, folder / "encoder.npz" if goes_on else None)
+    make, probes = learner_for(log, encoder, options)
+    simulators = {name: simulator_for(name, log, encoder, options) for name in names}
+    states = states_for(log, encoder, folder if goes_on else None)
+    if encoder is not None:
+        say(states)
+    if not options.anyway and set(names) - set(WITHOUT_STATES):
+        refuse_suspicious(states)
+    results.create()
+    write_state_audit(folder, states)
+    if encoder is not None:
+        us.encoders.save(encoder, folder / "encoder.npz")
+    runs = {}
+    for name, simulator in simulators.items():
+        n_finished = results.n_finished(name)
+        if n_finished:
+            print(f"{name}: {min(n_finished, options.runs):,} of {options.runs:,} runs were there already")
+        runs[name] = us.experiment(
+            simulator, make, runs=options.runs, seed=options.seed, max_steps=options.max_steps,
+            probes=probes, every=options.every or reading_interval(simulator, make, log, options),
+            workers=options.workers, out=folder / name, title=name, keep_rows=not options.no_rows,
+        )  # fmt: skip
+    measured = measure(runs)
+    show_table(measured)
+    page = write_page(measured, folder / "report.html", audit=audit, states=states, title=title)
+    say(f"\nThe page is {page}")
+    return 0

@@ -1,0 +1,167 @@
+"""Arrow columns as NumPy arrays, and back."""
+
+from typing import Any
+
+import numpy as np
+
+from understudy.errors import LogError
+from understudy.logs.arrays import first_true
+from understudy.logs.labels import numbers_of
+from understudy.storage import error_reason
+
+DEEPEST = 16  # lists within lists
+LONGEST = 300  # characters of a type in a message
+TEXT_TYPES = ("string", "large_string", "binary", "large_binary", "fixed_size_binary")
+"""How the names of Arrow's types of text and bytes begin."""
+
+
+def to_numpy(name: str, column: Any, n_rows: int | None = None) -> np.ndarray:
+    """Return an Arrow column as an array. Nulls become NaN among floats, and raise `LogError` elsewhere.
+
+    A column of lists becomes an array of more dimensions; `n_rows` is the number of rows of such a column, where
+    `column` holds the entries of its lists.
+    """
+    import pyarrow as pa
+
+    try:
+        return _converted(name, column, n_rows)
+    except (UnicodeDecodeError, pa.ArrowException, NotImplementedError) as error:
+        kind = str(column.type)[:LONGEST]
+        if isinstance(error, UnicodeDecodeError) or "string" in kind:
+            raise not_utf8(name) from None
+        raise LogError(
+            f"column {name} holds {kind}, which cannot be read ({error_reason(error)}); convert it first"
+        ) from None
+
+
+def not_utf8(name: str) -> LogError:
+    """Return the error for a column whose text cannot be decoded."""
+    return LogError(f"column {name} holds text that is not UTF-8 (is it Latin-1?); write it again as UTF-8")
+
+
+def _converted(name: str, column: Any, n_rows: int | None) -> np.ndarray:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(array, pa.ChunkedArray):  # it stays in chunks where it has more than 2 GiB
+        return np.concatenate([to_numpy(name, chunk) for chunk in array.chunks])
+    kind, types = array.type, pa.types
+    if isinstance(kind, pa.BaseExtensionType):
+        return to_numpy(name, array.storage, n_rows)
+    if types.is_run_end_encoded(kind):
+        return to_numpy(name, pc.run_end_decode(array), n_rows)
+    if types.is_dictionary(kind):
+        words = array.dictionary
+        if types.is_string_view(words.type):  # Arrow cannot take from these yet
+            words = words.cast(pa.large_string())
+        return to_numpy(name, words.take(array.indices), n_rows)
+    if types.is_decimal(kind):
+        return _decimals(array)
+    if array.null_count and not types.is_floating(kind):
+        entry = first_true(array.is_null().to_numpy(zero_copy_only=False))
+        row = entry if n_rows is None else entry * n_rows // len(array)
+        raise LogError(f"column {name} has no value in row {row}; fill it in, or drop the row")
+    if _is_list(kind):
+        return _from_lists(name, array, n_rows or len(array))
+    if types.is_time(kind):  # as Python's times they would lose their nanoseconds
+        since_midnight = array.cast(pa.int32() if types.is_time32(kind) else pa.int64())
+        return since_midnight.to_numpy().astype(f"m8[{kind.unit}]")
+    if types.is_interval(kind) or not (types.is_primitive(kind) or str(kind).startswith((*TEXT_TYPES, "null"))):
+        raise LogError(
+            f"column {name} holds {str(kind)[:LONGEST]}, which is neither numbers, text, dates nor plain lists; "
+            "convert it first"
+        )
+    return array.to_numpy(zero_copy_only=False)
+
+
+def sort_key(name: str, column: Any) -> Any:
+    """Return an Arrow column of sort keys for a column that rows are sorted by.
+
+    Text that spells numbers is sorted as numbers, other text as text, ordered categories in their order. Raise
+    `LogError` for nulls and NaN.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    array = pa.concat_arrays(column.chunks) if column.num_chunks else column.combine_chunks()
+    if isinstance(array.type, pa.BaseExtensionType):
+        array = array.storage
+    if pa.types.is_run_end_encoded(array.type):
+        array = pc.run_end_decode(array)
+    coded = pa.types.is_dictionary(array.type)
+    ranks = None
+    if coded and array.type.ordered:
+        ranks = np.arange(len(array.dictionary))
+    elif "string" in str(array.type.value_type if coded else array.type):
+        array = array if coded else array.cast(pa.large_string()).dictionary_encode()
+        ranks = _ranks(name, array.dictionary)
+    elif coded:
+        array = array.dictionary.take(array.indices)
+    if ranks is not None:
+        array = pa.array(ranks).take(array.indices)
+    empty = array.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
+    if empty.any():
+        raise LogError(f"order_by column {name} has no value in row {first_true(empty)}; fill it in")
+    return array
+
+
+def _ranks(name: str, texts: Any) -> np.ndarray:
+    """Return the rank of each text among the others; texts that spell one number have one rank."""
+    try:
+        words = texts.to_pylist()
+    except UnicodeDecodeError:
+        raise not_utf8(name) from None
+    keys: list = numbers_of(words) or words
+    rank = {key: at for at, key in enumerate(sorted(set(keys)))}
+    return np.array([rank[key] for key in keys], np.int64)
+
+
+def _decimals(array: Any) -> np.ndarray:
+    """Return Arrow decimals without loss: as integers, as floats where they have few digits, or as Python decimals."""
+    import pyarrow as pa
+
+    if array.type.scale <= 0 and not array.null_count:
+        for dtype in (pa.int64(), pa.uint64()):
+            try:
+                return array.cast(dtype).to_numpy()
+            except pa.ArrowInvalid:  # too large, or negative
+                continue
+    if array.type.precision <= 15:  # which float64 keeps different; cast as text, since Arrow's own cast rounds twice
+        return array.cast(pa.large_string()).cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return array.to_numpy(zero_copy_only=False)
+
+
+def _from_lists(name: str, array: Any, n_rows: int) -> np.ndarray:
+    """Return a column of lists, which may be nested, as an array with a dimension for each level."""
+    inner, depth = array.type, 0
+    while _is_list(inner):
+        inner, depth = inner.value_type, depth + 1
+    if depth > DEEPEST:
+        raise LogError(f"column {name} holds lists {depth} deep, and {DEEPEST} is the most; flatten them")
+    lengths = array.value_lengths().to_numpy(zero_copy_only=False)
+    width = int(lengths[0]) if len(lengths) else 0
+    if np.any(lengths != width):
+        row = first_true(lengths != width)
+        raise LogError(
+            f"column {name} has {lengths[row]} entr{'y' if lengths[row] == 1 else 'ies'} in row {row} and {width} in "
+            "row 0; give all the same"
+        )
+    entries = to_numpy(name, array.flatten(), n_rows)
+    return entries.reshape(len(array), width, *entries.shape[1:])
+
+
+def _is_list(kind: Any) -> bool:
+    from pyarrow import types
+
+    return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+
+
+def to_arrow(column: np.ndarray) -> Any:
+    """Return a NumPy column as an Arrow array, a fixed-size list for each dimension after the first."""
+    import pyarrow as pa
+
+    array = pa.array(np.ascontiguousarray(column).reshape(-1))
+    for width in reversed(column.shape[1:]):
+        array = pa.FixedSizeListArray.from_arrays(array, width)
+    return array

@@ -1,0 +1,60 @@
+"""Episodes as runs of rows with one episode id: where each begins, and whether all of its rows are together."""
+
+import numpy as np
+
+
+def starts_of(episode: np.ndarray) -> np.ndarray:
+    """Return the first row of each run of equal ids, then the number of rows.
+
+    >>> starts_of(np.array([7, 7, 8, 7]))
+    array([0, 2, 3, 4])
+    """
+    return np.concatenate([[0], np.flatnonzero(episode[1:] != episode[:-1]) + 1, [len(episode)]]).astype(np.int64)
+
+
+def later_pieces(episode: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return the positions of the runs whose episode id an earlier run has as well: the episode is in pieces.
+
+    >>> later_pieces(np.array([7, 8, 7]), np.array([0, 1, 2, 3]))
+    array([2])
+    """
+    ids = episode[starts[:-1]]
+    if np.all(ids[1:] > ids[:-1]):
+        return np.empty(0, np.int64)
+    order = np.argsort(ids, kind="stable")
+    return np.sort(order[1:][ids[order[1:]] == ids[order[:-1]]])
+
+
+def step_numbers(starts: np.ndarray) -> np.ndarray:
+    """Return the number of each row within its episode, from 0 up.
+
+    >>> step_numbers(np.array([0, 2, 5]))
+    array([0, 1, 0, 1, 2], dtype=int32)
+    """
+    return (np.arange(starts[-1]) - np.repeat(starts[:-1], np.diff(starts))).astype(np.int32)
+
+
+def common_time_limit(starts: np.ndarray, truncated: np.ndarray) -> int | None:
+    """Return the length of the truncated episodes, if they have one length and no episode is longer; else None."""
+    lengths = np.diff(starts)
+    cut = lengths[truncated[starts[1:] - 1]]
+    return int(cut[0]) if len(cut) and np.all(cut == lengths.max()) else None
+
+
+def ranks_by_first_appearance(ids: np.ndarray) -> np.ndarray:
+    """Return a code for each id, 0, 1, ... in the order in which ids appear first.
+
+    >>> ranks_by_first_appearance(np.array([30, 10, 30, 20]))
+    array([0, 1, 0, 2])
+    """
+    _, first, codes = np.unique(ids, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[codes]
+
+
+def goes_on(episode: np.ndarray) -> np.ndarray:
+    """Return a mask of all rows but the last: True where the episode goes on in the next row.
+
+    >>> goes_on(np.array([7, 7, 8]))
+    array([ True, False])
+    """
+    return episode[1:] == episode[:-1]

@@ -1,0 +1,119 @@
+"""Rules about observations: whether each leads to the next one, and whether they recur."""
+
+from collections import Counter
+from collections.abc import Iterator
+from math import exp, log1p
+from math import log as ln
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from understudy.logs.episodes import goes_on
+from understudy.logs.findings import Finding, finding_in_rows
+from understudy.logs.rules.values import rows_where
+
+if TYPE_CHECKING:
+    from understudy.logs.log import Log
+
+RESET_RATE = 1e-6  # false alarms of next-observation-is-reset
+SAMPLE = 20_000  # rows that tell how common an observation is
+FEW_ROWS = 100  # fewer cannot tell how common observations are
+
+
+def next_observation_is_reset(log: "Log") -> Iterator[Finding]:
+    """Find next observations that belong to the next episode.
+
+    Their number is compared with how often a first observation follows within an episode, by Chernoff's bound on a
+    binomial tail: in a small world in which first observations are common, nothing is found.
+    """
+    last, opening = log.starts[1:-1] - 1, log.starts[1:-1]
+    over = log.terminated[last]
+    same = ~_differs(log.next_observation[last], log.observation[opening])
+    for severity, group in (("error", ~over), ("warning", over)):
+        hits, n = int(same[group].sum()), int(group.sum())
+        if 2 * hits < max(n, 1):  # a logger that stores resets stores (nearly) all of them
+            continue
+        if _binomial_tail(hits, n, _chance(log, opening[group])) < RESET_RATE:
+            yield finding_in_rows(
+                severity,
+                "next-observation-is-reset",
+                last[group & same],
+                "next_observation is the next episode's opening observation {where}: "
+                + (
+                    "learners would bootstrap from it; record what was observed before the reset, or leave "
+                    "next_observation out, or, if nothing was reset there, make it one episode"
+                    if severity == "error"
+                    else "harmless to learners, since these rows are terminated, but encoders that are fitted see it"
+                ),
+            )
+
+
+def next_observation_continuity(log: "Log") -> Iterator[Finding]:
+    """Find next observations that differ from the next row's observation, unless they were taken from there."""
+    if "next_observation" in log.derived:
+        return
+    rows = rows_where(lambda a, b: a != b, log.next_observation[:-1], log.observation[1:])
+    rows = rows[goes_on(log.episode)[rows]]
+    if len(rows):
+        yield finding_in_rows(
+            "warning",
+            "next-observation-continuity",
+            rows,
+            "next_observation is not the next row's observation {where}, within one episode: "
+            "rows are missing or out of order, or the two columns are made differently",
+        )
+
+
+def distinct_observations(log: "Log") -> Iterator[Finding]:
+    """Find that most observations occur once, so that no row can stand in for another."""
+    n = len(log)
+    if n < FEW_ROWS:
+        return
+    rows, where = np.arange(n), ""
+    if n > SAMPLE:
+        rows, where = np.random.default_rng(0).choice(n, SAMPLE, replace=False, shuffle=False), "in a sample of rows, "
+    seen = Counter(hash(log.observation[row].tobytes()) for row in rows)
+    once = sum(times == 1 for times in seen.values())
+    if 2 * once > len(rows):
+        yield Finding(
+            "warning" if once > 0.9 * len(rows) else "note",
+            "distinct-observations",
+            (),
+            once,
+            f"{where}{len(seen):,} of {len(rows):,} observations are distinct, and {once:,} occur only once: without "
+            "an encoder a run stops almost at once; merge them with one, and let encoder.audit(log) test its states",
+        )
+
+
+def _differs(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return a mask of the rows in which two arrays differ."""
+    differs = np.zeros(len(one), bool)
+    differs[rows_where(lambda a, b: a != b, one, other)] = True
+    return differs
+
+
+def _chance(log: "Log", openings: np.ndarray) -> float:
+    """Return an estimate, rather too high, of how often a row within an episode leads to one of these openings."""
+    rng = np.random.default_rng(0)  # a sample is enough, and always the same one
+    inner = np.flatnonzero(goes_on(log.episode))
+    if len(inner) > SAMPLE:
+        inner = inner[rng.integers(len(inner), size=SAMPLE)]
+    if len(openings) > SAMPLE:
+        openings = openings[rng.integers(len(openings), size=SAMPLE)]
+    seen = Counter(row.tobytes() for row in log.next_observation[inner])
+    return sum(seen[row.tobytes()] + 1 for row in log.observation[openings]) / (len(openings) * (len(inner) + 1))
+
+
+def _binomial_tail(hits: int, n: int, chance: float) -> float:
+    """Return Chernoff's upper bound on P(at least this many hits in n).
+
+    >>> _binomial_tail(20, 20, 0.5) == 0.5**20
+    True
+    """
+    share = hits / n if n else 0.0
+    if share <= chance:
+        return 1.0
+    divergence = share * ln(share / chance)
+    if share < 1:
+        divergence += (1 - share) * (log1p(-share) - log1p(-chance))
+    return exp(-n * divergence)

@@ -1,0 +1,121 @@
+"""Which columns of a table hold which column of a log."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
+from understudy.errors import LogError, SettingError
+from understudy.logs.arrays import short_repr
+from understudy.logs.arrow_columns import DEEPEST
+from understudy.logs.columns import REQUIRED
+from understudy.logs.labels import listing
+
+Names = str | Sequence[str] | None
+
+SPREADABLE = ("observation", "next_observation", "propensity")
+"""The columns of a log that may be spread over several columns of a table."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The columns of a table that hold one column of a log."""
+
+    role: str  # which column of the log
+    names: tuple[str, ...]
+    stacked: bool = False  # each column is one entry of an array
+    numbered: bool = False  # the names are like `observation_0_3`, and their numbers tell where each entry goes
+
+    def title(self, name: str) -> str:
+        """Return what a message calls one of the columns."""
+        return self.role if name == self.role else f"{self.role} column {name}"
+
+    def stack(self, entries: list[np.ndarray]) -> np.ndarray:
+        """Return the entries, one array for each name, as one array with a row for each row."""
+        stacked = np.stack(entries, axis=1)
+        if not self.numbered:
+            return stacked
+        indices = [_indices(self.role, name) for name in self.names]
+        shape = tuple(max(index) + 1 for index in zip(*indices, strict=False))
+        distinct = len(set(map(len, indices))) == 1 and len(set(indices)) == len(indices)
+        if not distinct or math.prod(shape) != len(indices) or len(shape) > DEEPEST:
+            raise LogError(
+                f"{listing(self.names)} do not fill an array of shape {short_repr(shape)}; name the columns with "
+                f"{self.role}="
+            )
+        return stacked.reshape(len(stacked), *shape, *entries[0].shape[1:])
+
+
+def select(table: Any, wanted: Mapping[str, Names]) -> dict[str, Selection]:
+    """Return the selection of each column of a log; `wanted` has the names that were given, or None, for each.
+
+    Without a given name, a column is found under its own name, or under `observation_0, observation_1, ...`; one that
+    is not required may be missing.
+    """
+    selections = {role: _select(table, role, names) for role, names in wanted.items()}
+    return {role: selection for role, selection in selections.items() if selection is not None}
+
+
+def _select(table: Any, role: str, wanted: Names) -> Selection | None:
+    if wanted is not None:
+        names = checked_names(table, role, wanted)
+        if len(set(names)) < len(names) and role != "propensity":  # equal propensities may be in one column
+            raise SettingError(f"{role} names {max(names, key=names.count)} more than once; name each column once")
+        if len(names) > 1 and role not in SPREADABLE:
+            raise SettingError(f"{role} is one column, not {len(names)}; name one")
+        return Selection(role, tuple(names), stacked=role in SPREADABLE and not isinstance(wanted, str))
+    if role in table.column_names:
+        return Selection(role, tuple(checked_names(table, role, role)))
+    spread = [name for name in table.column_names if re.fullmatch(rf"{role}(_[0-9]{{1,9}})+", name)]
+    if spread and role in SPREADABLE:
+        names = checked_names(table, role, sorted(spread, key=lambda name: _indices(role, name)))
+        return Selection(role, tuple(names), stacked=True, numbered=True)
+    if role in REQUIRED:
+        raise _no_such_column(table, role, role)
+    return None
+
+
+def checked_names(table: Any, role: str, wanted: Any) -> list[str]:
+    """Return the given name or names as a list. Raise unless the table has exactly one column of each name."""
+    wanted = wanted.values() if isinstance(wanted, Mapping) else wanted
+    wanted = [wanted] if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
+    if not all(isinstance(name, str) for name in wanted):
+        raise SettingError(f"{role}={short_repr(wanted)} does not name columns; give a name, or a list of names")
+    if not wanted:
+        raise SettingError(f"{role}=[] names no column; leave it out, or name one")
+    count = Counter(table.column_names)
+    for name in wanted:
+        if count[name] != 1:
+            raise _no_such_column(table, role, name)
+    return wanted
+
+
+def _no_such_column(table: Any, role: str, name: str) -> LogError:
+    """Return the error for a name that no column has, or more than one."""
+    names = table.column_names
+    if name in names:
+        return LogError(f"there are {names.count(name)} columns named {name}; rename all but one")
+    close = get_close_matches(name, names, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"say {role}= which it is"
+    return LogError(f"there is no column {name}: the columns are {listing(names)}; {hint}")
+
+
+def _indices(role: str, name: str) -> tuple[int, ...]:
+    """Return the numbers in a name such as `observation_0_3`."""
+    return tuple(int(index) for index in name.removeprefix(role).split("_")[1:])
+
+
+def names_of_features(selection: Selection, stored: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return the names of the columns that observations come from; None if they are `observation`, or numbered so.
+
+    A file that we wrote has the one column `observation`; the names it had before are `stored` in its metadata.
+    """
+    if stored is not None and selection.names == ("observation",):
+        return tuple(stored)
+    numbered = all(re.fullmatch(r"observation(_\d+)*", name) for name in selection.names)
+    return None if numbered else selection.names

@@ -1,0 +1,127 @@
+"""Logs written to Parquet and CSV files."""
+
+import csv
+import gzip
+import io
+import os
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from understudy.errors import LogError
+from understudy.logs.arrays import first_true
+from understudy.logs.arrow_columns import to_arrow, to_numpy
+from understudy.logs.columns import TRUTH_VALUES, action_codes
+from understudy.logs.csv_tables import parse_csv
+from understudy.logs.labels import listing
+from understudy.logs.log import Log
+from understudy.logs.metadata import to_metadata
+from understudy.logs.tables import CSV, PARQUET, checked_path, shown_path
+from understudy.storage import error_reason, write_whole
+
+CHUNK = 10_000  # rows of CSV written together
+
+
+def write(log: Log, path: str | os.PathLike) -> None:
+    """Write a log to a Parquet or CSV file, all of it or nothing.
+
+    Parquet keeps everything. CSV keeps the values only. Read again, labels that no row took, small dtypes and the
+    log's notes are lost, and so is what was derived: a `next_observation` that was taken from the next row counts as
+    recorded then (to `exo_psrs`, for one). Labels that would come back in another order than their propensities, or
+    not at all, are refused.
+    """
+    target = checked_path(path)
+    name = target.name.lower()
+    if not name.endswith(PARQUET + CSV):
+        raise LogError(
+            f"{shown_path(target)}: a log is written as {', '.join(PARQUET + CSV)}; give the file one of these endings"
+        )
+
+    def write_content(temporary: Path) -> None:
+        with open(temporary, "xb") as file:
+            if name.endswith(PARQUET):
+                _write_parquet(log, file)
+            elif name.endswith(".gz"):
+                with gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) as packed:
+                    _write_csv(log, packed)
+            else:
+                _write_csv(log, file)
+
+    import pyarrow as pa
+
+    if name.endswith(CSV):
+        _refuse_labels_that_csv_loses(log)
+    try:
+        write_whole(target, write_content)
+    except (OSError, pa.ArrowException) as error:
+        raise LogError(
+            f"{shown_path(target)} cannot be written ({error_reason(error)}); check the folder, its rights and its "
+            "space"
+        ) from None
+
+
+def _write_parquet(log: Log, file: BinaryIO) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = {name: to_arrow(column) for name, column in log.columns.items()}
+    if log.spec.actions is not None:
+        columns["action"] = pa.DictionaryArray.from_arrays(_labeled_codes(log), list(log.spec.actions))
+    table = pa.table(columns).replace_schema_metadata(to_metadata(log))
+    pq.write_table(table, file, write_page_checksum=True)
+
+
+def _labeled_codes(log: Log) -> np.ndarray:
+    """Return the action codes of a log with labels. Raise `LogError` for a code without a label."""
+    unlabeled = (log.action < 0) | (log.action >= log.spec.n_actions)
+    if unlabeled.any():
+        row = first_true(unlabeled)
+        raise LogError(f"action {log.action[row]} in row {row} has no label; fix the column before writing")
+    return log.action
+
+
+def _refuse_labels_that_csv_loses(log: Log) -> None:
+    """Raise `LogError` for labels that reading a CSV would change, or put in another order than their propensities."""
+    if log.spec.actions is None:
+        return
+    taken = np.unique(_labeled_codes(log))
+    text = io.StringIO()
+    csv.writer(text).writerows([("action", "code"), *((log.spec.actions[code], code) for code in taken)])
+    try:
+        values = to_numpy("action", parse_csv(text.getvalue().encode(), ["action"]).column("action"))
+        codes, labels = action_codes(values, None)
+        problem = None if labels is None or set(labels) <= {*log.spec.actions, *TRUTH_VALUES} else "changed"
+    except LogError as error:
+        problem = str(error)
+    has_all = log.propensity is not None and log.propensity.ndim == 2
+    if problem is None and has_all and codes.tolist() != taken.tolist():
+        whole = labels is None or len(labels) == log.spec.n_actions
+        problem = "in another order than their propensities" if whole else None
+    if problem is not None:
+        raise LogError(
+            f"labels {listing(log.spec.actions)} would not come back from a CSV ({problem}); write Parquet instead"
+        )
+
+
+def _write_csv(log: Log, file: Any) -> None:
+    """Write a CSV in plain Python: `repr` writes floats and integers differently, which Arrow's writer does not."""
+    names, columns = _flat_columns(log)
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+    writer = csv.writer(text)
+    writer.writerow(names)
+    for at in range(0, len(log), CHUNK):
+        writer.writerows(zip(*(column[at : at + CHUNK].tolist() for column in columns), strict=True))
+    text.detach()
+
+
+def _flat_columns(log: Log) -> tuple[list[str], list[np.ndarray]]:
+    """Return names and one-dimensional columns; an array has one for each entry, named `observation_0_3`."""
+    names, columns = [], []
+    for name, column in log.columns.items():
+        if name == "action" and log.spec.actions is not None:
+            column = np.array(log.spec.actions, object)[_labeled_codes(log)]
+        for index in np.ndindex(column.shape[1:]):
+            names.append("_".join([name, *map(str, index)]))
+            columns.append(column[(slice(None), *index)])
+    return names, columns
