@@ -8,9 +8,8 @@ from typing import Any
 
 import understudy
 from understudy.errors import ResultsError
-from understudy.runs.describing import differences
+from understudy.runs.describing import differences, digest
 from understudy.runs.folder import read_json, write_text
-from understudy.runs.graph import digest
 
 FILE = "paper.json"
 UNKNOWN = "unknown"

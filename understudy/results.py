@@ -18,9 +18,8 @@ from understudy.logs import Audit, Finding
 from understudy.logs.findings import errors_first
 from understudy.reporting.naming import names_of
 from understudy.runs.checking import expect
-from understudy.runs.describing import differences, plain
+from understudy.runs.describing import differences, digest, plain
 from understudy.runs.folder import FORMAT, Folder, read_sealed, seal, write_text
-from understudy.runs.graph import digest
 from understudy.storage import write_first
 
 

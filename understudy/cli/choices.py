@@ -13,7 +13,7 @@ from understudy.cli.flags import COLUMN_FLAGS, ENCODERS
 from understudy.errors import EncoderError, ResultsError, SettingError
 from understudy.reporting.learners import PER_STEP
 from understudy.results import read_state_audit
-from understudy.runs.graph import digest
+from understudy.runs.describing import digest
 
 TRIALS = 5
 """Runs on trial, from which the length of runs is estimated."""

@@ -22,8 +22,7 @@ import numpy as np
 from understudy.errors import ResultsError
 from understudy.runs.checking import check_about, check_stop, run_of
 from understudy.runs.compact import NotKept
-from understudy.runs.describing import differences
-from understudy.runs.graph import digest
+from understudy.runs.describing import differences, digest
 from understudy.runs.run import Run, Runs, seed_of_run
 from understudy.storage import parse_json, write_first, write_whole
 

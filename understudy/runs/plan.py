@@ -159,7 +159,7 @@ class Plan:
         found = describe(
             {"simulator": simulator, "learner": learner, "probes": self.probes, "make": self.make, "factory": factory}
         )
-        shown = with_class(found.shown["simulator"], simulator)
+        shown = with_class(found.plain["simulator"], simulator)
         shown = {"simulator": shown.pop("class")} | shown
         code = shown.get("code")
         return {
@@ -177,10 +177,10 @@ class Plan:
             "log_reward": logged_reward(log) if log is not None else None,
             "states": states_fingerprint(simulator),
             "n_states": count_of(n_states_of(simulator)),
-            "learner": with_class(found.shown["learner"], learner),
+            "learner": with_class(found.plain["learner"], learner),
             "seed": self.seed,
             "max_steps": None if self.max_steps is None else int(self.max_steps),
-            "probes": found.shown["probes"],
+            "probes": found.plain["probes"],
             "every": int(self.every),
             "make": found.parts["make"],
             "factory": None if factory is None else found.parts["factory"],

@@ -8,14 +8,12 @@ import enum
 import fractions
 import functools
 import logging
-import operator
 import os
 import pathlib
 import random
 import re
 import subprocess
 import sys
-import textwrap
 import threading
 import time
 import types
@@ -33,7 +31,7 @@ from understudy.envs import Grid
 from understudy.learners import PPO, FixedPolicy, MonteCarlo, QLearning, Uniform
 from understudy.logs import Log, Spec
 from understudy.runs.describing import describe, plain
-from understudy.simulators import psrs, qbe, real
+from understudy.simulators import psrs, qbe
 
 LOG = Log.from_columns(**Grid(3).rollout(np.full((9, 5), 0.2), 3, seed=0))
 
@@ -296,16 +294,6 @@ def test_logs_and_states_of_simulators_within_others_are_seen(log, grid):
     assert describe(Replaying(psrs(log))) == describe(Replaying(psrs(log)))
 
 
-def test_using_an_environment_or_a_vectorized_function_does_not_change_what_it_is():
-    env, vectorized = Grid(), np.vectorize(lambda x: x + 1, otypes=[np.int64])
-    before = describe([env, vectorized, env.observation_space])
-    env.reset(seed=3)
-    env.step(1)
-    env.observation_space.sample()
-    vectorized(np.arange(3))
-    assert describe([env, vectorized, env.observation_space]) == before
-
-
 @pytest.mark.parametrize(
     ("thing", "kind"),
     [
@@ -322,37 +310,6 @@ def test_what_cannot_be_described_is_named_by_its_path(thing, kind):
     assert path.startswith("learner.thing.handle")
     assert kind in what
     assert "0x" not in str(plain(holder))
-
-
-def test_settings_are_believed_about_what_cannot_be_described():
-    class Locked:
-        def __init__(self, rate):
-            self.rate, self._lock = rate, threading.Lock()
-
-        def policy(self, observation):
-            return LOCK
-
-    class Told(Locked):
-        @property
-        def settings(self):
-            return {"rate": self.rate}
-
-    assert set(describe(Locked(1)).unknown) == {"_lock", "code.policy.global LOCK"}
-    assert describe(Told(1)).unknown == {}
-    assert describe(Told(1)) == describe(Told(1))
-    assert describe(Told(1)).digest != describe(Told(2)).digest
-
-
-LOCK = threading.Lock()
-
-
-def test_settings_that_raise_are_not_taken_for_none():
-    class Broken:
-        @property
-        def settings(self):
-            raise RuntimeError("not yet")
-
-    assert "RuntimeError" in describe([Broken()]).unknown[""]
 
 
 def test_a_set_that_its_members_refer_back_to_cannot_be_described():
@@ -412,7 +369,7 @@ class Mine:
         return super().__repr__(), self.kinds
 
 found = describe({"learner": Mine(), "probe": lambda learner: RATE})
-print(json.dumps([found.shown, found.digest, found.unknown], sort_keys=True))
+print(json.dumps([found.plain, found.digest, found.unknown], sort_keys=True))
 """
 
 
@@ -429,102 +386,6 @@ def test_descriptions_are_alike_in_every_process(tmp_path):
 
     assert told("1") == told("2")
     assert "0x" not in told("3")
-
-
-def in_module(tmp_path, monkeypatch, text, **others):
-    """The function `f` of a module of this text, read anew."""
-    monkeypatch.syspath_prepend(tmp_path)
-    for name in ("mine", *others):
-        sys.modules.pop(name, None)
-    for name, content in {"mine": text, **others}.items():
-        (tmp_path / f"{name}.py").write_text(textwrap.dedent(content))
-    sys.dont_write_bytecode = True
-    import importlib
-
-    importlib.invalidate_caches()
-    return importlib.import_module("mine").f
-
-
-CHANGES = {
-    "a constant": ("RATE = 1\ndef f(x): return RATE", "RATE = 2\ndef f(x): return RATE"),
-    "a constant two calls away": (
-        "RATE = 1\ndef h(x): return RATE\ndef g(x): return h(x)\ndef f(x): return g(x)",
-        "RATE = 2\ndef h(x): return RATE\ndef g(x): return h(x)\ndef f(x): return g(x)",
-    ),
-    "the code of a function that is called": (
-        "def g(x): return x\ndef f(x): return g(x)",
-        "def g(x): return -x\ndef f(x): return g(x)",
-    ),
-    "a class attribute": (
-        "class A:\n    rate = 1\ndef f(x): return A().rate",
-        "class A:\n    rate = 2\ndef f(x): return A().rate",
-    ),
-    "a class attribute of a base": (
-        "class B:\n    rate = 1\nclass A(B): pass\ndef f(x): return A().rate",
-        "class B:\n    rate = 2\nclass A(B): pass\ndef f(x): return A().rate",
-    ),
-    "a property": (
-        "class A:\n    @property\n    def r(self): return 1\ndef f(x): return A().r",
-        "class A:\n    @property\n    def r(self): return 2\ndef f(x): return A().r",
-    ),
-    "a static method": (
-        "class A:\n    @staticmethod\n    def r(): return 1\ndef f(x): return A.r()",
-        "class A:\n    @staticmethod\n    def r(): return 2\ndef f(x): return A.r()",
-    ),
-    "a cached property": (
-        "import functools\nclass A:\n    @functools.cached_property\n    def r(self): return 1\ndef f(x): return A().r",
-        "import functools\nclass A:\n    @functools.cached_property\n    def r(self): return 2\ndef f(x): return A().r",
-    ),
-    "a decorated function": (
-        "import functools\n@functools.cache\ndef g(x): return 1\ndef f(x): return g(x)",
-        "import functools\n@functools.cache\ndef g(x): return 2\ndef f(x): return g(x)",
-    ),
-    "a compiled function": (
-        "import numba\n@numba.njit\ndef g(x): return 1\ndef f(x): return g(x)",
-        "import numba\n@numba.njit\ndef g(x): return 2\ndef f(x): return g(x)",
-    ),
-    "a constant in a lambda in a function": (
-        "RATE = 1\ndef f(x): return [(lambda: RATE) for _ in x]",
-        "RATE = 2\ndef f(x): return [(lambda: RATE) for _ in x]",
-    ),
-    "an exception that is caught": (
-        "def f(x):\n    try:\n        return g(x)\n    except KeyError:\n        return 0",
-        "def f(x):\n    try:\n        return g(x)\n    except ValueError:\n        return 0",
-    ),
-    "a default": ("def f(x, rate=1): return rate", "def f(x, rate=2): return rate"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_functions_of_modules_of_yours_are_seen_with_what_they_refer_to(change, tmp_path, monkeypatch):
-    before, after = CHANGES[change]
-    first = describe(in_module(tmp_path, monkeypatch, before))
-    assert describe(in_module(tmp_path, monkeypatch, before)) == first
-    assert describe(in_module(tmp_path, monkeypatch, after)).digest != first.digest
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "import other\ndef f(x): return other.RATE",
-        "import other as o\ndef f(x): return o.g(x)",
-        "from other import g\ndef f(x): return g(x)",
-        "import other\ndef f(x):\n    from other import RATE\n    return RATE",
-        "import other\ndef f(x):\n    import other\n    return other.g(x)",
-    ],
-)
-def test_what_is_taken_from_other_modules_of_yours_is_seen(text, tmp_path, monkeypatch):
-    first = describe(in_module(tmp_path, monkeypatch, text, other="RATE = 1\ndef g(x): return RATE"))
-    second = describe(in_module(tmp_path, monkeypatch, text, other="RATE = 2\ndef g(x): return RATE"))
-    assert first.digest != second.digest
-    unrelated = describe(in_module(tmp_path, monkeypatch, text, other="RATE = 1\ndef g(x): return RATE\nELSE = 3"))
-    assert unrelated == first
-
-
-def test_globals_that_a_function_does_not_refer_to_do_not_count(tmp_path, monkeypatch):
-    first = describe(in_module(tmp_path, monkeypatch, "import threading\nLOCK = threading.Lock()\ndef f(x): return 1"))
-    assert first.unknown == {}
-    assert describe(in_module(tmp_path, monkeypatch, "OTHER = 3\ndef f(x): return 1")) == first
 
 
 def alike(one, other):
@@ -569,82 +430,6 @@ def test_what_a_learner_of_ours_has_learned_already_is_part_of_it(make, other):
 
 def test_what_is_learned_is_not_shown():
     assert plain(warm(0.0)) == plain(warm(1.0))
-
-
-class Delegating:
-    """Hands on whatever it has not, settings included."""
-
-    def __init__(self, inner, bonus):
-        self.inner, self.bonus = inner, bonus
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self.inner, name)
-
-
-class Noted:
-    """Keeps a table of its own under that name, which says nothing of the rest."""
-
-    def __init__(self, rate):
-        self.settings = {"layers": 2}
-        self.rate = rate
-
-
-class NotedInSlots:
-    __slots__ = ("rate", "settings")
-
-    def __init__(self, rate):
-        self.settings = {"layers": 2}
-        self.rate = rate
-
-
-@dataclass
-class NotedAsData:
-    rate: float
-    settings: dict = field(default_factory=dict)
-
-
-class NotedOver:
-    settings = types.MappingProxyType({})
-
-    def __init__(self, rate):
-        self.settings = {"layers": 2}
-        self.rate = rate
-
-
-class NotedReplay(type(psrs(LOG))):
-    """A simulator of ours, with something that its settings do not tell."""
-
-    def __init__(self, rate):
-        vars(self).update(vars(psrs(LOG)))
-        self.settings = self.settings | {"own": True}
-        self.rate = rate
-
-
-@pytest.mark.parametrize(
-    "kind", [lambda rate: Delegating(warm(0.0), rate), Noted, NotedInSlots, NotedAsData, NotedOver, NotedReplay]
-)
-def test_settings_are_believed_only_where_the_class_defines_them(kind):
-    assert alike(kind(1), kind(1))
-    assert not alike(kind(1), kind(2))
-
-
-def test_settings_of_a_class_may_be_a_property_or_a_mapping():
-    class AsProperty:
-        def __init__(self, lock):
-            self.lock = lock
-
-        @property
-        def settings(self):
-            return {"rate": 1}
-
-    class AsMapping(AsProperty):
-        settings = {"rate": 1}  # noqa: RUF012
-
-    for kind in (AsProperty, AsMapping):
-        assert not describe(kind(threading.Lock())).unknown
-        assert plain(kind(threading.Lock()))["rate"] == 1
 
 
 class Compiling:
@@ -700,141 +485,15 @@ def test_what_only_looks_alike_is_told_apart(one, other):
     assert not alike(one, other)
 
 
-def test_a_function_that_is_put_into_a_class_of_ours_is_seen(monkeypatch):
-    before = describe(warm(0.0)).digest
-    monkeypatch.setattr(QLearning, "learn", lambda self, step: None)
-    patched = describe(warm(0.0)).digest
-    monkeypatch.setattr(QLearning, "learn", lambda self, step: 1)
-    assert len({before, patched, describe(warm(0.0)).digest}) == 3
-    monkeypatch.undo()
-    assert describe(warm(0.0)).digest == before
-    monkeypatch.setattr(QLearning, "expected", True)
-    assert describe(warm(0.0)).digest != before
-
-
-def test_cached_properties_and_their_like_can_be_described():
-    def kind(number):
-        class Mine:
-            @functools.cached_property
-            def table(self):
-                return number
-
-            @staticmethod
-            def still():
-                return number
-
-            @classmethod
-            def made(cls):
-                return number
-
-        return Mine()
-
-    used = kind(1)
-    assert not describe(used).unknown
-    assert alike(used, kind(1))
-    assert not alike(used, kind(2))
-
-
-@pytest.mark.parametrize("error", [KeyError, RuntimeError, ZeroDivisionError])
-def test_what_raises_when_it_is_asked_is_described_without_asking(error):
-    class Odd:
-        __slots__ = ("rate",)
-
-        def __init__(self, rate):
-            self.rate = rate
-
-        def __getattr__(self, name):
-            raise error(name)
-
-    assert not describe(Odd(1)).unknown
-    assert alike(Odd(1), Odd(1))
-    assert not alike(Odd(1), Odd(2))
-
-
 def test_a_thing_without_end_cannot_be_described(monkeypatch):
     class Endless:
         @property
         def settings(self):
             return {"inner": Endless()}
 
-    monkeypatch.setattr("understudy.runs.nodes.MOST_TOLD", 1000)
+    monkeypatch.setattr("understudy.runs.describing.nodes.MOST_SETTINGS", 1000)
     (told,) = describe(Endless()).unknown.values()
     assert "Endless among more than 1,0" in told
-    monkeypatch.setattr("understudy.runs.nodes.MOST_NODES", 100)
+    monkeypatch.setattr("understudy.runs.describing.nodes.MOST_NODES", 100)
     (told,) = describe([[number] for number in range(101)]).unknown.values()
     assert told == "a list among more than 100 parts"
-
-
-def cart_pole(used=0, **attributes):
-    env = gymnasium.make("CartPole-v1")
-    for name, value in attributes.items():
-        setattr(env.unwrapped, name, value)
-    if used:
-        env.reset(seed=0)
-        for _ in range(used):
-            env.step(0)
-    return env
-
-
-def test_what_was_changed_in_an_environment_that_was_made_by_its_id_is_seen():
-    assert alike(cart_pole(), cart_pole(used=5))
-    assert not alike(cart_pole(), cart_pole(gravity=1.0))
-    assert not alike(real(cart_pole()), real(cart_pole(gravity=1.0)))
-    shorter = cart_pole()
-    shorter.env.env._max_episode_steps = shorter._max_episode_steps = 7
-    assert not alike(cart_pole(), shorter)
-    lake, other = (gymnasium.make("FrozenLake-v1") for _ in range(2))
-    lake.reset(seed=0)
-    assert alike(lake, other)
-    other.unwrapped.P[0][0] = [(1.0, 1, 0.0, False)]
-    assert not alike(lake, other)
-
-
-LOOKING_UP = {
-    "getattr": "return getattr(settings, 'RATE')",
-    "vars": "return vars(settings)['RATE']",
-    "attrgetter": "return operator.attrgetter('RATE')(settings)",
-    "globals": "return globals()['RATE']",
-}
-
-
-@pytest.mark.parametrize("text", LOOKING_UP.values(), ids=LOOKING_UP)
-def test_globals_that_are_looked_up_by_a_text_are_seen(text):
-    def function(rate):
-        settings = types.ModuleType("settings")
-        settings.RATE = rate
-        space = {"__name__": "mine", "settings": settings, "operator": operator, "RATE": rate}
-        exec(f"def function():\n    {text}\n", space)
-        return space["function"]
-
-    assert alike(function(1), function(1))
-    assert not alike(function(1), function(2))
-
-
-def test_a_function_that_takes_the_name_of_an_installed_one_is_still_yours():
-    def wrapped(rate):
-        space = {"__name__": "mine", "functools": functools, "np": np, "RATE": rate}
-        exec("@functools.wraps(np.mean)\ndef function(x):\n    return RATE * x\n", space)
-        return space["function"]
-
-    assert alike(wrapped(1), wrapped(1))
-    assert not alike(wrapped(1), wrapped(2))
-
-
-def test_a_list_that_a_function_only_adds_to_is_not_part_of_what_it_does():
-    def noting(notes):
-        def make(seed):
-            notes.append(seed)
-            return seed
-
-        return make
-
-    def reading(notes):
-        def make(seed):
-            notes.append(seed)
-            return notes[0]
-
-        return make
-
-    assert alike(noting([]), noting([1]))
-    assert not alike(reading([]), reading([1]))

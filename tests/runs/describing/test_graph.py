@@ -1,6 +1,6 @@
-"""Digests of graphs: of content, not of how it is shared, and found in circles as well."""
+"""Digests of graphs: of content, not of how it is shared, and found in cycles as well."""
 
-from understudy.runs.graph import Node, settle, unknown_paths
+from understudy.runs.describing.graph import Node, compute_digests, unknown_paths
 
 
 def leaf(tag):
@@ -8,11 +8,11 @@ def leaf(tag):
 
 
 def digest_of(node):
-    settle(node)
+    compute_digests(node)
     return node.digest
 
 
-def circle(*tags):
+def cycle(*tags):
     nodes = [Node(tag) for tag in tags]
     for node, following in zip(nodes, [*nodes[1:], nodes[0]], strict=True):
         node.parts.append(("next", following))
@@ -39,17 +39,17 @@ def test_labels_and_tags_do_not_run_together():
     assert digest_of(Node("a b")) != digest_of(Node("a", parts=[("b", leaf(""))]))
 
 
-def test_circles_differ_by_what_is_in_them_and_by_their_size():
-    told = [digest_of(circle(*tags)) for tags in ("a", "b", "aa", "ab", "ba", "aab", "abb")]
+def test_cycles_differ_by_what_is_in_them_and_by_their_size():
+    told = [digest_of(cycle(*tags)) for tags in ("a", "b", "aa", "ab", "ba", "aab", "abb")]
     assert len(set(told)) == len(told)
-    assert digest_of(circle("a", "b")) == digest_of(circle("a", "b"))
+    assert digest_of(cycle("a", "b")) == digest_of(cycle("a", "b"))
 
 
-def test_what_is_unknown_is_found_by_its_path_unless_a_word_is_believed():
+def test_what_is_unknown_is_found_by_its_path_unless_its_part_is_trusted():
     lock = Node("lock", unknown=True)
     holder = Node("holder", parts=[(".code", Node("code", parts=[("lock", lock)]))])
     root = Node("root", parts=[("learner", holder)])
-    settle(root)
+    compute_digests(root)
     assert list(unknown_paths(root)) == ["learner.code.lock"]
-    holder.believed = frozenset({".code"})
+    holder.trusted = frozenset({".code"})
     assert unknown_paths(root) == {}
