@@ -12,7 +12,7 @@ from paper.page import write_page
 from paper.workspace import Workspace
 from paper.writing import write_item
 from understudy.contracts.extras import require
-from understudy.contracts.progress import pulse
+from understudy.contracts.progress import every_minute
 from understudy.errors import SettingError
 
 ITEMS = ("protocol", "discrete", "continuous", "encoder", "rollouts", "exogenous")
@@ -76,7 +76,11 @@ def run_item(name: str, workspace: Workspace, tell: Callable[[str], Any]) -> Non
     began = time.monotonic()
     tell(f"{name} ...")
     module = import_module(f"paper.{name}")
-    with pulse(lambda: tell(f"{name}: {time.monotonic() - began:,.0f} s, {workspace.n_finished:,} runs are finished")):
+
+    def tell_time() -> None:
+        tell(f"{name}: {time.monotonic() - began:,.0f} s, {workspace.n_finished:,} runs are finished")
+
+    with every_minute(tell_time):
         item = module.run(workspace)
     seconds = time.monotonic() - began
     write_item(workspace.folder, module.TITLE, item, workspace, seconds)

@@ -5,14 +5,14 @@ from time import sleep
 import pytest
 
 from understudy.contracts import progress
-from understudy.contracts.progress import progress_bar, pulse
+from understudy.contracts.progress import every_minute, progress_bar
 
 
 @pytest.fixture
 def hasty(monkeypatch):
     """Lines come at once, and then a thousand times a second."""
-    monkeypatch.setattr(progress, "FIRST", 0.001)
-    monkeypatch.setattr(progress, "MINUTE", 0.001)
+    monkeypatch.setattr(progress, "FIRST_AFTER", 0.001)
+    monkeypatch.setattr(progress, "THEN_EVERY", 0.001)
 
 
 def test_by_default_a_bar_is_shown_on_a_terminal(monkeypatch, capsys):
@@ -59,7 +59,7 @@ def test_what_was_there_already_does_not_count_as_speed(hasty, capsys):
 
 def test_nothing_is_said_where_nothing_is_asked_for_nor_of_what_is_short(hasty, capsys, monkeypatch):
     assert lines_of(capsys, show=False) == []
-    monkeypatch.setattr(progress, "FIRST", 10.0)
+    monkeypatch.setattr(progress, "FIRST_AFTER", 10.0)
     with progress_bar("training", 1) as report:
         report(1)
     assert capsys.readouterr().err == ""
@@ -80,27 +80,27 @@ def test_of_what_is_nested_the_outermost_is_told(hasty, capsys):
     assert "inner" not in said
 
 
-def beats(**options):
-    """Whether a pulse beats."""
-    beat = Event()
-    with pulse(beat.set, **options):
-        return beat.wait(5 if options.get("show") is not False else 0.1)
+def is_called(**options):
+    """True if the function was called."""
+    called = Event()
+    with every_minute(called.set, **options):
+        return called.wait(5 if options.get("show") is not False else 0.1)
 
 
-def test_a_pulse_beats_where_no_bar_is_drawn(hasty, monkeypatch):
+def test_a_function_is_called_now_and_then_where_no_bar_is_drawn(hasty, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: False, raising=False)
-    assert beats()
-    assert not beats(show=False)
+    assert is_called()
+    assert not is_called(show=False)
 
 
-def test_a_pulse_is_over_with_what_it_is_of(hasty):
+def test_calls_end_with_their_block(hasty):
     times = []
-    with suppress(KeyError), pulse(lambda: times.append(0), show=True):
+    with suppress(KeyError), every_minute(lambda: times.append(0), show=True):
         raise KeyError
     before = len(times)
     sleep(0.05)
     assert len(times) == before
-    assert beats()
+    assert is_called()
 
 
 def test_an_experiment_and_the_fit_of_an_encoder_say_how_far_they_are(hasty, capsys):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from understudy.contracts import Stop
-from understudy.errors import LogError
+from understudy.errors import ContractError
 from understudy.runs.checking import check_about, check_stop, expect, run_of
 
 
@@ -38,7 +38,7 @@ def test_what_runs_are_of_has_its_types(about):
 
 def test_a_cause_is_one_that_can_be_told():
     assert check_stop(Stop("no opening")) == Stop("no opening")
-    with pytest.raises(LogError, match="the run stopped for 'boredom'; a cause is one of"):
+    with pytest.raises(ContractError, match="the run stopped for 'boredom'; a cause is one of"):
         check_stop(Stop("boredom"))
 
 

@@ -65,7 +65,7 @@ def test_every_kind_of_run_comes_back_as_it_was(kind, log, grid, make, out, asse
     }[kind]
     run = simulate(simulator, make(1), 1, steps, probes=MEASURED, every=30)
     folder = Folder(out, {"simulator": {}})
-    folder.claim()
+    folder.reserve()
     folder.save(0, run)
     assert_same(folder.load(0), run)
 
@@ -241,7 +241,7 @@ def test_a_folder_of_another_real_environment_is_refused(make, out):
 
 def test_a_folder_that_was_there_with_something_else_is_refused(log, make, tmp_path):
     (tmp_path / "letter.txt").write_text("dear")
-    with pytest.raises(ResultsError, match="no results folder"):
+    with pytest.raises(ResultsError, match="is not a results folder"):
         experiment(psrs(log), make, runs=1, out=tmp_path)
     assert files(tmp_path) == ["letter.txt"]
 
@@ -252,7 +252,7 @@ def test_an_empty_folder_is_taken(log, make, tmp_path):
 
 def test_a_path_that_is_a_file_or_lies_below_one_is_refused(log, make, tmp_path):
     (tmp_path / "file").write_text("dear")
-    with pytest.raises(ResultsError, match="no results folder"):
+    with pytest.raises(ResultsError, match="is not a results folder"):
         experiment(psrs(log), make, runs=1, out=tmp_path / "file")
     with pytest.raises(ResultsError, match="cannot make the folder"):
         experiment(psrs(log), make, runs=1, out=tmp_path / "file" / "below")
@@ -449,7 +449,7 @@ def test_paths_that_are_none_are_refused(path, log, make, tmp_path):
         load(where)
 
 
-# Claims
+# Reservations
 
 
 def test_of_experiments_that_start_together_one_takes_the_folder(tmp_path):
@@ -457,16 +457,16 @@ def test_of_experiments_that_start_together_one_takes_the_folder(tmp_path):
     for attempt in range(40):
         folder, barrier = tmp_path / str(attempt), threading.Barrier(4)
 
-        def claim(number, folder=folder, barrier=barrier):
+        def reserve(number, folder=folder, barrier=barrier):
             barrier.wait()
             try:
-                Folder(folder, {"seed": number % 2}).claim()
+                Folder(folder, {"seed": number % 2}).reserve()
                 message = None
             except ResultsError as refusal:
                 message = str(refusal)
             outcomes.append((number % 2, message))
 
-        threads = [threading.Thread(target=claim, args=(number,)) for number in range(4)]
+        threads = [threading.Thread(target=reserve, args=(number,)) for number in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -480,25 +480,25 @@ def test_of_experiments_that_start_together_one_takes_the_folder(tmp_path):
         outcomes.clear()
 
 
-def test_a_folder_that_is_taken_between_a_look_and_the_claim_is_refused(tmp_path, monkeypatch):
-    """The other one claims at the worst moment: when this one has looked, and has its own file ready to be moved."""
+def test_a_folder_that_is_reserved_between_a_look_and_the_reservation_is_refused(tmp_path, monkeypatch):
+    """The other one reserves it at the worst moment: when this one has looked, and has its file ready to be moved."""
     link, late = os.link, []
 
     def slow_link(source, target, **options):
         if not late:
             late.append(True)
-            Folder(tmp_path / "r", {"seed": 1}).claim()  # by way of the same function, which is not late any more
+            Folder(tmp_path / "r", {"seed": 1}).reserve()  # by way of the same function, which is not late any more
         return link(source, target, **options)
 
     monkeypatch.setattr(os, "link", slow_link)
     with pytest.raises(ResultsError, match="another experiment: seed is 1 there and 2 here"):
-        Folder(tmp_path / "r", {"seed": 2}).claim()
+        Folder(tmp_path / "r", {"seed": 2}).reserve()
     assert late
     assert files(tmp_path / "r") == ["experiment.json", "runs"]
-    Folder(tmp_path / "r", {"seed": 1}).claim()
+    Folder(tmp_path / "r", {"seed": 1}).reserve()
 
 
-CLAIMING = """
+RESERVING = """
 import sys, time
 from pathlib import Path
 from understudy.runs.folder import Folder, ResultsError
@@ -510,7 +510,7 @@ for attempt in range(100):
     while time.time() < begin + attempt * 0.01:
         pass
     try:
-        Folder(folder / str(attempt), {"seed": number}).claim()
+        Folder(folder / str(attempt), {"seed": number}).reserve()
         print("took")
     except ResultsError as error:
         print("refused" if "another experiment" in str(error) else str(error))
@@ -518,11 +518,11 @@ for attempt in range(100):
 
 
 def test_of_processes_that_start_together_one_takes_the_folder(tmp_path):
-    path = tmp_path / "claiming.py"
-    path.write_text(CLAIMING)
+    path = tmp_path / "reserving.py"
+    path.write_text(RESERVING)
     processes = [
         subprocess.Popen(
-            [sys.executable, path, tmp_path / "claims", str(number)],
+            [sys.executable, path, tmp_path / "folders", str(number)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )
         for number in range(2)
@@ -660,7 +660,7 @@ def test_a_file_that_cannot_grow_any_more_is_named_and_the_finished_runs_are_kep
     assert len(load(out)) == 1
 
 
-def test_a_mistake_that_is_found_before_anything_runs_does_not_claim_the_folder(log, make, out):
+def test_a_mistake_that_is_found_before_anything_runs_does_not_reserve_the_folder(log, make, out):
     with pytest.raises(SettingError, match="max_steps"):
         experiment(model(log), make, runs=2, out=out)
     assert len(experiment(model(log), make, runs=2, max_steps=40, out=out)) == 2
@@ -683,7 +683,7 @@ def test_stops_come_back_with_all_they_tell(log, out):
     words = {"place": "page=3", "example": "x=0.5", "label": "buy"}
     stop = Stop("unsupported", state=3, action=1, mass=0.25, counts={"steps": 12}, **words)
     folder = Folder(out, {})
-    folder.claim()
+    folder.reserve()
     folder.save(7, run.__class__(**{**vars(run), "stopped": stop}))
     assert folder.load(7).stopped == stop
     assert folder.numbers() == [7]

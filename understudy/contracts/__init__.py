@@ -1,7 +1,7 @@
 """What simulators, learners, encoders, environments and probes promise each other.
 
-A part of the library, or of yours, offers a capability by having the members of its protocol; nothing else is looked
-for. Each protocol says what is promised and what is gained.
+A class offers a capability by having the members of its protocol: the library looks for nothing else. Each protocol
+says what is promised and what is gained.
 """
 
 from understudy.contracts.backing import Backend

@@ -4,15 +4,19 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 Block = tuple[Any, ...]
-"""The numbers of runs that are made together, in one call."""
+"""The numbers of the runs that are made together, in one call."""
 
 RunBlock = Callable[[Block, Callable[[], bool]], Any]
-"""Makes the runs of a block. The second argument is called now and then; where it returns False, runs are cancelled."""
+"""A function that makes the runs of a block. It calls its second argument now and then; where that returns False, it
+raises, because the runs are cancelled."""
 
 
 @runtime_checkable
 class Closable(Protocol):
-    """An iterator that can be closed early, as generators can. Gained: what a backend still does is cancelled."""
+    """An iterator that can be closed early, as generators can.
+
+    Promised: `close` cancels the runs that are not finished. Gained: it is called when an experiment ends early.
+    """
 
     def close(self) -> None:
         """End the iterator now."""
@@ -20,11 +24,11 @@ class Closable(Protocol):
 
 @runtime_checkable
 class Backend(Protocol):
-    """Decides where and when runs are made. Given to `experiment(backend=...)`, or named by a string of ours.
+    """A function that decides where and when runs are made, for `experiment(backend=...)`; ours have names.
 
-    Promised: every block is passed to `run_block` once, and comes back with what that returned, in any order. Runs
-    depend on their numbers alone, so the results are the same whatever the backend. `run_block` can be pickled by
-    cloudpickle. Gained: runs on whatever machines the backend knows of.
+    Promised: every block is passed to `run_block` once, and yielded with what that returned, in any order. Runs depend
+    on their numbers alone, so the results are the same with any backend. `run_block` can be pickled by cloudpickle.
+    Gained: runs on any machines that the backend can reach.
     """
 
     def __call__(self, run_block: RunBlock, blocks: Sequence[Block], workers: int) -> Iterable[tuple[Block, Any]]:

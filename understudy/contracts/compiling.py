@@ -13,22 +13,22 @@ ROUTINE = {"_nrt": False, "nogil": True}
 
 
 def kernel(function: Callable, keep: bool = True) -> Any:
-    """Compile a small function that becomes part of the loop that calls it; keep it on disk, unless told not to.
+    """Return a small function compiled, to be merged into the loop that calls it; keep it on disk unless `keep=False`.
 
-    Without Numba's runtime (`_nrt`) no references are counted: otherwise each time a kernel reads an array out of a
-    tuple, two atomic instructions cost more than a whole step of a run. The price is that kernels allocate nothing,
-    and return no array but an argument.
+    Without Numba's runtime (`_nrt`) no references are counted: otherwise, each time a kernel reads an array out of a
+    tuple, two atomic instructions cost more than a whole step of a run. Therefore kernels must not allocate, and the
+    only arrays they can return are their arguments.
     """
     return cached(njit(**MERGED)(function)) if keep else njit(**MERGED)(function)
 
 
 def routine(function: Callable, keep: bool = True) -> Any:
-    """Compile a function that is called, not merged: a loop, or what is rarely needed; keep it likewise."""
+    """Return a function compiled that is called, not merged: a loop, or one that is rarely needed."""
     return cached(njit(**ROUTINE)(function)) if keep else njit(**ROUTINE)(function)
 
 
 def allocating(function: Callable) -> Any:
-    """Compile a function that makes arrays of its own, or is called by one that does: it needs Numba's runtime."""
+    """Return a function compiled that makes arrays, or is called by one that does: it needs Numba's runtime."""
     return cached(njit(function))
 
 
@@ -38,10 +38,10 @@ def compiled(function: Any) -> bool:
 
 
 def cached(dispatcher: Any) -> Any:
-    """Let Numba keep on disk what it compiles, where there is a place for it.
+    """Return a compiled function that Numba keeps on disk, where it finds a folder to write to.
 
-    Where neither the package nor the home folder can be written, functions are compiled again in each process. A
-    folder that all users share is not used instead: what is kept is pickled code, and anyone could plant some there.
+    Where it can write neither to the package nor to the home folder, functions are compiled again in each process. A
+    folder that all users share is not used instead: what Numba keeps is pickled code, and others could plant some.
     """
     if compiled(dispatcher):
         with suppress(RuntimeError):  # "no locator available"
@@ -50,24 +50,24 @@ def cached(dispatcher: Any) -> Any:
 
 
 class Cache(FunctionCache):
-    """Numba's cache of one function. Where it cannot be read or written any more, the function is compiled again."""
+    """Numba's cache of one function. Where it can no longer be read or written, the function is compiled again."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """What was kept for arguments of these types; None where that is nothing, or damaged."""
+        """Return what was kept for arguments of these types; None where nothing was kept, or it is damaged."""
         with suppress(Exception):  # a damaged pickle can raise anything
             return super().load_overload(sig, target_context)
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled, unless the disk is full, or the folder lost or closed."""
+        """Keep what was compiled, unless the disk is full, or the folder was removed or cannot be written."""
         with suppress(Exception):
             super().save_overload(sig, data)
 
 
-def settled(function: Any, *arguments: Any) -> Callable:
-    """The compiled form of a routine for arguments of these types, to be called with such arguments alone.
+def compiled_for(function: Any, *arguments: Any) -> Callable:
+    """Return the compiled form of a routine for arguments of these types; it must be called with no others.
 
-    A plain call looks at the type of every array it is given, which takes longer than a step.
+    A plain call looks up the type of every array, which takes longer than a step.
     """
     if not compiled(function):
         return function

@@ -9,7 +9,7 @@ from understudy.errors import SettingError
 
 
 def device_of(device: str | None) -> torch.device:
-    """The device asked for; by default a GPU where there is one. Raises `LogError` where torch finds none."""
+    """Return the torch device of this name; by default a GPU, else the CPU. Raise `SettingError` without one."""
     try:
         chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     except (RuntimeError, TypeError) as error:
@@ -23,7 +23,7 @@ def device_of(device: str | None) -> torch.device:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Within, torch works in one thread: several would split tensors at places where rounding changes."""
+    """Context manager: torch works in one thread. Several would split tensors, and rounding depends on where."""
     n_threads = torch.get_num_threads()
     if n_threads == 1:
         yield

@@ -1,23 +1,23 @@
-"""Parts that need more than the core installs, opened when they are asked for."""
+"""Parts of the library that need an optional dependency, imported when they are first used."""
 
 from importlib import import_module
 from typing import Any
 
 
-def opened(room: str, name: str, home: str, extra: str) -> Any:
-    """`name` of a module of a room, which needs an extra. Raises `ModuleNotFoundError` with the line that installs it.
+def import_extra(package: str, name: str, module: str, extra: str) -> Any:
+    """Return `name` of a module that needs an extra. Raise `ModuleNotFoundError`, with how to install it, without it.
 
-    >>> opened("understudy.contracts", "Step", "extras", "nonsense")
+    >>> import_extra("understudy.contracts", "Step", "extras", "nonsense")
     Traceback (most recent call last):
     ...
     ModuleNotFoundError: Step needs nonsense: pip install ".[nonsense]" --constraint constraints.txt in the folder of Understudy's source
     """  # noqa: E501
     require(name, extra)
-    return getattr(import_module(f"{room}.{home}"), name)
+    return getattr(import_module(f"{package}.{module}"), name)
 
 
 def require(name: str, extra: str) -> None:
-    """Raise `ModuleNotFoundError`, with the line that installs it, where the extra that `name` needs is not there."""
+    """Raise `ModuleNotFoundError`, with how to install it, where the extra that `name` needs is not installed."""
     for module in NEEDED.get(extra, [extra]):
         try:
             import_module(module)
@@ -26,7 +26,7 @@ def require(name: str, extra: str) -> None:
 
 
 def how_to_install(extra: str = "") -> str:
-    """What to type, and where: from the source, since there is no release on an index to install by name.
+    """Return the command that installs an extra: from the source, since there is no release to install by name.
 
     >>> how_to_install()
     "pip install . --constraint constraints.txt in the folder of Understudy's source"
@@ -36,4 +36,4 @@ def how_to_install(extra: str = "") -> str:
 
 
 NEEDED = {"torch": ["torch"], "sb3": ["torch", "stable_baselines3"]}
-"""The modules that an extra brings."""
+"""The modules that each extra installs."""

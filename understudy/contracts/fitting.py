@@ -23,8 +23,8 @@ def needs_fit(encoder: Encodes) -> TypeGuard[Encoder]:
 def ensure_fitted(encoder: AnyEncoder, log: Log) -> AnyEncoder:
     """Fit an encoder on this log if it needs it, and return it.
 
-    An encoder without `fitted` is given `fitted = True` afterwards. Where it takes no attributes (frozen, or with
-    slots), each call fits it again.
+    An encoder without `fitted` is given `fitted = True` afterwards. Where attributes cannot be set on it (frozen, or
+    with slots), each call fits it again.
     """
     with _one_by_one:
         if needs_fit(encoder):
@@ -42,5 +42,5 @@ def ensure_fitted(encoder: AnyEncoder, log: Log) -> AnyEncoder:
 
 
 def _fitted(encoder: Encodes) -> bool | None:
-    """Return what an encoder says of being fitted; None where it does not say."""
+    """Return whether an encoder says that it is fitted; None where it does not say."""
     return bool(encoder.fitted) if offers(encoder, SaysFitted) else None

@@ -1,7 +1,7 @@
 """What a learner promises, and what it may offer beside that.
 
-`Learner` and `LoopOwner` are the two forms of a learner: one of them is needed. Every other protocol here is optional.
-A learner that has its members gains what the docstring says; one that has not runs all the same.
+`Learner` and `LoopOwner` are the two forms of a learner: one of them is needed. Every other protocol here is optional:
+a learner with its members gains what the docstring says, and a learner without them runs as well.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,13 +30,13 @@ class Learner(Protocol):
 
 @runtime_checkable
 class LoopOwner(Protocol):
-    """A learner with a loop of its own: it is handed an environment instead of being asked for policies."""
+    """A learner with a loop of its own, which is handed an environment. The other form that `simulate` takes."""
 
     def rehearse(self, env: Any) -> None:
         """Act and learn in a Gymnasium env, a `RehearsalEnv`, until done or until a step raises `Exhausted`.
 
-        Rows, probes and `max_steps` are recorded by the env; `env.copies(n)` are n envs that share its run. Whatever
-        ends the run is raised out of `step`: let it through.
+        The env records rows and probes and keeps to `max_steps`; `env.copies(n)` are n envs that share its run. Do not
+        catch what `step` raises: it ends the run.
         """
 
 
@@ -45,14 +45,22 @@ class LoopOwner(Protocol):
 
 @runtime_checkable
 class HasPlannedSteps(Protocol):
-    """A loop owner that knows how many steps it will take. Gained: endless simulators need no max_steps=."""
+    """A loop owner that knows how many steps it will take.
+
+    Promised: `rehearse` takes at most `total_timesteps` steps; None where that is not known. Gained: simulators that
+    never run out need no max_steps=.
+    """
 
     total_timesteps: int | None
 
 
 @runtime_checkable
 class HasObservationSpace(Protocol):
-    """A loop owner that says which Gymnasium space observations are in; None leaves it to the log."""
+    """A loop owner that says which Gymnasium space observations are in.
+
+    Promised: the space holds every observation of the log; None for the range of the log's observations. Gained: the
+    env that is handed to `rehearse` has that space.
+    """
 
     observation_space: Any
 
@@ -62,7 +70,10 @@ class HasObservationSpace(Protocol):
 
 @runtime_checkable
 class ObservationCodes(Protocol):
-    """How a learner with a table finds the row of an observation: the observation's code, from 0 to n - 1."""
+    """How a learner with a table finds the row of an observation.
+
+    Promised: every observation has a code from 0 to n - 1, the same each time. Gained: compiled loops work on codes.
+    """
 
     n: int
     encoder: Encoder | None  # None: observations are integers, and are their own codes
@@ -76,7 +87,7 @@ class CompiledLearner(Protocol):
     """A learner whose state is a NamedTuple of arrays that kernels work on.
 
     Promised: `act` and `learn`, registered for the class of that NamedTuple with `register_kernels`, do what `policy`
-    and `learn` do. Gained: the whole loop is compiled, a thousand times as fast, and runs go side by side in threads.
+    and `learn` do. Gained: the whole loop is compiled, a thousand times as fast, and runs go on in parallel threads.
     A subclass that overrides `policy` or `learn` without `arrays` is not compiled.
     """
 
@@ -88,7 +99,10 @@ class CompiledLearner(Protocol):
 
 @runtime_checkable
 class BatchLearner(Protocol):
-    """A learner that gives its policies at many observations at once. Gained: faster validation."""
+    """A learner that gives its policies at many observations at once.
+
+    Promised: `policies` gives what `policy` gives at each of them. Gained: faster validation.
+    """
 
     def policies(self, observations: np.ndarray) -> np.ndarray:
         """Return the policy at each observation of a batch, (n, n_actions)."""
@@ -98,9 +112,9 @@ class BatchLearner(Protocol):
 class EpochLearner(BatchLearner, Protocol):
     """A learner whose policy stays the same for a known number of steps, as PPO's does during an epoch.
 
+    Promised: `learn(step)` does the same as `collect` of that one step, and `update` when `steps_until_update` is 0.
     Gained: the loop looks ahead. It asks for the policies at observations that may come in a few large batches, runs
-    compiled until the policy changes, and hands over the steps as arrays. `learn(step)` must do the same as `collect`
-    of that one step, and `update` when `steps_until_update` has come to 0.
+    compiled until the policy changes, and hands over the steps as arrays.
     """
 
     @property
@@ -131,22 +145,28 @@ class StackedLearner(EpochLearner, Protocol):
 
     @staticmethod
     def update_all(learners: Sequence[Any]) -> None:
-        """Call what `update` does, for all of them at once."""
+        """Do what `update` does, for all of them at once."""
 
 
 @runtime_checkable
 class EpisodeAbandoner(Protocol):
-    """A learner that may end an episode early. Gained: where it says so after a step, the next episode begins."""
+    """A learner that may end an episode early.
+
+    Promised: after each step, `abandons_episode` is True if the episode should end there. Gained: the next one begins.
+    """
 
     abandons_episode: bool
 
 
-# What probes and pages ask for.
+# What probes, checks and pages read.
 
 
 @runtime_checkable
 class HasValue(Protocol):
-    """A learner that values observations. Gained: `probes.start_value` works on it."""
+    """A learner that values observations.
+
+    Promised: asking changes nothing. Gained: `probes.start_value` reads it.
+    """
 
     def value(self, observation: Any) -> float:
         """Return what the learner expects of an episode from this observation on."""
@@ -154,7 +174,10 @@ class HasValue(Protocol):
 
 @runtime_checkable
 class HasValues(Protocol):
-    """The same for a batch. Gained: `probes.start_value` is faster."""
+    """A learner that values many observations at once.
+
+    Promised: `values` gives what `value` gives at each of them. Gained: `probes.start_value` is faster.
+    """
 
     def values(self, observations: np.ndarray) -> np.ndarray:
         """Return the value of each observation of a batch."""
@@ -162,24 +185,30 @@ class HasValues(Protocol):
 
 @runtime_checkable
 class HasEstimate(Protocol):
-    """A learner that evaluates a policy. Gained: `probes.estimate` reads its estimate."""
+    """A learner that evaluates a policy.
+
+    Promised: `estimate` is its current estimate, NaN before the first. Gained: `probes.estimate` reads it.
+    """
 
     estimate: float
 
 
 @runtime_checkable
 class HasActionCount(Protocol):
-    """A learner or simulator that knows its number of actions. Gained: a mismatch is refused before the run."""
+    """A learner or simulator that knows its number of actions.
+
+    Promised: policies have this length; None where the number is not known. Gained: a mismatch is refused before a run.
+    """
 
     n_actions: int | None
 
 
 @runtime_checkable
 class HasSettings(Protocol):
-    """An object that says what makes it what it is, its seed apart.
+    """An object that says what it depends on, its seed apart.
 
-    Promised: two objects of one class with equal settings behave alike. Gained: results folders take this mapping
-    instead of walking through the object, and pages show it.
+    Promised: two objects of one class with equal settings behave alike. Gained: results folders compare this mapping
+    instead of all that the object holds, and pages show it.
     """
 
     settings: Mapping[str, Any]
@@ -187,7 +216,10 @@ class HasSettings(Protocol):
 
 @runtime_checkable
 class HasCodes(Protocol):
-    """A learner that finds observations by codes. Gained: an encoder of its codes is fitted on the log of its run."""
+    """A learner that finds observations by their codes.
+
+    Promised: `codes` is None where it needs none. Gained: an encoder of its codes is fitted on the log of its run.
+    """
 
     codes: ObservationCodes | None
 
@@ -198,9 +230,10 @@ def codes_of(learner: Any) -> ObservationCodes | None:
 
 
 def defined_with_policy(learner: Any, member: str) -> bool:
-    """True if no subclass overrides `policy` or `learn` below the class that defines a faster form of them.
+    """True if a faster form, `member`, is defined by the class that defines `policy` and `learn`, or by a subclass.
 
-    Such a subclass acts or learns in another way than the faster form says, so that form must not be used.
+    A subclass that overrides only `policy` or `learn` acts or learns in another way than the inherited faster form, so
+    that form must not be used.
     """
     lineage = type(learner).__mro__
     defining = next((cls for cls in lineage if member in vars(cls)), None)

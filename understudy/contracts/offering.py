@@ -1,4 +1,4 @@
-"""Whether a part offers what a protocol names: the one way in which the library looks for optional capabilities."""
+"""Whether an object has the members of a protocol: the one way in which the library looks for optional capabilities."""
 
 from functools import cache
 from typing import Any, Protocol, TypeGuard, TypeVar
@@ -9,7 +9,7 @@ Offered = TypeVar("Offered")
 def offers(part: Any, protocol: type[Offered]) -> TypeGuard[Offered]:
     """True if an object has every member of a protocol, by itself, by its class or by `__getattr__`.
 
-    `isinstance` says the same, eight times as slowly, and from Python 3.12 on without asking `__getattr__`.
+    `isinstance` says the same, eight times as slowly, and from Python 3.12 on without calling `__getattr__`.
 
     >>> from understudy.contracts.learning import HasValue
     >>> offers(3, HasValue)
@@ -20,7 +20,7 @@ def offers(part: Any, protocol: type[Offered]) -> TypeGuard[Offered]:
 
 @cache
 def members_of(protocol: type) -> tuple[str, ...]:
-    """Return the names of a protocol's methods, properties and attributes, those of protocols it extends included.
+    """Return the names of a protocol's methods, properties and attributes, with those of the protocols it extends.
 
     >>> from understudy.contracts.learning import Learner
     >>> members_of(Learner)

@@ -8,8 +8,9 @@ class Probe(Protocol):
     """A function of the learner that is read every so many steps (g in the paper). Its readings are a curve.
 
     Promised: a finite number, NaN, or an array of numbers that has the same shape each time; reading it changes neither
-    the learner nor any random generator. A probe of how the run goes, not of the learner, is a `History`.
+    the learner nor any random generator. Gained: each run has a curve of it. A probe of how the run goes, not of the
+    learner, is a `History`.
     """
 
     def __call__(self, learner: Any) -> Any:
-        """Return the value of what is measured, now."""
+        """Return the current value."""

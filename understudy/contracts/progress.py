@@ -1,4 +1,4 @@
-"""How far something has come, for people who wait: a bar on a terminal, elsewhere a plain line now and then."""
+"""Progress of long work, for people who wait: a bar on a terminal, elsewhere a plain line now and then."""
 
 import sys
 import time
@@ -7,18 +7,18 @@ from contextlib import contextmanager, suppress
 from threading import Event, Lock, Thread
 
 Report = Callable[[int], None]
-"""Told how many runs, epochs or fits are finished."""
+"""A function that is called with the number of runs, epochs or fits that are finished."""
 
-FIRST = 10.0  # seconds until the first line
-MINUTE = 60.0  # between two lines
+FIRST_AFTER = 10.0  # seconds until the first line
+THEN_EVERY = 60.0  # seconds between two lines
 
-_speaking = Lock()
-"""Held by whoever prints lines: of what is done within, only the outermost is told."""
+_printing = Lock()
+"""Held while lines are printed: where one task is part of another, only the outer one prints."""
 
 
 @contextmanager
 def progress_bar(title: str, total: int, show: bool | None = None, done: int = 0) -> Iterator[Report]:
-    """Show on standard error how many of a total are finished; `done` were before it began.
+    """Context manager: show on standard error how many of a total are finished; `done` of them were at the start.
 
     By default as a bar where that is a terminal, and as a line after ten seconds and then each minute where it is not
     (a file, a pipe, a notebook's log). `show=True` draws the bar anywhere, `show=False` shows nothing.
@@ -34,32 +34,32 @@ def progress_bar(title: str, total: int, show: bool | None = None, done: int = 0
 
 
 @contextmanager
-def pulse(beat: Callable[[], None], show: bool | None = None) -> Iterator[None]:
-    """Call `beat` after ten seconds and then once a minute, from a thread of its own.
+def every_minute(call: Callable[[], None], show: bool | None = None) -> Iterator[None]:
+    """Context manager: call a function after ten seconds and then once a minute, in a thread of its own.
 
-    By default only where no bars are drawn; and not within another pulse, whose lines say enough.
+    By default only where no bars are drawn; and not within another `every_minute`, whose lines are enough.
     """
     silent = sys.stderr is None or _on_terminal() if show is None else not show
-    if silent or not _speaking.acquire(blocking=False):
+    if silent or not _printing.acquire(blocking=False):
         yield
         return
     over = Event()
 
-    def beating() -> None:
-        pause = FIRST
-        with suppress(OSError, ValueError):  # whoever reads our output has seen enough, or it was closed
+    def call_now_and_then() -> None:
+        pause = FIRST_AFTER
+        with suppress(OSError, ValueError):  # standard error was closed, here or by who reads it
             while not over.wait(pause):
-                beat()
-                pause = MINUTE
+                call()
+                pause = THEN_EVERY
 
-    thread = Thread(target=beating, daemon=True)
+    thread = Thread(target=call_now_and_then, daemon=True)
     thread.start()
     try:
         yield
     finally:
         over.set()
         thread.join()
-        _speaking.release()
+        _printing.release()
 
 
 @contextmanager
@@ -91,19 +91,21 @@ def _lines(title: str, total: int, before: int) -> Iterator[Report]:
         nonlocal finished
         finished = done
 
-    def say() -> None:
+    def print_line() -> None:
         spent, now = time.monotonic() - began, finished
-        left = f", about {lasting(spent * (total - now) / (now - before))} left" if before < now < total else ""
-        print(f"{title}: {now:,} of {total:,} after {lasting(spent)}{left}", file=sys.stderr, flush=True)
+        left = (
+            f", about {duration_in_words(spent * (total - now) / (now - before))} left" if before < now < total else ""
+        )
+        print(f"{title}: {now:,} of {total:,} after {duration_in_words(spent)}{left}", file=sys.stderr, flush=True)
 
-    with pulse(say):
+    with every_minute(print_line):
         yield report
 
 
-def lasting(seconds: float) -> str:
-    """So many seconds as people say it.
+def duration_in_words(seconds: float) -> str:
+    """Return a number of seconds as people say it.
 
-    >>> lasting(9.6), lasting(200), lasting(9000)
+    >>> duration_in_words(9.6), duration_in_words(200), duration_in_words(9000)
     ('10 s', '3 min', '2 h 30 min')
     """
     minutes = round(seconds / 60)

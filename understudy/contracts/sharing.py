@@ -1,4 +1,4 @@
-"""What learners with a loop of their own and the env they are handed share: a run whose actions are accepted rows."""
+"""What learners with their own loop share with the env they are handed: a run in which sampled actions are accepted."""
 
 from typing import Any, Protocol, runtime_checkable
 
@@ -7,7 +7,10 @@ import numpy as np
 
 @runtime_checkable
 class SharedRun(Protocol):
-    """One run, in which n copies of an env act. Learners that sample by themselves have their samples accepted here."""
+    """One run, in which n copies of an env act.
+
+    Gained: a learner that samples its actions by itself has them sampled here, by accepting logged rows.
+    """
 
     n_copies: int
     n_actions: int
@@ -20,27 +23,27 @@ class SharedRun(Protocol):
 
     @property
     def has_pending(self) -> bool:
-        """True if steps were accepted that an env has yet to return."""
+        """True if steps were accepted that no env has returned yet."""
 
     def accept(self, policies: np.ndarray, *, sampled: bool = True) -> np.ndarray:
         """Take a logged row for each copy that waits, by its policy, (n_copies, n_actions).
 
-        Returns the actions of those rows, -1 for copies that do not wait. Raises `Exhausted` when the run is over.
+        Return the actions of those rows, -1 for copies that do not wait. Raise `Exhausted` when the run is over.
         """
 
 
 @runtime_checkable
 class HasSharedRun(Protocol):
-    """An env, or a vector of envs, whose steps are a run's. Gained: `learners.accepting` works on it."""
+    """An env, or a vector of envs, whose steps belong to a shared run. Gained: `learners.accepting` works on it."""
 
     shared_run: SharedRun
 
 
 @runtime_checkable
 class RehearsalEnv(HasSharedRun, Protocol):
-    """The Gymnasium env that a `LoopOwner` is handed."""
+    """The Gymnasium env that a `LoopOwner` is handed. Gained: several envs can act in one run."""
 
-    learner: Any  # the object that probes read; the loop owner unless it sets another
+    learner: Any  # the object that probes read: the loop owner, unless it sets another
 
     def copies(self, n: int) -> list[Any]:
-        """Return this env and n - 1 others that share its run; before the first reset, once."""
+        """Return this env and n - 1 others that share its run. Call it once, and before the first reset."""

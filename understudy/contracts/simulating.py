@@ -1,7 +1,7 @@
 """What a simulator and its rehearsals promise, and what they may offer beside that.
 
-`Simulator` and `Rehearsal` are needed; every other protocol here is optional. The functions below read the optional
-members, with the value that stands for a simulator that does not have them.
+`Simulator` and `Rehearsal` are needed; every other protocol here is optional. The functions at the end read optional
+members, with a default for simulators that do not have them.
 """
 
 from typing import Any, Protocol, runtime_checkable
@@ -18,22 +18,21 @@ from understudy.logs import Log
 
 @runtime_checkable
 class Rehearsal(Protocol):
-    """One pass of a simulator over its log. Arrays it returns are the caller's own, to keep and to write on."""
+    """One pass of a simulator over its log. The caller may keep the arrays it returns, and write on them."""
 
     def begin(self) -> Any:
-        """Start an episode and return its first observation. Raises `Exhausted` when there is none."""
+        """Start an episode and return its first observation. Raise `Exhausted` when there is none."""
 
     def step(self, policy: np.ndarray) -> Step:
-        """Let this policy act at the current observation. Raises `Exhausted` when the log has no answer.
+        """Let this policy act at the current observation, and return the step. Raise `Exhausted` without an answer.
 
-        The policy may sum to 1 within 1e-5, and is normalized. After a terminated or truncated step, `begin` comes
-        next.
+        The policy sums to 1 within 1e-5, and is normalized. After a terminated or truncated step, `begin` comes next.
         """
 
 
 @runtime_checkable
 class Simulator(Protocol):
-    """Decides which logged row comes next. Immutable: all that changes is in its rehearsals."""
+    """Decides which logged row comes next. It is immutable: what changes is in its rehearsals."""
 
     def start(self, seed: int) -> Rehearsal:
         """Return a new rehearsal. The same seed gives the same rows for the same policies."""
@@ -44,24 +43,33 @@ class Simulator(Protocol):
 
 @runtime_checkable
 class HasOpening(Protocol):
-    """A rehearsal that tells the row each episode began with. Gained: `Run.openings` has it instead of -1."""
+    """A rehearsal that says which row each episode began with.
+
+    Promised: after `begin`, `opening` is that row. Gained: `Run.openings` has it instead of -1.
+    """
 
     opening: int
 
 
 @runtime_checkable
 class HasState(Protocol):
-    """A rehearsal that tells the state of the current observation, -1 for none. Gained: probes can count visits."""
+    """A rehearsal that says which state the current observation has.
+
+    Promised: `state` is below the simulator's `n_states`; -1 for none. Gained: probes can count visits.
+    """
 
     state: int
 
 
 @runtime_checkable
 class TellsStop(Protocol):
-    """A rehearsal that counts what it did. Gained: `Run.stopped` has its counts, also where max_steps ended the run."""
+    """A rehearsal that counts what it did.
+
+    Promised: `stop` can be called at any time. Gained: `Run.stopped` has its counts, also after max_steps.
+    """
 
     def stop(self) -> Stop:
-        """Return why it can go no further; cause "max steps" where it could."""
+        """Return why it cannot go on, with counts; the cause is "max steps" where it could go on."""
 
 
 # What a simulator may offer.
@@ -69,28 +77,36 @@ class TellsStop(Protocol):
 
 @runtime_checkable
 class HasLog(Protocol):
-    """A simulator that replays a log. Gained: pages, results folders and env spaces are made with that log."""
+    """A simulator that replays a log.
+
+    Promised: rows it serves are rows of `log`; None where there is none. Gained: pages, results folders and env spaces
+    are made with that log.
+    """
 
     log: Log | None
 
 
 @runtime_checkable
 class HasStateCount(Protocol):
-    """A simulator that knows its number of states. Gained: probes can count visits, and pages show it."""
+    """A simulator that knows its number of states.
+
+    Promised: states are below `n_states`; None where the number is not known. Gained: probes can count visits, and
+    pages show it.
+    """
 
     n_states: int | None
 
 
 @runtime_checkable
 class HasStatesFingerprint(Protocol):
-    """An index of states with a fingerprint."""
+    """An index of states with a fingerprint. Promised: equal for equal states of all rows, else different."""
 
     fingerprint: str
 
 
 @runtime_checkable
 class HasIndex(Protocol):
-    """A simulator with an index of states. Gained where that has a fingerprint: other states' results are refused."""
+    """A simulator with an index of states. Gained, if it has a fingerprint: results with other states are refused."""
 
     index: HasStatesFingerprint
 
@@ -108,16 +124,16 @@ class HasKind(Protocol):
 
 @runtime_checkable
 class HasEnv(Protocol):
-    """A real simulator that shows its environment. Gained: envs made of it have the environment's own spaces."""
+    """A simulator with kind "real" that has its environment as `env`. Gained: envs made of it have the same spaces."""
 
     env: Any
 
 
 @runtime_checkable
 class SaysWhetherExhaustible(Protocol):
-    """A simulator that says whether its rehearsals end by themselves; True is the default.
+    """A simulator that says whether its rehearsals end by themselves; without it they are taken to.
 
-    Gained by False: a run without max_steps= is refused instead of going on for ever.
+    Gained by False: a run without max_steps= is refused instead of never ending.
     """
 
     exhaustible: bool
@@ -125,7 +141,7 @@ class SaysWhetherExhaustible(Protocol):
 
 @runtime_checkable
 class SaysRowsServed(Protocol):
-    """A simulator that says whether its steps are logged rows; True is the default.
+    """A simulator that says whether its steps are logged rows; without it they are taken to be.
 
     Gained by False: runs keep no array of -1.
     """
@@ -135,7 +151,7 @@ class SaysRowsServed(Protocol):
 
 @runtime_checkable
 class SaysEmissionsServed(Protocol):
-    """A simulator that says whether next observations are lent by rows of their own; False is the default.
+    """A simulator that says whether next observations come from other rows than the step; by default they do not.
 
     Gained by True: `Run.emissions` keeps those rows.
     """
@@ -145,25 +161,32 @@ class SaysEmissionsServed(Protocol):
 
 @runtime_checkable
 class HasObservations(Protocol):
-    """A simulator that serves other observations than the log's. Gained: envs made of it have spaces that hold them."""
+    """A simulator that serves other observations than the log's.
 
-    observations: tuple[np.ndarray, ...]  # arrays that together hold every observation it may serve
+    Promised: `observations` hold every one of them. Gained: envs made of it have spaces that hold them.
+    """
+
+    observations: tuple[np.ndarray, ...]  # each (n, ...)
 
 
 @runtime_checkable
 class SharedSimulator(Protocol):
-    """A simulator whose log several episodes can share at a time. Gained: `gym_envs`, `vector_env`, SB3 with n_envs."""
+    """A simulator whose log several episodes can share at the same time.
+
+    Gained: `gym_envs`, `vector_env`, and Stable-Baselines3 with n_envs.
+    """
 
     def start_shared(self, seed: int, n: int) -> list[Rehearsal]:
-        """Return n rehearsals that serve no row twice between them, each with an episode of its own."""
+        """Return n rehearsals with an episode each; a row that one of them serves, no other serves."""
 
 
 @runtime_checkable
 class CompiledSimulator(SaysRowsServed, SaysEmissionsServed, SaysWhetherExhaustible, HasStateCount, HasLog, Protocol):
     """A simulator whose rehearsals have a `source` that the kernels of `simulators.kernels` work on.
 
-    Gained: the whole loop is compiled, with a compiled learner. `foreseeable` is True where the next rows of all
-    queues can be listed ahead; then epoch learners are run with look-ahead.
+    Promised: where `compilable` is True, kernels and rehearsals serve the same rows; where `foreseeable` is True, the
+    next rows of all queues can be listed ahead. Gained: with a compiled learner the whole loop is compiled; with an
+    epoch learner, and where `foreseeable` is True, the loop looks ahead.
     """
 
     compilable: bool
@@ -174,14 +197,15 @@ class CompiledSimulator(SaysRowsServed, SaysEmissionsServed, SaysWhetherExhausti
         """Return a new rehearsal; observations are coded as the learner's tables index them."""
 
 
+@runtime_checkable
 class CompiledRehearsal(Rehearsal, TellsStop, Protocol):
-    """A rehearsal that kernels can take over."""
+    """A rehearsal that kernels can go on with. Gained: the loop is compiled."""
 
     source: Any  # a NamedTuple of arrays, registered with the kernels that serve it
 
 
 def start_copies(simulator: Any, seed: int, n: int) -> list[Rehearsal]:
-    """Return n rehearsals that share a simulator's log, or raise `ContractError` where it cannot be shared."""
+    """Return n rehearsals that share a simulator's log. Raise `ContractError` where it cannot be shared."""
     if n == 1:
         return [simulator.start(seed)]
     if not offers(simulator, SharedSimulator):
@@ -201,7 +225,7 @@ def log_of(simulator: Any) -> Log | None:
 
 
 def states_fingerprint(simulator: Any) -> str | None:
-    """Return a hash of the states of a log, or None where a simulator does not tell."""
+    """Return a hash of the states of all rows, or None where a simulator does not say."""
     index = simulator.index if offers(simulator, HasIndex) else None
     found = index.fingerprint if offers(index, HasStatesFingerprint) else None
     return found if isinstance(found, str) else None
@@ -228,12 +252,12 @@ def serves_rows(simulator: Any) -> bool:
 
 
 def serves_emissions(simulator: Any) -> bool:
-    """True if next observations are lent by rows of their own."""
+    """True if a simulator says that next observations come from other rows than the step."""
     return simulator.serves_emissions if offers(simulator, SaysEmissionsServed) else False
 
 
 def is_compiled(simulator: Any) -> bool:
-    """True if a simulator's rehearsals can be taken over by kernels."""
+    """True if kernels can work on a simulator's rehearsals."""
     return offers(simulator, CompiledSimulator) and simulator.compilable
 
 

@@ -1,4 +1,4 @@
-"""What a learner is told: one step, or many as arrays."""
+"""What a learner learns from: one step, or many as arrays."""
 
 from copy import deepcopy
 from typing import Any, NamedTuple
@@ -7,7 +7,7 @@ import numpy as np
 
 
 class Step(NamedTuple):
-    """What a learner is told of one step."""
+    """One step, as a learner is given it."""
 
     observation: Any
     action: int
@@ -19,21 +19,21 @@ class Step(NamedTuple):
     emission: int = -1  # the row that lent the next observation or its exogenous part, where that is another one
 
 
-NEVER_CHANGE = (int, float, str, np.number, np.bool_)
+IMMUTABLE_TYPES = (int, float, str, np.number, np.bool_)
 
 
 def owned(observation: Any) -> Any:
-    """An observation for its receiver to keep and to write on: a copy, unless it is a number.
+    """Return an observation that its receiver may keep and write on: a copy, unless it is a number or a text.
 
-    A read-only view is not enough: `torch.as_tensor` shares its memory and writes past NumPy's flag.
+    A read-only view is not enough: tensors made by `torch.as_tensor` share its memory and ignore NumPy's flag.
     """
     if isinstance(observation, np.ndarray) and not observation.dtype.hasobject:
         return observation.copy()
-    return observation if isinstance(observation, NEVER_CHANGE) else deepcopy(observation)
+    return observation if isinstance(observation, IMMUTABLE_TYPES) else deepcopy(observation)
 
 
 class Steps(NamedTuple):
-    """Consecutive steps, each field an array; for learners that take in many while their policy is frozen."""
+    """Consecutive steps, each field an array; for learners whose policy stays the same for many steps."""
 
     observation: np.ndarray
     action: np.ndarray
@@ -44,5 +44,5 @@ class Steps(NamedTuple):
 
     @classmethod
     def of(cls, *steps: Step) -> "Steps":
-        """Steps that were made one by one."""
+        """Return steps that were made one by one as arrays."""
         return cls(*map(np.asarray, list(zip(*steps, strict=True))[:6]))

@@ -21,18 +21,18 @@ class Stop:
     action: int | None = None
     mass: float | None = None  # policy mass on actions that the log does not support
     counts: Mapping[str, int] = field(default_factory=dict)
-    place: str | None = None  # the observation that the state stands for, in words; None where they are several
-    example: str | None = None  # one of these, in words
-    label: str | None = None  # the action's, where the log has labels
+    place: str | None = None  # the observation that the state stands for, in words; None where there are several
+    example: str | None = None  # one of several observations, in words
+    label: str | None = None  # the label of the action, where the log has labels
 
     @property
     def group(self) -> tuple[str, str | int | None, int | None]:
-        """What runs that stopped alike have in common: the cause, the place and the action."""
+        """A key that is equal for runs that stopped for the same reason: cause, place and action."""
         return self.cause, self.state if self.place is None else self.place, self.action
 
     @property
     def what(self) -> str:
-        """What ran out, in a word or two."""
+        """What ran out, in a few words."""
         return CAUSES[self.cause][0].format(place=self._where("rows"), action=self._action)
 
     @property
@@ -73,11 +73,11 @@ CAUSES = {
     "no opening": ("openings", "every logged opening observation has been used"),
     "exogenous queue empty": ("{place}", "{place} has no row left"),
 }
-"""Every way a run can end: what ran out, and how that is said."""
+"""Every way a run can end: what ran out, and a clause that says so."""
 
 
-class Exhausted(Exception):  # noqa: N818 (nothing went wrong)
-    """The log has no further answer. `stop` tells why."""
+class Exhausted(Exception):  # noqa: N818 (it is not an error)
+    """The log has no further answer. `stop` says why."""
 
     def __init__(self, stop: Stop) -> None:
         super().__init__(str(stop))

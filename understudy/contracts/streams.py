@@ -1,7 +1,7 @@
 """Random streams: one small counter-based generator that compiled and plain Python code read alike.
 
-The generator is SplitMix64: the n-th number of a stream is `mix(key + n * GAMMA)`. It is small enough to live in one
-cell of a `uint64` array, so a kernel carries its streams as that array, and any number can be had by its position.
+The generator is SplitMix64: the n-th number of a stream is `mix(key + n * GAMMA)`. Its whole state is one `uint64`, so
+kernels hold all streams of a seed in one array, and any number can be computed from its position.
 """
 
 import operator
@@ -11,7 +11,7 @@ import numpy as np
 from understudy.contracts.compiling import kernel
 
 ORDER, ACCEPTANCE, LEARNER, ENVIRONMENT, OPENINGS = range(5)
-"""What a stream is for. Streams of one seed and different purposes are independent."""
+"""The purposes of streams. Streams of one seed with different purposes are independent."""
 
 MASK = (1 << 64) - 1
 GAMMA = np.uint64(0x9E3779B97F4A7C15)
@@ -22,7 +22,7 @@ UNIT = 2.0**-53
 
 @kernel
 def mix(z):
-    """Scramble 64 bits; one to one."""
+    """Return 64 bits scrambled; different inputs give different outputs."""
     z = (z ^ (z >> S30)) * FIRST
     z = (z ^ (z >> S27)) * SECOND
     return z ^ (z >> S31)
@@ -30,25 +30,25 @@ def mix(z):
 
 @kernel
 def uniform(streams, purpose):
-    """The next number of a stream, in [0, 1)."""
+    """Return the next number of a stream, in [0, 1)."""
     streams[purpose] += GAMMA
     return (mix(streams[purpose]) >> S11) * UNIT
 
 
 @kernel
 def uniform_at(key, position):
-    """The number at a position of the stream with this key, in [0, 1); nothing is used up."""
+    """Return the number at a position of the stream with this key, in [0, 1); no stream changes."""
     return (mix(key + np.uint64(position + 1) * GAMMA) >> S11) * UNIT
 
 
 @kernel
 def below(streams, purpose, n):
-    """The next number of a stream as an integer in [0, n)."""
+    """Return the next number of a stream as an integer in [0, n)."""
     return np.int64(uniform(streams, purpose) * n)
 
 
 def stream_key(seed: int, *tags: int) -> int:
-    """Where the stream of a seed and some tags begins.
+    """Return the key of the stream of a seed and some tags: its state before the first number.
 
     >>> stream_key(0, ORDER) != stream_key(0, ACCEPTANCE) != stream_key(1, ACCEPTANCE)
     True
@@ -63,7 +63,7 @@ def stream_key(seed: int, *tags: int) -> int:
 
 
 def spawn(seed: int, *tags: int) -> int:
-    """A seed of its own for each combination of tags: 53 bits, so that it survives JSON.
+    """Return a seed for each combination of a seed and tags: 53 bits, which JSON holds exactly.
 
     >>> spawn(0, 1) == spawn(0, 1), spawn(0, 1) == spawn(0, 2)
     (True, False)
@@ -72,15 +72,15 @@ def spawn(seed: int, *tags: int) -> int:
 
 
 def streams_of(seed: int) -> np.ndarray:
-    """The streams of a seed, one cell for each purpose, as kernels take them."""
+    """Return the streams of a seed as kernels take them: one `uint64` for each purpose."""
     return np.array([stream_key(seed, purpose) for purpose in range(5)], dtype=np.uint64)
 
 
 class Stream:
     """One stream, read from plain Python.
 
-    >>> cells, plain = streams_of(3), Stream(3, ORDER)
-    >>> [uniform(cells, ORDER) == plain.uniform() for _ in range(3)]
+    >>> streams, plain = streams_of(3), Stream(3, ORDER)
+    >>> [uniform(streams, ORDER) == plain.uniform() for _ in range(3)]
     [True, True, True]
     """
 
@@ -88,12 +88,12 @@ class Stream:
         self.cell = stream_key(seed, *tags)
 
     def uniform(self) -> float:
-        """The next number, in [0, 1)."""
+        """Return the next number, in [0, 1)."""
         self.cell = (self.cell + int(GAMMA)) & MASK
         return (_mix(self.cell) >> 11) * UNIT
 
     def below(self, n: int) -> int:
-        """The next number as an integer in [0, n)."""
+        """Return the next number as an integer in [0, n)."""
         return int(self.uniform() * n)
 
 

@@ -1,4 +1,4 @@
-"""A finite problem written out as tables, and the kernels that walk it."""
+"""A finite problem written out as tables, and kernels that draw from them."""
 
 from typing import NamedTuple
 
@@ -26,7 +26,7 @@ class Tables(NamedTuple):
 
 @kernel
 def pick(cumulated, u):
-    """The first index whose cumulated probability exceeds u."""
+    """Return the first index whose cumulated probability exceeds u."""
     last = len(cumulated) - 1
     for index in range(last):
         if u < cumulated[index]:
@@ -36,13 +36,13 @@ def pick(cumulated, u):
 
 @kernel
 def pick_start(tables, streams):
-    """The state an episode begins in."""
+    """Draw the state that an episode begins in."""
     return pick(tables.start, uniform(streams, ENVIRONMENT))
 
 
 @kernel
 def emit(tables, state, streams):
-    """An observation that a state shows."""
+    """Draw an observation that a state emits."""
     if tables.observation.shape[1] == 1:
         return tables.observation[state, 0]
     return tables.observation[state, pick(tables.emission[state], uniform(streams, ENVIRONMENT))]
@@ -50,7 +50,7 @@ def emit(tables, state, streams):
 
 @kernel
 def pick_outcome(tables, state, action, streams):
-    """Which outcome follows an action."""
+    """Draw the outcome of an action."""
     if tables.outcome.shape[2] == 1:
         return 0
     return pick(tables.outcome[state, action], uniform(streams, ENVIRONMENT))

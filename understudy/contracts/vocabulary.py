@@ -9,7 +9,9 @@ EMPTY = -1
 
 
 class Vocabulary:
-    """The distinct rows among some arrays of one form. Equal means bit by bit, but -0.0 is 0.0; NaN is never a member.
+    """The distinct rows of some arrays of one dtype and row shape, each with a number.
+
+    Rows are equal where all bits are, except that -0.0 equals 0.0. A row with NaN is never a member.
 
     >>> vocabulary = Vocabulary(np.array([[0.5, 1.0], [0.0, 2.0], [0.5, 1.0]]))
     >>> vocabulary.codes(np.array([[-0.0, 2.0], [0.5, 1.0], [7.0, 7.0]])).tolist()
@@ -30,7 +32,7 @@ class Vocabulary:
         return len(self.rows)
 
     def codes(self, array: np.ndarray) -> np.ndarray:
-        """The number of each row, -1 where it is not a member. A narrower or wider dtype is compared by value."""
+        """Return the number of each row, -1 where it is not a member. Rows of another dtype are compared by value."""
         if array.dtype == self.rows.dtype:
             return find_all(words(array), self._words, self._slots)
         with np.errstate(over="ignore"):
@@ -40,23 +42,23 @@ class Vocabulary:
 
 
 def words(array: np.ndarray) -> np.ndarray:
-    """Each row's bits as 64-bit words, padded with zeros, (rows, words)."""
+    """Return the bits of each row as 64-bit words, padded with zeros, (rows, words)."""
     flat = array.reshape(len(array), int(np.prod(array.shape[1:])))
     if flat.dtype.kind == "f":
         flat = flat + flat.dtype.type(0)  # -0.0 becomes 0.0
-    octets = np.ascontiguousarray(flat).view(np.uint8)
-    short = -octets.shape[1] % 8
-    return (np.pad(octets, ((0, 0), (0, short))) if short else octets).view(np.uint64)
+    content = np.ascontiguousarray(flat).view(np.uint8)
+    missing = -content.shape[1] % 8
+    return (np.pad(content, ((0, 0), (0, missing))) if missing else content).view(np.uint64)
 
 
 def slots_for(n: int) -> np.ndarray:
-    """An empty hash table that n rows fill at most half; its length is a power of two."""
+    """Return an empty hash table for n rows, which fill at most half of it; its length is a power of two."""
     return np.full(max(8, 1 << (2 * n).bit_length()), EMPTY, dtype=np.int64)
 
 
 @allocating
 def enter_all(rows, slots):
-    """Enter each distinct row into the table under the place where it first appears; returns those places."""
+    """Enter each distinct row into the table by the index of its first appearance, and return these indices."""
     first = np.empty(len(rows), dtype=np.int64)
     n = 0
     for row in range(len(rows)):
@@ -70,16 +72,16 @@ def enter_all(rows, slots):
 
 @allocating
 def find_all(rows, members, slots):
-    """The place among the members of each row, EMPTY where it is none."""
-    places = np.empty(len(rows), dtype=np.int64)
+    """Return the index among the members of each row; EMPTY where it is not a member."""
+    found = np.empty(len(rows), dtype=np.int64)
     for row in range(len(rows)):
-        places[row] = slots[slot_of(rows, row, members, slots)]
-    return places
+        found[row] = slots[slot_of(rows, row, members, slots)]
+    return found
 
 
 @allocating
 def slot_of(rows, row, members, slots):
-    """The slot that holds a row, or the empty one where it would go."""
+    """Return the slot that holds a row, or the empty one where it would be entered."""
     mask = np.uint64(len(slots) - 1)
     key = GAMMA
     for word in rows[row]:
@@ -92,11 +94,11 @@ def slot_of(rows, row, members, slots):
 
 @allocating
 def same(one, other):
-    """Whether two rows are equal in every word."""
-    place = 0
-    while place < len(one) and one[place] == other[place]:
-        place += 1
-    return place == len(one)
+    """True if two rows are equal in every word."""
+    position = 0
+    while position < len(one) and one[position] == other[position]:
+        position += 1
+    return position == len(one)
 
 
 def _has_nan(array: np.ndarray) -> np.ndarray:

@@ -25,8 +25,8 @@ def _wrapped(env: Any) -> Any:
     """Return the environment that is wrapped directly by this one; None for one that wraps nothing.
 
     These are public attributes of others: `venv` of Stable-Baselines3's VecEnvWrapper, which hands on all other names
-    of what it wraps and is therefore asked first; `env` of Gymnasium's Wrapper and VectorWrapper; `envs` of Gymnasium's
-    SyncVectorEnv and Stable-Baselines3's DummyVecEnv.
+    of what it wraps and is therefore looked for first; `env` of Gymnasium's Wrapper and VectorWrapper; `envs` of
+    Gymnasium's SyncVectorEnv and Stable-Baselines3's DummyVecEnv.
     """
     for name in ("venv", "env"):
         inner = getattr(env, name, None)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from understudy.contracts.encoding import EncoderContents
-from understudy.contracts.extras import opened
+from understudy.contracts.extras import import_extra
 from understudy.encoders.auditing import audit
 from understudy.encoders.boxes import Boxes
 from understudy.encoders.files import load, save
@@ -28,7 +28,7 @@ if not TYPE_CHECKING:  # a type checker would take every name to be there, missp
     def __getattr__(name: str) -> Any:
         """Return an encoder that needs an extra, which is imported only when it is asked for."""
         if name in EXTRAS:
-            value = opened(__name__, name, OURS[name], EXTRAS[name])
+            value = import_extra(__name__, name, OURS[name], EXTRAS[name])
             globals()[name] = value
             return value
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from understudy.contracts.encoding import Encodes, Savable
-from understudy.contracts.extras import opened
+from understudy.contracts.extras import import_extra
 from understudy.errors import ContractError, SettingError
 
 OURS = {"Boxes": "boxes", "Forward": "forward", "Homer": "homer", "Identity": "identity", "KMeans": "kmeans"}
@@ -50,7 +50,7 @@ def class_of(name: str) -> Any:
     if name in _registered:
         return _registered[name]
     if name in EXTRAS:
-        return opened("understudy.encoders", name, OURS[name], EXTRAS[name])
+        return import_extra("understudy.encoders", name, OURS[name], EXTRAS[name])
     return getattr(import_module(f"understudy.encoders.{OURS[name]}"), name)
 
 

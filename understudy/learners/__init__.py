@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from understudy.contracts.extras import opened
+from understudy.contracts.extras import import_extra
 from understudy.contracts.kernels import register_kernels
 from understudy.deprecation import warn_of_old_name
 from understudy.learners.codes import Codes
@@ -39,7 +39,7 @@ if not TYPE_CHECKING:  # a type checker would take every name to be there, missp
             warn_of_old_name("understudy.learners.as_ever", "not_accepting")
             name = "not_accepting"
         if name in _EXTRAS:
-            return opened(__name__, name, *_EXTRAS[name])
+            return import_extra(__name__, name, *_EXTRAS[name])
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

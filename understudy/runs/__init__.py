@@ -1,4 +1,4 @@
-"""Runs: a learner meets the history that a simulator serves it, once or many times."""
+"""Runs: a learner rehearses in a simulator, once or many times."""
 
 from understudy.runs import probes
 from understudy.runs.about import About

@@ -1,4 +1,4 @@
-"""What the runs of an experiment are runs of: simulator, log, learner, probes and seed."""
+"""What was run in an experiment: simulator, log, learner, probes and seed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -9,15 +9,15 @@ from understudy.deprecation import warn_of_old_name
 
 @dataclass(frozen=True)
 class About:
-    """What the runs of an experiment are runs of. Fields are None where there is no log, or where nothing is known.
+    """What was run in an experiment. Fields are None where there is no log, or where nothing is known.
 
-    The same record gives the same runs: a results folder holds it, and refuses runs of another one.
+    The same record gives the same runs: a results folder holds it, and refuses runs with another one.
     """
 
     simulator: Mapping[str, Any] = field(default_factory=dict)  # its name, under "simulator", and its settings
     simulator_code: str | None = None  # a digest of its code, where it is not ours
     kind: str = "simulated"  # or "real": a true environment
-    from_factory: bool = False  # each run had a simulator of its own
+    from_factory: bool = False  # True if each run had a simulator of its own
     log: str | None = None  # the log's fingerprint; with a log for each run, that of the first
     log_rows: int | None = None
     log_episodes: int | None = None
@@ -28,18 +28,18 @@ class About:
     states: str | None = None  # a fingerprint of the state of each row
     n_states: int | None = None
     learner: Mapping[str, Any] = field(default_factory=dict)  # its class, under "class", and its settings
-    seed: int | None = None  # the experiment's
+    seed: int | None = None  # of the experiment
     max_steps: int | None = None
     probes: Mapping[str, Any] = field(default_factory=dict)  # what each probe is, by its name
     every: int | None = None  # steps between two readings of the probes
     make: str | None = None  # a digest of the function that makes learners
     factory: str | None = None  # a digest of the function that makes simulators
-    digest: str | None = None  # of all that is described, the parts that are not shown here included
-    own_logs: bool = False  # no two runs share a log
+    digest: str | None = None  # of simulator, learner, probes and functions, with the parts that are not shown here
+    own_logs: bool = False  # True if no two runs share a log
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any], own_logs: bool = False) -> "About":
-        """Return the record of a results folder, whose files do not say `own_logs`: that depends on the runs."""
+        """Return the record that a results folder holds. `own_logs` is not in its files: it follows from the runs."""
         known = {one.name for one in fields(cls)} - {"own_logs"}
         return cls(**{name: value for name, value in content.items() if name in known}, own_logs=own_logs)
 
@@ -54,7 +54,7 @@ class About:
 
     @property
     def independent(self) -> bool:
-        """True if runs share no luck: each had a log of its own, or they were made in a true environment."""
+        """True if runs are independent: each had a log of its own, or they were made in a true environment."""
         return self.own_logs or self.is_real
 
     @property
@@ -68,7 +68,7 @@ class About:
         return self.learner.get("class")
 
     def __getitem__(self, name: str) -> Any:
-        """Return a field as `about["seed"]` did while this was a dict."""
+        """Return a field by its name, with a DeprecationWarning: `about` was a dict before."""
         if name not in vars(self):
             raise KeyError(name)
         warn_of_old_name(f"runs.about[{name!r}]", f"runs.about.{name}")

@@ -1,4 +1,4 @@
-"""What is read from results folders, checked: every value is of its type, so that nothing fails on it later."""
+"""Checks of what is read from results folders: every value has its type, so that nothing fails on it later."""
 
 import math
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import CAUSES, Stop
-from understudy.errors import LogError
+from understudy.errors import ContractError
 from understudy.runs.compact import NotKept
 from understudy.runs.run import Run
 
@@ -21,7 +21,7 @@ ABOUT = {
     "n_states": COUNT, "learner": "a table", "seed": "a whole number", "max_steps": COUNT, "probes": "a table",
     "every": "a count", "make": "a text", "factory": "a text, or null", "digest": "a text",
 }  # fmt: skip
-"""What is known of an experiment, and of which type it is."""
+"""The fields of an experiment's record, and the type of each."""
 
 TYPES = {
     "a table": lambda value: type(value) is dict,
@@ -44,7 +44,7 @@ def _is_finite(value: float) -> bool:
 
 
 def expect(name: str, value: Any, kind: str) -> Any:
-    """The value. Raises `ValueError` where it is not of this kind."""
+    """Return the value. Raise `ValueError` where it is not of this kind; callers say which file it is from."""
     optional = kind.endswith(", or null")
     if not (optional and value is None) and not TYPES[kind.removesuffix(", or null")](value):
         raise ValueError(f"{name!r} is {str(value)[:60]!r} instead of {kind}")
@@ -52,7 +52,7 @@ def expect(name: str, value: Any, kind: str) -> Any:
 
 
 def check_about(about: Any) -> dict[str, Any]:
-    """What the runs of a folder are of, checked. Raises `ValueError` where it cannot be that."""
+    """Return the record of an experiment. Raise `ValueError` where a field has another type than it should."""
     expect("about", about, "a table")
     for name, kind in ABOUT.items():
         if name in about:
@@ -64,7 +64,7 @@ def check_about(about: Any) -> dict[str, Any]:
 
 
 def run_of(summary: Mapping[str, Any], lists: Mapping[str, np.ndarray]) -> Run:
-    """A run of its two files' contents. Raises `ValueError` or `KeyError` where they do not fit together."""
+    """Return the run that two files hold. Raise `ValueError` or `KeyError` where they do not fit together."""
     length = expect("length", summary["length"], "a count")
     for name, dtype in ARRAYS.items():
         if name in lists and lists[name].dtype != dtype:
@@ -73,12 +73,12 @@ def run_of(summary: Mapping[str, Any], lists: Mapping[str, np.ndarray]) -> Run:
     served: dict[str, Any] = {name: not_kept.get(name, lists.get(name)) for name in ("rows", "openings", "emissions")}
     ends, returns, steps = lists["ends"], lists["returns"], lists["steps"]
     if served["rows"] is None or served["openings"] is None or len(ends) != len(returns):
-        raise ValueError("its columns do not make a run")
+        raise ValueError("its columns are not those of a run")
     for name in ("rows", "emissions"):
         if served[name] is not None and len(served[name]) != length:
             raise ValueError(f"there are {len(served[name]):,} {name} for {length:,} steps")
-    for name, places in (("ends", ends), ("steps", steps)):
-        if len(places) and not (places[0] > 0 and (np.diff(places) > 0).all() and places[-1] <= length):
+    for name, counts in (("ends", ends), ("steps", steps)):
+        if len(counts) and not (counts[0] > 0 and (np.diff(counts) > 0).all() and counts[-1] <= length):
             raise ValueError(f"{name} are not steps of the run, in order")
     curves, final = {}, {}
     for name, (shape, last) in summary["shapes"].items():
@@ -100,8 +100,8 @@ def run_of(summary: Mapping[str, Any], lists: Mapping[str, np.ndarray]) -> Run:
     )
 
 
-def _stop_of(told: Mapping[str, Any]) -> Stop:
-    stop = check_stop(Stop(**told))
+def _stop_of(content: Mapping[str, Any]) -> Stop:
+    stop = check_stop(Stop(**content))
     for name, kind in (("state", "a whole number, or null"), ("action", "a whole number, or null"),
                        ("mass", "a number, or null"), ("counts", "a table"), ("place", "a text, or null"),
                        ("example", "a text, or null"), ("label", "a text, or null")):  # fmt: skip
@@ -112,9 +112,9 @@ def _stop_of(told: Mapping[str, Any]) -> Stop:
 
 
 def check_stop(stop: Stop) -> Stop:
-    """Why a run ended, checked. Raises `LogError` where that cannot be told."""
+    """Return why a run ended. Raise `ContractError` where the cause is not one of `contracts.CAUSES`."""
     if not isinstance(stop.cause, str) or stop.cause not in CAUSES:
-        raise LogError(f"the run stopped for {stop.cause!r}; a cause is one of {', '.join(map(repr, CAUSES))}")
+        raise ContractError(f"the run stopped for {stop.cause!r}; a cause is one of {', '.join(map(repr, CAUSES))}")
     return stop
 
 

@@ -1,4 +1,4 @@
-"""Row numbers of a run in as few bits as their range takes."""
+"""Row numbers of a run, held in as few bits as their range needs."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ from understudy.errors import UsageError
 
 
 class Packed:
-    """Integers as the least of them and what each is above it: 8 or 16 bits, and a plane of bits for each bit more.
+    """Integers held as the smallest of them and differences from it: 8 or 16 bits, and a bit plane for each bit more.
 
-    A log of 135,000 rows takes 18 bits a step, 2.25 bytes instead of 4; a constant, as the -1 of real runs, none.
+    A log of 135,000 rows takes 18 bits a step, 2.25 bytes instead of 4; a constant, such as the -1 of real runs, none.
     """
 
     __slots__ = ("_least", "_low", "_n", "_planes")
@@ -18,13 +18,13 @@ class Packed:
     def __init__(self, values: np.ndarray) -> None:
         least, most = (int(values.min()), int(values.max())) if len(values) else (0, 0)
         self._n, self._least = len(values), least if least in (most, -1) else 0  # subtracted where it saves a bit
-        above = values.astype(np.int32, copy=False).view(np.uint32)  # what is negative, and its difference, wrap around
+        above = values.astype(np.int32, copy=False).view(np.uint32)  # negative numbers and differences wrap around
         if self._least:
             above = above - np.uint32(self._least % 2**32)
         n_bits = (most - self._least).bit_length()
         self._low = above.astype(np.uint8 if n_bits <= 8 else np.uint16) if n_bits else None
         self._planes: list[np.ndarray] = []
-        for first in range(16, n_bits, 8):  # a byte at a time, of which each bit that is used is a plane
+        for first in range(16, n_bits, 8):  # a byte at a time; each of its bits that is used is a plane
             byte = (above >> np.uint32(first)).astype(np.uint8)
             bits = range(min(8, n_bits - first))
             self._planes += [np.packbits(byte & np.uint8(1 << bit)) for bit in bits]
@@ -34,11 +34,11 @@ class Packed:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held."""
+        """The number of bytes held."""
         return sum(part.nbytes for part in [*self._planes, self._low] if part is not None)
 
     def unpacked(self) -> np.ndarray:
-        """The integers as int32."""
+        """Return the integers as int32."""
         if self._low is None:
             return np.broadcast_to(np.int32(self._least), self._n)
         values = self._low.astype(np.uint32)
@@ -52,7 +52,7 @@ class Packed:
 
 
 class NotKept:
-    """Stands for rows of a run that were not kept: it has their number, and whatever else is asked of it raises."""
+    """Stands for rows of a run that were not kept: `len` is their number, anything else raises `UsageError`."""
 
     __slots__ = ("_n",)
 
@@ -76,15 +76,15 @@ class NotKept:
     __hash__ = None  # type: ignore[assignment]
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # what Python and NumPy look for in anything, such as __array_interface__
+        if name.startswith("__"):  # Python and NumPy look for these in any object, such as __array_interface__
             raise AttributeError(name)
         self._refuse()
 
 
 class RowNumbers:
-    """An attribute that holds row numbers packed, and gives them as an int32 array each time it is read.
+    """A descriptor that holds row numbers packed, and returns them as an int32 array each time it is read.
 
-    It gives what is not an array as it is: `NotKept`, or None.
+    `NotKept` and None are returned as they are.
     """
 
     def __init__(self, name: str) -> None:
@@ -97,5 +97,5 @@ class RowNumbers:
         return held.unpacked() if isinstance(held, Packed) else held
 
     def __set__(self, run: Any, values: Any) -> None:
-        given = values is None or isinstance(values, Packed | NotKept)
-        vars(run)[self._name] = values if given else Packed(np.asarray(values))
+        as_it_is = values is None or isinstance(values, Packed | NotKept)
+        vars(run)[self._name] = values if as_it_is else Packed(np.asarray(values))

@@ -1,4 +1,4 @@
-"""The loop, compiled: for simulators and learners that both offer arrays."""
+"""The compiled loop, for simulators and learners that both offer arrays."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from understudy.simulators.kernels import begin, layout, step
 
 @routine
 def advance(source, arrays, record, until):
-    """Go on until so many steps are done, the log has no answer, the learner has no policy yet, or the record has no
+    """Take steps until `until` are recorded, the log has no answer, the learner has no policy yet, or the record has no
     room for another episode."""
     cursor = source.cursor
     steps, episodes, begun, earned = record.tally[STEPS], record.tally[EPISODES], record.tally[BEGUN], record.earned[0]
@@ -52,7 +52,7 @@ def advance(source, arrays, record, until):
 
 advance_uncached = routine(advance.py_func, keep=False) if compiled(advance) else advance
 """The same for learners that are not ours: Numba keeps `advance` on disk, and would not notice that a kernel of theirs
-has changed since."""
+has changed."""
 
 
 class CompiledLoop:
@@ -69,7 +69,7 @@ class CompiledLoop:
         return bool(self.source.cursor[layout.CAUSE] == layout.RUNNING)
 
     def advance(self, arrays: Any, until: int) -> None:
-        """Take steps until so many are done in all, the log has no answer, or the learner has no policy yet."""
+        """Take steps until the run has `until` of them, the log has no answer, or the learner has no policy yet."""
         self._advance(self.source, arrays, self.record.arrays, until)
         while self.record.count():
             self._advance(self.source, arrays, self.record.arrays, until)

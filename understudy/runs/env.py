@@ -45,15 +45,15 @@ class GymEnv(gymnasium.Env[Any, Any]):
             simulator, seed, limit, dict(probes or {}), int(every), learner=learner, one_run=one_run,
             check_cancelled=check_cancelled, keep_rows=keep_rows,
         )  # fmt: skip
-        # A copy: learners seed spaces and wrappers change them, and the next run is to find this one as it is.
+        # A copy: learners seed spaces and wrappers change them, and the next run must find this space unchanged.
         self.observation_space = deepcopy(
-            observations_of(simulator) if observation_space is None else observation_space
+            observation_space_of(simulator) if observation_space is None else observation_space
         )
         if observation_space is not None and log_of(simulator) is not None:
             self._check_space()
         self.action_space = spaces.Discrete(self.shared_run.n_actions)
         self._number = 0
-        self.spec = EnvSpec(  # gymnasium's checker makes another by it
+        self.spec = EnvSpec(  # gymnasium's checker makes another env with it
             "understudy/GymEnv-v0",
             entry_point=lambda **_: GymEnv(
                 simulator, seed, max_steps, probes, every, observation_space=observation_space
@@ -92,29 +92,29 @@ class GymEnv(gymnasium.Env[Any, Any]):
         """
         super().reset(seed=seed)
         observation, stopped = self.shared_run.begin(self._number, seed)
-        return self._shown(observation), {} if stopped is None else {"stopped": str(stopped)}
+        return self._as_in_space(observation), {} if stopped is None else {"stopped": str(stopped)}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Act; `info["row"]` is the logged row served. Raises `Exhausted` when the log has no answer."""
+        """Act; `info["row"]` is the logged row served. Raise `Exhausted` when the log has no answer."""
         if not self.action_space.contains(action):
             raise SettingError(
                 f"action is {action!r}; this environment has actions 0 to {self.shared_run.n_actions - 1}"
             )
         step = self.shared_run.step(self._number, int(action))
-        shown = self._shown(step.next_observation)
-        return shown, float(step.reward), bool(step.terminated), bool(step.truncated), {"row": int(step.row)}
+        observation = self._as_in_space(step.next_observation)
+        return observation, float(step.reward), bool(step.terminated), bool(step.truncated), {"row": int(step.row)}
 
     def run(self) -> Run:
-        """The run so far: rows, episodes, curves, and in `stopped` why it ended."""
+        """Return the run so far: rows, episodes, curves, and in `stopped` why it ended."""
         return self.shared_run.run()
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> bool:
-        """Close. `Exhausted` of this env's own run is not an error, and ends the block quietly."""
+        """Close the env. `Exhausted` of this env's own run is not an error: the block ends without it."""
         self.close()
-        return ended(self.shared_run, error)
+        return is_end_of(self.shared_run, error)
 
-    def _shown(self, observation: Any) -> Any:
-        """Return an observation as the space has it; the learner may write on it."""
+    def _as_in_space(self, observation: Any) -> Any:
+        """Return an observation with the type and shape of the space, as a copy that the learner may write on."""
         if isinstance(self.observation_space, spaces.Discrete):
             return int(observation)
         if isinstance(self.observation_space, spaces.Box):
@@ -122,9 +122,10 @@ class GymEnv(gymnasium.Env[Any, Any]):
         return owned(observation)
 
     def _check_space(self) -> None:
-        """Raise where a space that was given does not hold the log's observations."""
+        """Raise `SettingError` where the space given does not hold the log's observations."""
         try:
-            fits = all(self.observation_space.contains(self._shown(end)) for end in extremes(self.shared_run.simulator))
+            ends = observation_range(self.shared_run.simulator)
+            fits = all(self.observation_space.contains(self._as_in_space(end)) for end in ends)
         except (TypeError, ValueError):  # another shape
             fits = False
         if not fits:
@@ -138,8 +139,8 @@ class GymEnv(gymnasium.Env[Any, Any]):
         return f"gym_env({self.shared_run.simulator})"
 
 
-def ended(run: EnvRun, error: BaseException | None) -> bool:
-    """True if an exception is the end of this very run, also where a library raised its own from it."""
+def is_end_of(run: EnvRun, error: BaseException | None) -> bool:
+    """True if an exception says that this run is over, or if a library raised its own exception from that one."""
     while error is not None:
         if isinstance(error, Exhausted):
             return error.stop is run.stopped
@@ -156,30 +157,31 @@ def gym_env(
     *,
     observation_space: spaces.Space | None = None,
 ) -> GymEnv:
-    """A simulator as a Gymnasium environment, for anything that acts.
+    """Return a simulator as a Gymnasium environment, for anything that acts.
 
         with us.gym_env(us.qbe(log), seed=0) as env:
-            model.learn(10**9)  # ends quietly when the log has no further answer
+            model.learn(10**9)  # ends without an error when the log has no further answer
         run = env.run()
 
-    An action is a policy that is sure of it: QBE takes the oldest row that has it, PSRS holds it while scanning the
-    queue. `reset(seed=...)` begins a new run, `reset()` the next episode. Probes are read every so many steps, of
-    `env.learner` where you set it. Observations are described by the log's own range, unless you say how.
+    An action is a policy that gives it probability 1: QBE takes the oldest row that has it, PSRS holds it while
+    scanning the queue. `reset(seed=...)` begins a new run, `reset()` the next episode. Probes are read every so many
+    steps; set `env.learner` to the object they read. The observation space is the range of the log's observations,
+    unless you give one.
     """
     return GymEnv(simulator, seed, max_steps, probes, every, observation_space=observation_space)
 
 
 def gym_envs(simulator: Simulator, n: int, seed: int | None = None, **options: Any) -> list[GymEnv]:
-    """n environments that share one log without serving a row twice, for vector environments of any library.
+    """Return n environments that share one log without serving a row twice, for vector environments of any library.
 
     They are copies of one `gym_env`, with its options, and share its run: steps count in the order of delivery,
-    openings are in the order in which episodes began, ends and returns in the order in which they ended. The seed
-    that the first is reset with is the run's. When one of them can get no answer the run is over for all.
+    openings are in the order in which episodes began, ends and returns in the order in which they ended. The run has
+    the seed that the first of them is reset with. When the log has no answer for one of them, the run is over for all.
     """
     return gym_env(simulator, seed, **options).copies(n)
 
 
-def observations_of(simulator: Any) -> spaces.Space:
+def observation_space_of(simulator: Any) -> spaces.Space:
     """Return the space of a simulator's observations: an environment's own, or the range of the log's."""
     if is_real(simulator) and offers(simulator, HasEnv):
         return simulator.env.observation_space
@@ -187,19 +189,19 @@ def observations_of(simulator: Any) -> spaces.Space:
     if log is None:
         raise SettingError(f"{simulator} has no log that tells what observations look like; give observation_space=")
     shape, dtype = log.spec.observation_shape, log.spec.observation_dtype
-    low, high = extremes(simulator)
+    low, high = observation_range(simulator)
     if not shape and dtype.kind in "iu" and low >= 0:
         return spaces.Discrete(int(high) + 1)
     if dtype == np.uint8:  # images
         return spaces.Box(0, 255, shape or (1,), np.uint8)
-    high = np.where(high > low, high, low + 1)  # a constant needs a range too
+    high = np.where(high > low, high, low + 1)  # a space needs a range, also where the observation is constant
     return spaces.Box(
         low.reshape(shape or (1,)).astype(dtype), high.reshape(shape or (1,)).astype(dtype), dtype=dtype.type
     )
 
 
-def extremes(simulator: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The least and the largest value that each entry of an observation can have."""
+def observation_range(simulator: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest and the largest value of each entry of an observation."""
     log = simulator.log
     own = offers(simulator, HasObservations)
     columns = simulator.observations if own else (log.observation, log.next_observation)

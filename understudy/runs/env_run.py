@@ -1,4 +1,4 @@
-"""One run in which n copies of an env act: recorded on the simulator's side, whoever owns the loop."""
+"""One run in which n copies of an env act, recorded by the env: the loop is the learner's."""
 
 import os
 import warnings
@@ -25,8 +25,8 @@ class EnvCopy:
 
     rehearsal: Rehearsal
     observation: Any = None
-    over: bool = True  # True where no episode is going on: reset comes next
-    no_opening: Stop | None = None  # why reset found no opening: the next action ends the run
+    over: bool = True  # True if no episode is going on: reset comes next
+    no_opening: Stop | None = None  # why reset found no opening; the next action ends the run
     pending: tuple[Step, int] | None = None  # a step that was accepted and not yet delivered, and its state
     sampled: bool = False  # True if the learner was told the pending step's action
 
@@ -63,8 +63,8 @@ class EnvRun:
         self.is_reading = False
         self._readings = lambda seed: Readings(probes, every, seed, keep_rows)
         self._one_run, self._check_cancelled = one_run, check_cancelled
-        self._readings(0)  # raises at once where a probe is not one
-        self._looks_at_learner = not all(isinstance(probe, History) for probe in probes.values())
+        self._readings(0)  # raises now, not in the run, where a probe is not one
+        self._reads_learner = not all(isinstance(probe, History) for probe in probes.values())
         self._process = os.getpid()
         self._copies: list[EnvCopy] = []
         self._warned, self._read_at = False, 0
@@ -81,11 +81,11 @@ class EnvRun:
 
     @property
     def has_pending(self) -> bool:
-        """True if steps were accepted that an env has yet to return."""
+        """True if steps were accepted that no env has returned yet."""
         return any(copy.pending is not None for copy in self._copies)
 
     def begin(self, number: int, seed: int | None) -> tuple[Any, Stop | None]:
-        """Begin an episode in a copy. Returns its first observation; where there is none, the last one seen and why.
+        """Begin an episode in a copy. Return its first observation and None; without an opening, the last one and why.
 
         A seed given to the first copy begins a new run, for all of them.
         """
@@ -101,23 +101,23 @@ class EnvRun:
         copy = self._copies[number]
         copy.over, copy.pending = False, None
         if self.max_steps is not None and self._record.n_steps >= self.max_steps:
-            copy.no_opening = self._counted(Stop("max steps"))  # so that no opening is used up for nothing
+            copy.no_opening = self._counted(Stop("max steps"))  # so that no opening is used up in vain
         if self.stopped is None and copy.no_opening is None:
             try:
                 copy.observation = copy.rehearsal.begin()
                 self._record.begin(opening_of(copy.rehearsal), number)
             except Exhausted as exhausted:
                 copy.no_opening = self._counted(exhausted.stop)
-        shown = copy.observation if copy.observation is not None else self._copies[0].observation
-        return shown, self.stopped or copy.no_opening
+        observation = copy.observation if copy.observation is not None else self._copies[0].observation
+        return observation, self.stopped or copy.no_opening
 
     def accept(self, policies: np.ndarray, *, sampled: bool = True) -> np.ndarray:
-        """Let each copy that waits act by its policy, (n, A). Returns the actions taken; -1 for copies that do not.
+        """Let each copy that waits act by its policy, (n, A). Return the actions taken; -1 for copies that do not wait.
 
-        All are accepted or none is delivered. Raises `Exhausted` where the run is over.
+        Either all are accepted or none is delivered. Raise `Exhausted` where the run is over.
         """
         waiting = [number for number, copy in enumerate(self._copies) if copy.waits]
-        self._ask(waiting)
+        self._check_running(waiting)
         accepted = {number: self._served(number, policies[number]) for number in waiting}
         actions = np.full(self.n_copies, -1)
         for number, (step, state) in accepted.items():
@@ -126,7 +126,7 @@ class EnvRun:
         return actions
 
     def step(self, number: int, action: int) -> Step:
-        """Deliver a copy's step: the one accepted before, or else one with this action."""
+        """Deliver and return a copy's step: the one that was accepted before, or else one with this action."""
         if self.stopped is not None:
             self._raise_stopped()
         if not self.begun or self._copies[number].over:
@@ -134,12 +134,12 @@ class EnvRun:
         self._read()
         copy = self._copies[number]
         if copy.pending is None:
-            self._ask([number])
+            self._check_running([number])
             copy.pending, copy.sampled = self._served(number, one_hot(action, self.n_actions)), False
         (step, state), copy.pending = copy.pending, None
         if copy.sampled and step.action != action:
             raise UsageError(
-                f"action {action} came to step, and {step.action} was sampled for it and its row accepted; "
+                f"action {action} was given to step, and {step.action} was sampled for it and its row accepted; "
                 "act as sampled, or sample what is not for this env under understudy.learners.not_accepting()"
             )
         self._record.add(step, state, number)
@@ -147,7 +147,7 @@ class EnvRun:
         return step
 
     def run(self) -> Run:
-        """The run so far."""
+        """Return the run so far."""
         if not self.begun:
             self._start(self.seed)
         self._read()
@@ -161,6 +161,7 @@ class EnvRun:
         self.stopped, self._read_at = None, 0
 
     def _may_start_again(self) -> bool:
+        """True if a reset with a seed may begin a new run; warn once where steps were served already."""
         served = self.begun and self._record.n_steps > 0 and (self._one_run or not self.is_real)
         if served and not self._warned:
             self._warned = True
@@ -173,7 +174,7 @@ class EnvRun:
             warnings.warn(what, ServedAgainWarning, stacklevel=4)
         return not self._one_run
 
-    def _ask(self, numbers: list[int]) -> None:
+    def _check_running(self, numbers: list[int]) -> None:
         """Raise `Exhausted` where these copies can take no further step, before any row is taken."""
         if self.stopped is not None:
             self._raise_stopped()
@@ -205,12 +206,12 @@ class EnvRun:
         raise exhausted from None
 
     def _counted(self, stop: Stop) -> Stop:
-        """Return the stop with counts of what was delivered; rows accepted but not delivered count as taken."""
+        """Return the stop with counts of what was delivered; rows accepted and not delivered count as taken."""
         counts = dict(stop_of(self._copies[0].rehearsal, 0).counts)
         return replace(stop, counts=counts | {"steps": self._record.n_steps, "openings": self._record.n_begun})
 
     def _read(self) -> None:
-        """Read the probes if it is time and was not done: at the first call after the learner took in a step."""
+        """Read the probes if they are due and not read yet: at the first call after the learner took in a step."""
         if self._record.n_steps == self._read_at:
             return
         self._read_at, self.is_reading = self._record.n_steps, True
@@ -221,7 +222,7 @@ class EnvRun:
             self.is_reading = False
 
     def _need_learner(self) -> None:
-        if self.learner is None and self._looks_at_learner:
+        if self.learner is None and self._reads_learner:
             raise UsageError("probes read the learner, and this env has none; set env.learner to yours")
 
 

@@ -1,4 +1,4 @@
-"""Many runs of one kind, each with a seed of its own."""
+"""Many runs of the same learner and simulator, each with a seed of its own."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,11 +21,11 @@ from understudy.settings import seed_of, whole
 from understudy.storage import parse_json
 
 MOST_RUNS = 1_000_000
-"""Runs are numbered by six digits."""
+"""The largest number of runs: files are named by six digits."""
 
 
 def refuse_unknown(unknown: Mapping[str, str]) -> None:
-    """Raise where an experiment has parts that cannot be described: its folder could be taken for another's."""
+    """Raise `ResultsError` where parts of an experiment cannot be described: folders of others would not be refused."""
     if unknown:
         listed = "; ".join(f"{path} is {what}" for path, what in list(unknown.items())[:3])
         more = f"; and {len(unknown) - 3:,} more" if len(unknown) > 3 else ""
@@ -37,7 +37,7 @@ def refuse_unknown(unknown: Mapping[str, str]) -> None:
 
 
 def check_written(about: Mapping[str, Any]) -> None:
-    """Raise where what runs are of could not be read back from their folder."""
+    """Raise `ResultsError` where an experiment's record could not be read back from its folder."""
     try:
         check_about(parse_json(json.dumps(about, allow_nan=False)))
     except ValueError as error:
@@ -47,7 +47,7 @@ def check_written(about: Mapping[str, Any]) -> None:
 
 
 def each_once(results: Iterable[tuple[Block, Any]], blocks: Sequence[Block]) -> Results:
-    """Yield what a backend yields; raise `ContractError` where a block is missing, unknown or there twice."""
+    """Yield what a backend yields. Raise `ContractError` where a block is missing, unknown or yielded twice."""
     missing = set(blocks)
     try:
         for block, runs in results:
@@ -81,15 +81,15 @@ def experiment(
     compiled: bool | None = None,
     keep_rows: bool = True,
 ) -> Runs:
-    """Run a learner many times, `make(seed)` for each, in a simulator or in `simulator(seed)`, one for each run.
+    """Return many runs of a learner, each with a learner `make(seed)`, in a simulator or in one `simulator(seed)` each.
 
     With `out`, each run is written to that folder as it finishes; called again, the experiment goes on where it
-    stopped, and a folder of another log, encoder, simulator, learner or probe is refused, or of another `make` or
-    factory, by what these functions do and refer to; so is an experiment that cannot be told from others, since a part
-    of it cannot be described (give its class a property `settings`, a mapping that says what it is). A run depends on
-    its seed alone, not on workers or backend ("serial", "threads", "processes", or one of your own, see
-    `contracts.Backend`; by default the fastest), nor on the runs it is stacked with, where learners can be stacked.
-    With `keep_rows=False` runs do not keep which rows they were served, which takes up to 4 bytes a step.
+    stopped. A folder of another log, encoder, simulator, learner, probe, `make` or factory is refused; functions are
+    compared by what they do and refer to. An experiment is refused, too, where a part of it cannot be described and so
+    not be compared: give its class a property `settings`, a mapping that says what it is. A run depends on its seed
+    alone, not on workers or backend ("serial", "threads", "processes", or one of your own, see `contracts.Backend`; by
+    default the fastest), nor on the runs it is stacked with, where learners can be stacked. With `keep_rows=False` runs
+    do not keep which rows they were served, which takes up to 4 bytes a step.
     """
     check_attributes("simulator", simulator)
     if not offers(simulator, Simulator) and not callable(simulator):
@@ -110,9 +110,9 @@ def experiment(
         refuse_unknown(unknown)
         check_written(about)
         folder = Folder(out, about)
-        folder.claim()
+        folder.reserve()
         finished = {number: folder.load(number) for number in folder.numbers() if number < runs}
-        if keep_rows:  # those that were made without are made again
+        if keep_rows:  # runs that were made without rows are made again
             finished = {number: run for number, run in finished.items() if run.has_rows}
         plan.folder = folder
 
@@ -125,7 +125,7 @@ def experiment(
         progress_bar(title, runs, progress, len(finished)) as report,
         closing(each_once(work(plan, blocks, workers), blocks)) as results,
     ):
-        for block, made in results:
-            finished |= zip(block, made, strict=True)
+        for block, its_runs in results:
+            finished |= zip(block, its_runs, strict=True)
             report(len(finished))
     return Runs.of([finished[number] for number in sorted(finished)], about)

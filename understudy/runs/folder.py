@@ -1,11 +1,11 @@
 """A results folder: runs written as they finish, whole or not at all, and read back.
 
-DIR/experiment.json     what the runs are of
+DIR/experiment.json     what was run: the fields of `about.About`
 DIR/runs/000000.parquet one run's arrays, a list column each
 DIR/runs/000000.json    its number and seed, the experiment it belongs to, why it stopped, and a digest of the Parquet
                         file; written last, so it marks a finished run
 
-Each JSON file holds a digest of itself. Files of other names do not count.
+Each JSON file holds a digest of itself. Files with other names are ignored.
 """
 
 import json
@@ -30,7 +30,7 @@ FORMAT = 2
 
 
 class Folder:
-    """Where the runs of one experiment are kept."""
+    """The results folder of one experiment."""
 
     def __init__(self, path: Any, about: Mapping[str, Any] | None = None) -> None:
         self.path = Path(path)
@@ -38,44 +38,45 @@ class Folder:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What the runs are of."""
+        """What was run, as `experiment.json` has it."""
         if self._about is None:
-            self._about = _about(self.path)
+            self._about = _read_about(self.path)
         return self._about
 
     @cached_property
     def identity(self) -> str:
-        """What tells this experiment's runs from those of others."""
-        return seal(self._marker)["digest"]
+        """A digest of what was run, which each file of a run holds."""
+        return seal(self._marker_content)["digest"]
 
     @property
-    def _marker(self) -> dict[str, Any]:
+    def _marker_content(self) -> dict[str, Any]:
         return {"format": FORMAT, "about": self.about}
 
-    def claim(self) -> None:
-        """Take the folder for this experiment, or check that it was; of several that try, the first one takes it.
+    def reserve(self) -> None:
+        """Reserve the folder for this experiment, or check that it is; of several that try at once, one succeeds.
 
-        Raises `ResultsError` where it holds runs of another experiment, or something else.
+        Raise `ResultsError` where the folder holds runs of another experiment, or something else.
         """
         marker = self.path / "experiment.json"
         try:
-            if not marker.exists() and self._is_foreign() and not marker.exists():  # it may have been taken meanwhile
-                raise ResultsError(f"{self.path} is there already and is no results folder; give another, or remove it")
+            # Looked for twice: another process may have reserved the folder meanwhile.
+            if not marker.exists() and self._holds_other_files() and not marker.exists():
+                raise ResultsError(f"{self.path} exists and is not a results folder; give another, or remove it")
             (self.path / "runs").mkdir(parents=True, exist_ok=True)
             if not marker.exists():
-                text = json.dumps(seal(self._marker), indent=1, allow_nan=False)
+                text = json.dumps(seal(self._marker_content), indent=1, allow_nan=False)
                 write_first(marker, lambda beside: beside.write_text(text, encoding="utf-8"))
         except (OSError, ValueError) as error:
             if isinstance(error, ResultsError):
                 raise
             raise ResultsError(f"cannot make the folder {self.path}: {_reason(error)}; give another") from error
-        apart = unlike(_about(self.path), self.about)
-        if apart:
-            found = f"{self.path} holds runs of another experiment: {'; '.join(apart)}"
+        found_differences = about_differences(_read_about(self.path), self.about)
+        if found_differences:
+            found = f"{self.path} holds runs of another experiment: {'; '.join(found_differences)}"
             raise ResultsError(f"{found}; give another folder, or remove it")
 
-    def _is_foreign(self) -> bool:
-        """Whether something is here that no experiment leaves before it has taken the folder."""
+    def _holds_other_files(self) -> bool:
+        """True if there is something here that no experiment leaves before it has reserved the folder."""
         if not self.path.exists():
             return False
         if not self.path.is_dir():
@@ -84,7 +85,7 @@ class Folder:
         return bool(others) or any(map(os.listdir, self.path.glob("runs")))
 
     def save(self, number: int, run: Run) -> None:
-        """Write a finished run."""
+        """Write a finished run: its arrays first, and then the JSON file that marks it as finished."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -125,13 +126,13 @@ class Folder:
         write_file(parquet, lambda beside: beside.write_bytes(content))
         try:
             write_text(self._file(number, "json"), text)
-        except BaseException:  # Ctrl-C, say: no half of a run stays
+        except BaseException:  # also Ctrl-C: no half of a run stays
             with suppress(OSError):
                 parquet.unlink(missing_ok=True)
             raise
 
     def load(self, number: int) -> Run:
-        """Read a run back. Raises `ResultsError` where its files are damaged, or are not of this run."""
+        """Return a run that was written. Raise `ResultsError` where its files are damaged, or are of another run."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -149,12 +150,12 @@ class Folder:
             table = pq.read_table(pa.BufferReader(content))
             lists = {name: table[name].chunk(0).values.to_numpy() for name in table.column_names}
             return run_of(summary, lists)
-        except Exception as error:  # there is no end to what such a file may be instead
+        except Exception as error:  # a damaged file can raise anything
             found = f"{parquet} cannot be read ({_reason(error)})"
             raise ResultsError(f"{found}; remove it and its .json to run it again") from error
 
     def numbers(self) -> list[int]:
-        """The finished runs, in order: those whose file has its number for a name, in six digits."""
+        """Return the numbers of the finished runs, in order: those with a JSON file named by six digits."""
         try:
             names = os.listdir(self.path / "runs")
         except FileNotFoundError:
@@ -174,15 +175,15 @@ class Folder:
 
 
 def load(path: Any) -> Runs:
-    """The finished runs of a results folder."""
+    """Return the finished runs of a results folder."""
     if not os.path.exists(Path(path) / "experiment.json"):
-        raise ResultsError(f"{path} is no results folder: it has no experiment.json; give an experiment's out=")
+        raise ResultsError(f"{path} is not a results folder: it has no experiment.json; give an experiment's out=")
     folder = Folder(path)
     return Runs.of([folder.load(number) for number in folder.numbers()], folder.about)
 
 
 def folders_in(path: Path) -> list[Path]:
-    """The results folders at a path: the path itself, and what is directly in it."""
+    """Return the results folders at a path: the path itself, and folders directly in it."""
     try:
         return [marker.parent for marker in [path / "experiment.json", *sorted(path.glob("*/experiment.json"))]
                 if marker.exists()]  # fmt: skip
@@ -190,17 +191,17 @@ def folders_in(path: Path) -> list[Path]:
         raise ResultsError(f"{path} cannot be read ({_reason(error)}); give a results folder") from error
 
 
-def unlike(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
-    """How two experiments differ, a phrase each."""
+def about_differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
+    """Return how two experiments differ, a phrase for each difference."""
     one, other = ({key: item for key, item in about.items() if key != "digest"} for about in (there, here))
-    apart = differences(one, other)
-    if not apart and there.get("digest") != here.get("digest"):
-        apart = ["what learner, simulator or probes hold or do differs in a part that is not shown here"]
-    return apart
+    found = differences(one, other)
+    if not found and there.get("digest") != here.get("digest"):
+        found = ["what learner, simulator or probes hold or do differs in a part that is not shown here"]
+    return found
 
 
-def _about(path: Path) -> dict[str, Any]:
-    """What the runs of a folder are of."""
+def _read_about(path: Path) -> dict[str, Any]:
+    """Return what was run, from the folder's `experiment.json`."""
     marker = path / "experiment.json"
     content = read_sealed(marker, "give another folder, or remove this one")
     try:
@@ -211,29 +212,29 @@ def _about(path: Path) -> dict[str, Any]:
 
 
 def seal(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The content of a JSON file with a digest of it, which damage would not match."""
+    """Return the content of a JSON file with a digest of it, which damaged content would not match."""
     return {**content, "digest": digest(json.dumps(content, sort_keys=True).encode())}
 
 
 def read_sealed(path: Path, advice: str) -> dict[str, Any]:
-    """The content of a sealed JSON file of this format. Raises `ResultsError`, with the advice, for any other."""
+    """Return the content of a sealed JSON file of this format. Raise `ResultsError`, with the advice, for any other."""
     content = read_json(path)
     found = content.get("format")
     if type(found) is int and found > FORMAT:
         raise ResultsError(f"{path} has format {found}, but this version reads {FORMAT}; update understudy")
     if found is None or (type(found) is int and found < FORMAT):
         raise ResultsError(
-            f"{path} has format {found}, of an earlier version that told less of what results are of; run it again, "
+            f"{path} has format {found}, of an earlier version that recorded less of what was run; run it again, "
             "into another folder"
         )
-    told = content.pop("digest", None)
-    if found != FORMAT or told != seal(content)["digest"]:
+    recorded = content.pop("digest", None)
+    if found != FORMAT or recorded != seal(content)["digest"]:
         raise ResultsError(f"{path} is damaged: its content does not match its digest; {advice}")
     return content
 
 
 def write_file(path: Path, write: Callable[[Path], Any]) -> None:
-    """Write a file whole. Raises `ResultsError` where that is not possible."""
+    """Write a file whole or not at all. Raise `ResultsError` where it cannot be written."""
     try:
         write_whole(path, write)
     except (OSError, ValueError) as error:  # a path with a NUL byte is a ValueError
@@ -241,20 +242,22 @@ def write_file(path: Path, write: Callable[[Path], Any]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file whole."""
+    """Write a text file whole or not at all. Raise `ResultsError` where it cannot be written."""
     write_file(path, lambda beside: beside.write_text(text, encoding="utf-8"))
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The content of a file of a results folder, which is a table of names."""
+    """Return the table that a JSON file of a results folder holds. Raise `ResultsError` where it holds none."""
     try:
         content = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ResultsError(f"{path} cannot be read ({_reason(error)}); give another folder, or remove it") from error
     if not isinstance(content, dict):
-        raise ResultsError(f"{path} is no description of results; give another folder, or remove it")
+        raise ResultsError(f"{path} does not describe results; give another folder, or remove it")
     return content
 
 
 def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+    """Return what an error says, of an OSError without its number and path."""
+    strerror = getattr(error, "strerror", None)  # of Python's OSError
+    return strerror or str(error) or type(error).__name__

@@ -16,7 +16,7 @@ STOP_TYPES = {"cause": "string", "state": "int64", "action": "int64", "reason": 
 
 
 def readings_frame(runs: Sequence["Run"]) -> "pa.Table":
-    """Return a line for each run and reading: run, seed, step, and a column for each probe."""
+    """Return a table with a line for each run and reading: run, seed, step, and a column for each probe."""
     import pyarrow as pa
 
     read = [number for number, run in enumerate(runs) if len(run.steps)] or list(range(len(runs)))[:1]
@@ -25,12 +25,12 @@ def readings_frame(runs: Sequence["Run"]) -> "pa.Table":
     columns["step"] = pa.array(np.concatenate([runs[number].steps for number in read] or [np.empty(0)]), pa.int64())
     for probe in runs[0].curves if runs else ():
         parts = [_column(np.asarray(runs[number].curves[probe])) for number in read]
-        columns[_name(probe, columns)] = pa.chunked_array(parts)
+        columns[_column_name(probe, columns)] = pa.chunked_array(parts)
     return pa.table(columns)
 
 
 def episodes_frame(runs: Sequence["Run"]) -> "pa.Table":
-    """Return a line for each run and finished episode: run, seed, episode from 0, the step it ended at, its return."""
+    """Return a table with a line for each run and finished episode: run, seed, episode from 0, last step, return."""
     import pyarrow as pa
 
     counts = [len(run.ends) for run in runs]
@@ -42,7 +42,7 @@ def episodes_frame(runs: Sequence["Run"]) -> "pa.Table":
 
 
 def runs_frame(runs: Sequence["Run"]) -> "pa.Table":
-    """Return a line for each run: how far it got, why it stopped, and the last reading of each probe."""
+    """Return a table with a line for each run: how far it got, why it stopped, and the last reading of each probe."""
     import pyarrow as pa
 
     columns = _repeated(runs, range(len(runs)), [1] * len(runs))
@@ -52,7 +52,7 @@ def runs_frame(runs: Sequence["Run"]) -> "pa.Table":
     columns |= dict(zip(STOP_TYPES, arrow_table(stops, STOP_TYPES).columns, strict=True))
     for probe in runs[0].final if runs else ():
         final = [np.asarray(run.final[probe]).tolist() if probe in run.final else None for run in runs]
-        columns[_name(probe, columns)] = pa.array(final)
+        columns[_column_name(probe, columns)] = pa.array(final)
     return pa.table(columns)
 
 
@@ -79,7 +79,7 @@ def _column(readings: np.ndarray) -> "pa.Array":
     return values
 
 
-def _name(probe: str, taken: dict[str, Any]) -> str:
+def _column_name(probe: str, taken: dict[str, Any]) -> str:
     """Return the name of a probe's column: the probe's, unless a column has it already."""
     return f"probe {probe}" if probe in taken else probe
 

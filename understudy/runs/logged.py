@@ -1,4 +1,4 @@
-"""What a log earned, counted as a simulator counts what its runs earn."""
+"""The mean return of a log, counted in the way in which returns of runs are counted."""
 
 import math
 from typing import NamedTuple
@@ -8,20 +8,20 @@ import numpy as np
 from understudy.logs import Log
 
 MOST_CUT_OFF = 0.1
-"""The share of episodes that may have been cut off; where more were, what was recorded of them says too little."""
+"""The largest share of episodes that may have been cut off; with more of them, the mean would say too little."""
 
 
 class Logged(NamedTuple):
-    """What the episodes of a log earned on average, and how many of them were cut off before they were over."""
+    """The mean return of a log's episodes, and how many of them were cut off before they were over."""
 
-    mean: float | None
+    mean: float | None  # None where too many were cut off, or a float cannot hold it
     n_cut_off: int
 
 
 def logged_return(log: Log, max_episode_steps: int | None) -> Logged:
-    """The mean return of the log's episodes under this time limit: what a learner's is to be compared with.
+    """Return the mean return of the log's episodes under this time limit, to compare a learner's with.
 
-    An episode that goes on beyond the limit counts up to it. One that the log cut off earlier counts up to there:
+    An episode that goes on beyond the limit counts up to it. One that the recording cut off earlier counts up to there:
     leaving such episodes out would leave out the long ones. Where more than a tenth were cut off there is no mean.
 
     >>> log = Log.from_columns(observation=[0] * 4, action=[0] * 4, reward=[1, 2, 4, 8], next_observation=[0] * 4,
@@ -34,17 +34,17 @@ def logged_return(log: Log, max_episode_steps: int | None) -> Logged:
     n_cut_off = int((~log.terminated[log.starts[1:] - 1] & (lengths < limit)).sum())
     if n_cut_off > MOST_CUT_OFF * len(lengths):
         return Logged(None, n_cut_off)
-    place = np.arange(len(log)) - np.repeat(log.starts[:-1], lengths)
-    return Logged(_ratio(np.where(place < limit, log.reward, 0.0), len(lengths)), n_cut_off)
+    step = np.arange(len(log)) - np.repeat(log.starts[:-1], lengths)
+    return Logged(_ratio(np.where(step < limit, log.reward, 0.0), len(lengths)), n_cut_off)
 
 
 def logged_reward(log: Log) -> float | None:
-    """The mean reward of a row of the log."""
+    """Return the mean reward of a row of the log; None where a float cannot hold it."""
     return _ratio(log.reward, len(log))
 
 
 def _ratio(rewards: np.ndarray, n: int) -> float | None:
-    """The sum over n; None where that is more than a float holds."""
+    """Return the sum of the rewards divided by n; None where a float cannot hold it."""
     with np.errstate(over="ignore", invalid="ignore"):
         mean = float(rewards.sum() / n)
     return mean if math.isfinite(mean) else None

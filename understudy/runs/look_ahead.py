@@ -1,8 +1,8 @@
 """The loop with look-ahead: policies that stay the same until the next update are evaluated in large batches.
 
 The rows at the front of every queue are known, so between two updates the policy is evaluated at their next
-observations in a few large batches. Then the compiled loop goes on by itself, until it comes to an observation at which
-the policy has not been evaluated, or until the policy changes. The run does not depend on how far this looks.
+observations in a few large batches. Then the compiled loop goes on until it meets an observation at which the policy
+has not been evaluated, or until the policy changes. The run does not depend on how far ahead this looks.
 """
 
 from collections.abc import Generator
@@ -25,12 +25,12 @@ from understudy.simulators.kernels.tape import HEAD, deal_ahead, next_openings, 
 
 
 def can_look_ahead(simulator: Any, learner: Any) -> bool:
-    """True if a simulator can list the rows that may come, and a learner says how long its policy stays."""
+    """True if a simulator can list the rows that may come, and the learner learns in epochs."""
     return is_foreseeable(simulator) and learns_in_epochs(learner)
 
 
 def learns_in_epochs(learner: Any) -> bool:
-    """True if a learner says how long its policy stays, and acts and learns as that says."""
+    """True if a learner says how long its policy stays the same, and no subclass acts or learns in another way."""
     return offers(learner, EpochLearner) and all(
         defined_with_policy(learner, member) for member in members_of(EpochLearner)
     )
@@ -94,22 +94,22 @@ class LookAhead:
             n_steps=np.zeros(1, np.int64),
         )
         self._n_known = 0
-        # How far queues were read when the epoch before this one began, and when this one did: what was read in the
-        # last tells what this one will need.
+        # How far queues were read when the last epoch began, and when this one began: this epoch will need about as
+        # many rows of each queue as the last one read.
         self._marks = [self._mark(0), self._mark(0)]
 
     @property
     def n_steps(self) -> int:
-        """Steps taken since the learner was last told."""
+        """The number of steps taken since steps were last handed to the learner."""
         return int(self.cache.n_steps[0])
 
     def look(self, steps: int, left: int) -> None:
-        """Evaluate the policy at the current observation, and at those that may come in the steps that are left."""
+        """Evaluate the policy at the current observation, and at those that may come in the rest of this epoch."""
         source, cache = self.source, self.cache
         heads, opened, since = self._marks[0]
         ahead = left / max(1, steps - since)
         n_touched = max(1, int(source.cursor[layout.TOUCHED]))
-        least = max(1, min(8, 8 * left // n_touched))  # of queues that were not read lately
+        least = max(1, min(8, 8 * left // n_touched))  # rows of a queue that was not read lately
         needed = _generous((source.queue[:, HEAD] - heads) * ahead) + least
         deal_ahead(source, needed, 8 * needed.sum() if n_touched < len(needed) else 2 * needed.sum())
         rows = np.empty(needed.sum(), np.int64)
@@ -132,7 +132,7 @@ class LookAhead:
         self._n_known = end
 
     def take_steps(self) -> Steps:
-        """Return the steps since the learner was last told, as arrays of its own: ours are overwritten."""
+        """Return the steps since the last call, as arrays that the learner may keep: ours are overwritten."""
         cache, n = self.cache, self.n_steps
         cache.n_steps[0] = 0
         rows = cache.next_code[:n]
@@ -143,7 +143,7 @@ class LookAhead:
         return Steps(before, action, reward, following, terminated, truncated)
 
     def forget(self, steps: int) -> None:
-        """Drop all policies: the learner was updated."""
+        """Drop all policies, because the learner was updated."""
         self.cache.base[0] += self._n_known
         self._n_known = 0
         self._marks = [self._marks[1], self._mark(steps)]

@@ -1,4 +1,4 @@
-"""One loop: a learner meets the history a simulator serves it, in plain Python or compiled, with the same rows."""
+"""The loop of a run: a learner acts in a simulator and learns; in plain Python or compiled, with the same rows."""
 
 import threading
 from collections.abc import Callable, Generator, Iterable
@@ -31,11 +31,11 @@ from understudy.runs.setup import RunSetup, opening_of, state_of, stop_of
 from understudy.settings import seed_of
 
 LONGEST_CALL = 1 << 20
-"""Compiled steps between two looks at whether the run was cancelled."""
+"""The largest number of compiled steps between two checks whether the run was cancelled."""
 
 _one_by_one = threading.RLock()
-"""Held by a learner that owns its loop: those seed and draw from generators of the whole process (NumPy's, torch's), so
-that of two in threads neither run would depend on its seed alone."""
+"""Held while a learner's own loop runs: such learners seed and use random generators of the whole process (NumPy's,
+torch's), so with two of them in threads, neither run would depend on its seed alone."""
 
 
 def simulate(
@@ -50,10 +50,10 @@ def simulate(
     keep_rows: bool = True,
     keep_going: Callable[[], bool] = always,
 ) -> Run:
-    """Let a learner rehearse until the log has no further answer, or for `max_steps`.
+    """Return the run of a learner that rehearses until the log has no further answer, or for `max_steps`.
 
     Probes are read every so many steps, and once more at the end. The loop is compiled where simulator and learner
-    both offer arrays, and looks ahead where the learner says for how long its policy stays as it is;
+    both offer arrays, and looks ahead where the learner says how long its policy stays the same;
     `compiled=False` forces plain Python, which serves the same rows. A learner that owns its loop is handed an env.
     With `keep_rows=False` the run does not keep which rows it was served: a run of any length then takes the memory
     of its curves and episodes only. `keep_going` is called now and then; where it returns False, `Cancelled` is raised.
@@ -78,17 +78,17 @@ def fastest_loop(simulator: Any, learner: Any, compiled: bool = True) -> Callabl
 
 
 def can_compile(simulator: Any, learner: Any) -> bool:
-    """True if both sides offer what the compiled loop works on."""
+    """True if both simulator and learner offer the arrays that the compiled loop works on."""
     return is_compiled(simulator) and offers_arrays(learner)
 
 
 def offers_arrays(learner: Any) -> bool:
-    """True if a learner has arrays, and acts and learns as the kernels for them do."""
+    """True if a learner has arrays, and no subclass acts or learns in another way than the kernels for them."""
     return offers(learner, CompiledLearner) and learner.arrays() is not None and defined_with_policy(learner, "arrays")
 
 
 def python_loop(setup: RunSetup) -> Run:
-    """Run in plain Python: ask the learner for its policy at each step, and tell it what came of it."""
+    """Run in plain Python: ask the learner for its policy at each step, and give it the step to learn from."""
     learner, policy = setup.learner, None
 
     def learn(step: Step) -> Iterable[None]:
@@ -117,7 +117,7 @@ def step_by_step(setup: RunSetup, learn: Callable[[Step], Iterable[None]]) -> Ge
                 record.begin(opening_of(rehearsal))
             state = state_of(rehearsal) if counts_visits else -1
             step = ask(rehearsal.step, (yield observation))
-            observation = owned(step.next_observation)  # before the learner can write on it
+            observation = owned(step.next_observation)  # a copy, made before the learner can write on it
             yield from learn(step)
             record.add(step, state)
             record.read_probes(learner)
@@ -127,24 +127,24 @@ def step_by_step(setup: RunSetup, learn: Callable[[Step], Iterable[None]]) -> Ge
     return record.finish(learner, stopped or stop_of(rehearsal, record.n_steps))
 
 
-class NoAnswer(Exception):  # noqa: N818 (nothing went wrong)
-    """The rehearsal of this very run is exhausted. (A learner or a probe may raise `Exhausted` of another one.)"""
+class NoAnswer(Exception):  # noqa: N818 (it is not an error)
+    """This run's own rehearsal is exhausted. (A learner or a probe may raise the `Exhausted` of another one.)"""
 
     def __init__(self, stop: Stop) -> None:
         super().__init__(str(stop))
         self.stop = stop
 
 
-def ask(method: Callable, *question: Any) -> Any:
-    """Return a rehearsal's answer, or raise `NoAnswer`."""
+def ask(method: Callable, *arguments: Any) -> Any:
+    """Return what a rehearsal's method returns. Raise `NoAnswer` where it raises `Exhausted`."""
     try:
-        return method(*question)
+        return method(*arguments)
     except Exhausted as exhausted:
         raise NoAnswer(exhausted.stop) from None
 
 
 def learners_own_loop(setup: RunSetup) -> Run:
-    """Run the learner's own loop: it is handed an env, whose step raises when the log has no further answer."""
+    """Run the learner's own loop in an env whose `step` raises `Exhausted` when the log has no further answer."""
     learner = setup.learner
     space = learner.observation_space if offers(learner, HasObservationSpace) else None
     env = GymEnv(

@@ -1,4 +1,4 @@
-"""What the runs of an experiment have in common, and how each of them is made."""
+"""What the runs of an experiment share, and how each of them is made."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ from understudy.runs.stacked import BLOCK, can_stack, run_stacked
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of one run."""
+    """The simulator and the learner of one run, and its seed."""
 
     seed: int
     simulator: Any
@@ -34,10 +34,10 @@ class Parts:
 
 @dataclass
 class Plan:
-    """All that a run needs but its number. Called with the numbers of some runs, it makes them.
+    """What every run of an experiment needs. Called with the numbers of a block of runs, it makes and returns them.
 
-    The parts of run 0 are made once: they tell what the experiment is, whether runs can be stacked and which backend is
-    the fastest, and then they are run.
+    The parts of run 0 are made once: from them it is found what is run, whether runs can be stacked and which backend
+    is the fastest; then they are run.
     """
 
     simulator: Any  # or a factory, seed -> simulator
@@ -57,7 +57,7 @@ class Plan:
 
     @cached_property
     def first(self) -> Parts:
-        """The parts of run 0. Whether it is real decides on its seed, and only its simulator can say so."""
+        """The parts of run 0. Its seed depends on whether the simulator is real, which only the simulator can say."""
         if not self.from_factory:
             seed = spawn(self.seed, 0, KINDS[is_real(self.simulator), False])
             return Parts(seed, self.simulator, self.make(seed))
@@ -71,7 +71,7 @@ class Plan:
 
     @cached_property
     def kind(self) -> int:
-        """The kind of the runs, as a part of their seeds."""
+        """The kind of the runs, one of `KINDS`: a part of their seeds."""
         return KINDS[is_real(self.first.simulator), self.from_factory]
 
     def seed_of(self, number: int) -> int:
@@ -79,7 +79,7 @@ class Plan:
         return spawn(self.seed, number, self.kind)
 
     def parts(self, number: int) -> Parts:
-        """Return the parts of a run. Those of run 0 that exist already are handed out, once: learners change."""
+        """Return the parts of a run. Those of run 0 that exist already are returned once: learners change."""
         seed = self.seed_of(number)
         first = vars(self).pop("first", None) if number == 0 else None
         if first is not None:
@@ -87,7 +87,7 @@ class Plan:
         return Parts(seed, self.simulator(seed) if self.from_factory else self.simulator, self.make(seed))
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is sent to other processes: the kind, but not the parts of run 0."""
+        """Return what is sent to other processes: with the kind, and without the parts of run 0."""
         return {name: value for name, value in vars(self).items() if name != "first"} | {"kind": self.kind}
 
     def __call__(self, numbers: Sequence[int], keep_going: Callable[[], bool]) -> list[Run]:
@@ -109,12 +109,12 @@ class Plan:
             for part in parts
         ]  # fmt: skip
         runs: dict[int, Run] = {}
-        for place, run in run_stacked(setups):
-            runs[place] = self.finish(numbers[place], parts[place].simulator, run)
-        return [runs[place] for place in range(len(numbers))]
+        for position, run in run_stacked(setups):
+            runs[position] = self.finish(numbers[position], parts[position].simulator, run)
+        return [runs[position] for position in range(len(numbers))]
 
     def run_alone(self, number: int, keep_going: Callable[[], bool], parts: Parts | None = None) -> Run:
-        """Make one run by itself."""
+        """Return one run, made by itself."""
         with noting_run(number, self.seed_of(number)):
             parts = parts or self.parts(number)
             run = simulate(
@@ -124,7 +124,7 @@ class Plan:
             return self.finish(number, parts.simulator, run)
 
     def finish(self, number: int, simulator: Any, run: Run) -> Run:
-        """Save a run at once, in the worker that made it, where no interrupt arrives."""
+        """Return a run with its log's name, saved at once: by the worker that made it, which no interrupt reaches."""
         if self.from_factory and (log := log_of(simulator)) is not None:
             run = replace(run, log=log.fingerprint)
         if self.folder is not None:
@@ -132,38 +132,38 @@ class Plan:
         return run
 
     def blocks(self, numbers: Sequence[int]) -> list[tuple[int, ...]]:
-        """Return the numbers of runs that are made together: stacked where learners can be, whatever the workers."""
+        """Return the blocks of runs that are made together: they depend on the learner, not on the workers."""
         size = BLOCK if self.compiled is None and can_stack(self.first.learner) else 1
         return [tuple(block) for _, block in groupby(numbers, lambda number: number // size)]
 
     def fastest_backend(self, workers: int, blocks: int) -> str:
-        """Return the backend to use: threads where loops are compiled, processes where they are Python's."""
+        """Return the name of the fastest backend: threads for compiled loops, processes for loops in Python."""
         if workers == 1 or blocks == 1:
             return "serial"
         compiled = self.compiled is not False and can_compile(self.first.simulator, self.first.learner)
         return "threads" if compiled else "processes"
 
     def about(self) -> tuple[dict[str, Any], dict[str, str]]:
-        """Return what the runs are of, and which parts of it could not be described.
+        """Return what is run, the fields of `About`, and the parts of it that could not be described.
 
-        Where each run has a log of its own, that of run 0 stands for all.
+        Where each run has a log of its own, it is that of run 0.
         """
         simulator, learner = self.first.simulator, self.first.learner
         check_parts(simulator, learner, self.max_steps, self.every)
-        Readings(self.probes, int(self.every), self.first.seed)  # raises at once where a probe is not one
+        Readings(self.probes, int(self.every), self.first.seed)  # raises now, not in a run, where a probe is not one
         log = log_of(simulator)
         settings = simulator.settings if offers(simulator, HasSettings) else None
         limit = settings.get("max_episode_steps") if isinstance(settings, Mapping) else None
         earned = logged_return(log, limit) if log is not None else None
         factory = self.simulator if self.from_factory else None
-        found = describe(
+        described = describe(
             {"simulator": simulator, "learner": learner, "probes": self.probes, "make": self.make, "factory": factory}
         )
-        shown = with_class(found.plain["simulator"], simulator)
+        shown = with_class(described.plain["simulator"], simulator)
         shown = {"simulator": shown.pop("class")} | shown
         code = shown.get("code")
         return {
-            "simulator": {name: told for name, told in shown.items() if name not in ("log", "states", "code")}
+            "simulator": {name: item for name, item in shown.items() if name not in ("log", "states", "code")}
             | {"simulator": str(shown["simulator"])},
             "simulator_code": None if code is None else str(code),
             "kind": "real" if is_real(simulator) else "simulated",
@@ -177,20 +177,20 @@ class Plan:
             "log_reward": logged_reward(log) if log is not None else None,
             "states": states_fingerprint(simulator),
             "n_states": count_of(n_states_of(simulator)),
-            "learner": with_class(found.plain["learner"], learner),
+            "learner": with_class(described.plain["learner"], learner),
             "seed": self.seed,
             "max_steps": None if self.max_steps is None else int(self.max_steps),
-            "probes": found.plain["probes"],
+            "probes": described.plain["probes"],
             "every": int(self.every),
-            "make": found.parts["make"],
-            "factory": None if factory is None else found.parts["factory"],
-            "digest": found.digest,
-        }, found.unknown
+            "make": described.parts["make"],
+            "factory": None if factory is None else described.parts["factory"],
+            "digest": described.digest,
+        }, described.unknown
 
 
 @contextmanager
 def noting_run(number: int, seed: int) -> Iterator[None]:
-    """While this block is open, errors say which run they come from."""
+    """Context manager: errors raised within have a note that says which run they come from."""
     try:
         yield
     except Exception as error:
@@ -199,7 +199,7 @@ def noting_run(number: int, seed: int) -> Iterator[None]:
 
 
 def with_class(shown: Any, part: Any) -> dict[str, Any]:
-    """Return what is shown of an object as a table with its class; of one that is a single text, that text."""
+    """Return the plain form of an object as a table with its class; a plain form that is one text is its digest."""
     if not isinstance(shown, dict):
         return {"class": type(part).__name__, "digest": str(shown)}
     return shown if isinstance(shown.get("class"), str) else shown | {"class": type(part).__name__}

@@ -1,4 +1,4 @@
-"""Policies of a learner between two updates, evaluated ahead: what the compiled loop works on meanwhile."""
+"""Policies that were evaluated ahead, as arrays for the compiled loop: valid between two updates of the learner."""
 
 from typing import NamedTuple
 
@@ -9,18 +9,18 @@ from understudy.contracts.kernels import register_kernels
 
 
 class PolicyCache(NamedTuple):
-    """Policies at observations, given by their codes, and the steps taken by them since the learner was told."""
+    """Policies at observations, found by their codes, and the steps since some were last handed to the learner."""
 
-    slot: np.ndarray  # (n_codes,) int64: where the policy of a code is, counted from the first that ever was
-    base: np.ndarray  # (1,) int64: slots below it are of policies before the last update
-    policy: np.ndarray  # (capacity, A) float64, from the base on
-    code: np.ndarray  # (longest,) int64: where each step began
+    slot: np.ndarray  # (n_codes,) int64: the slot of a code's policy; slots are counted from the start of the run
+    base: np.ndarray  # (1,) int64: the first slot since the last update; slots below it are out of date
+    policy: np.ndarray  # (capacity, A) float64: the policy of slot base + i is in row i
+    code: np.ndarray  # (longest,) int64: the code of the observation of each step
     action: np.ndarray  # int64
     reward: np.ndarray  # float64
     next_code: np.ndarray  # int64
     terminated: np.ndarray  # bool
     truncated: np.ndarray  # bool
-    n_steps: np.ndarray  # (1,) int64: how many steps
+    n_steps: np.ndarray  # (1,) int64: the number of steps
 
 
 @kernel
@@ -31,7 +31,7 @@ def is_known(cache, code):
 
 @kernel
 def write_policy(cache, code, policy):
-    """Write the policy at an observation."""
+    """Write the policy at an observation into the array `policy`."""
     row = cache.policy[cache.slot[code] - cache.base[0]]
     for action in range(len(policy)):
         policy[action] = row[action]
@@ -39,15 +39,15 @@ def write_policy(cache, code, policy):
 
 @kernel
 def keep_step(cache, code, action, reward, next_code, terminated, truncated):
-    """Keep a step, to be handed to the learner later."""
-    place = cache.n_steps[0]
-    cache.code[place] = code
-    cache.action[place] = action
-    cache.reward[place] = reward
-    cache.next_code[place] = next_code
-    cache.terminated[place] = terminated
-    cache.truncated[place] = truncated
-    cache.n_steps[0] = place + 1
+    """Keep a step, which is handed to the learner later."""
+    position = cache.n_steps[0]
+    cache.code[position] = code
+    cache.action[position] = action
+    cache.reward[position] = reward
+    cache.next_code[position] = next_code
+    cache.terminated[position] = terminated
+    cache.truncated[position] = truncated
+    cache.n_steps[0] = position + 1
 
 
 register_kernels(PolicyCache, act=write_policy, learn=keep_step, has_policy=is_known)

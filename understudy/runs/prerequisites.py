@@ -1,4 +1,4 @@
-"""Checks before a run: what could not even begin is refused in a sentence."""
+"""Checks before a run: parts that cannot be run are refused with a sentence."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from understudy.settings import MOST_STEPS, steps_of, whole
 
 
 def check_parts(simulator: Any, learner: Any, max_steps: int | None, every: int) -> None:
-    """Raise where a run could not begin. A learner's encoder that is not fitted yet is fitted on the log."""
+    """Raise an error of ours where a run could not begin. Fit a learner's encoder on the log if it needs it."""
     check_attributes("simulator", simulator)
     check_attributes("learner", learner)
     check_limits(simulator, max_steps, every)
@@ -39,7 +39,7 @@ def check_parts(simulator: Any, learner: Any, max_steps: int | None, every: int)
 
 
 def check_attributes(what: str, part: Any) -> None:
-    """Raise `ContractError` where an object raises anything but AttributeError for a member that it need not have."""
+    """Raise `ContractError` where an object raises anything but AttributeError for an optional member."""
     for protocol, name in ((LoopOwner, "rehearse"), (HasLog, "log"), (HasStateCount, "n_states")):
         try:
             offers(part, protocol)
@@ -51,7 +51,7 @@ def check_attributes(what: str, part: Any) -> None:
 
 
 def check_limits(simulator: Any, max_steps: int | None, every: int) -> None:
-    """Raise where this is not a simulator, or these are not numbers of steps."""
+    """Raise `ContractError` where this is not a simulator, `SettingError` where these are not numbers of steps."""
     if not offers(simulator, Simulator):
         raise ContractError(
             f"a {type(simulator).__name__} is not a simulator: it needs start(seed); make one, for example us.psrs(log)"

@@ -1,7 +1,7 @@
-"""What is measured of a run as it goes (g in the paper).
+"""Probes: what is measured in a run as it goes (g in the paper).
 
-A probe is any function of the learner, `f(learner) -> number or array`, read every k steps. Those of the history
-instead are `History`: they are given how the run is going.
+A probe is any function of the learner, `f(learner) -> number or array`, read every k steps. A probe of how the run
+goes, not of the learner, is a `History`, a function of a `Progress`.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,28 +25,28 @@ from understudy.simulators.real import env_in_words
 
 @dataclass(frozen=True)
 class Progress:
-    """How a run is going, as a probe of the history sees it."""
+    """How a run is going: what a `History` probe is given."""
 
     learner: Any
     steps: int
     returns: np.ndarray  # of all episodes finished so far
     n_before: int  # how many of them had been finished at the last reading
     visits: np.ndarray  # (n_states,) steps taken from each state so far; empty if no probe counts visits
-    seed: int = 0  # of the run: probes that draw numbers derive theirs from it, so that they touch no one else's
-    shared: dict[Any, Any] = field(default_factory=dict)  # what probes of one reading need not find out twice
+    seed: int = 0  # of the run: probes that draw random numbers derive streams of their own from it
+    shared: dict[Any, Any] = field(default_factory=dict)  # what probes of one reading compute once and share
     partial: float = 0.0  # what the episode under way has earned so far
 
 
 @dataclass(frozen=True)
 class History:
-    """A probe of how the run is going, not of what the learner knows."""
+    """A probe of how the run is going, not of the learner."""
 
     measure: Callable[[Progress], Any]
     counts_visits: bool = False
 
 
 def start_value(opening: Any) -> Callable[[Any], float]:
-    """The learner's value of the observation an episode opens with, averaged where there are several.
+    """Return a probe of the learner's value of the observation that episodes begin with, averaged over several.
 
     `opening` is an environment that knows its `start_observations()`, a log (whose openings are counted), or a list
     of observations. The learner needs `value(observation)` or `values(observations)`.
@@ -68,7 +68,7 @@ def start_value(opening: Any) -> Callable[[Any], float]:
 
 
 def openings_of(opening: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Opening observations and how often each occurs."""
+    """Return the observations that episodes begin with, and the probability of each."""
     innermost = opening.unwrapped if isinstance(opening, gymnasium.Env) else opening
     if offers(innermost, HasStartObservations):
         observations, weights = innermost.start_observations()
@@ -103,11 +103,11 @@ def visited_share(progress: Progress) -> np.ndarray:
 def validation(
     env: Any, *, episodes: int = 10, gamma: float = 0.99, max_episode_steps: int | None = None
 ) -> dict[str, History]:
-    """Probes of how the learner's current policy does in a true environment: mean discounted return and mean length.
+    """Return probes of the learner's current policy in a true environment: mean discounted return and mean length.
 
-    The episodes are played in copies of the environment, all at once, and draw from streams of the run's seed and the
-    number of steps: the same learner is given the same answer, and nothing else notices. Episodes need a time limit,
-    the environment's own or `max_episode_steps`, as a bad policy may never reach an end.
+    The episodes are played in copies of the environment, all at once, with random streams of their own, derived from
+    the run's seed and the number of steps: the same learner has the same readings, and no other stream is used.
+    Episodes need a time limit, the environment's own or `max_episode_steps`, since a bad policy may never reach an end.
 
     >>> from understudy.envs import Grid
     >>> sorted(validation(Grid(), max_episode_steps=100))
@@ -136,12 +136,12 @@ class Validation:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What decides the answer."""
-        told = {"env": env_in_words(self.env), "episodes": self.episodes, "gamma": self.gamma}
-        return told | {"max_episode_steps": self.limit}
+        """All that the readings depend on, the learner and the run's seed apart."""
+        settings = {"env": env_in_words(self.env), "episodes": self.episodes, "gamma": self.gamma}
+        return settings | {"max_episode_steps": self.limit}
 
     def __call__(self, progress: Progress) -> tuple[np.ndarray, np.ndarray]:
-        """Returns and lengths."""
+        """Return the returns and the lengths of the episodes of this reading."""
         if self not in progress.shared:
             seed = spawn(progress.seed, progress.steps)
             progress.shared[self] = validation_episodes(
@@ -166,15 +166,18 @@ visitation = History(visited_share, counts_visits=True)
 Probes = Mapping[str, Callable[[Any], Any] | History]
 
 
-def number(reading: Any) -> Any:
-    """A reading as it is now: what a probe returns may be an array that the learner goes on writing on."""
-    if reading is None or np.asarray(reading).dtype.kind not in "biuf":
-        raise ContractError(f"a probe returns a number or an array of numbers, not {reading!r}")
-    return np.array(reading, dtype=np.float64)[()]
+def as_reading(value: Any) -> Any:
+    """Return what a probe returned as a float or as a copy of the array, which the learner may go on writing on.
+
+    Raise `ContractError` where it is neither a number nor an array of numbers.
+    """
+    if value is None or np.asarray(value).dtype.kind not in "biuf":
+        raise ContractError(f"a probe returns a number or an array of numbers, not {value!r}")
+    return np.array(value, dtype=np.float64)[()]
 
 
 def check_name(name: Any) -> None:
-    """Raise `SettingError` where this cannot be the name of a probe: results folders could not hold it."""
+    """Raise `SettingError` where a name cannot be that of a probe, because results folders could not hold it."""
     if not isinstance(name, str):
         raise SettingError(f"a probe is named {name!r}, which is not a text; name it by one")
     try:
@@ -184,7 +187,7 @@ def check_name(name: Any) -> None:
 
 
 class Readings:
-    """What is kept of one run: probes, read every k steps, and whether its rows are."""
+    """The probes of one run and what was read of them, and whether the run keeps its rows."""
 
     def __init__(self, probes: Probes, every: int, seed: int = 0, keep_rows: bool = True) -> None:
         for name, probe in probes.items():
@@ -201,16 +204,18 @@ class Readings:
     def read(
         self, learner: Any, steps: int, returns: np.ndarray, visits: np.ndarray, partial: float | None = None
     ) -> dict[str, Any]:
-        """The value of each probe now."""
+        """Return the value of each probe now."""
         shared: dict[Any, Any] = {}
         now = {}
         for name, probe in self.probes.items():
             try:
-                if isinstance(probe, History):  # with arrays of its own: the run goes on with ours
+                if isinstance(probe, History):  # with copies of the arrays: the run goes on with these
                     own = returns.copy(), self._n_before, visits.copy()
-                    now[name] = number(probe.measure(Progress(learner, steps, *own, self.seed, shared, partial or 0.0)))
+                    now[name] = as_reading(
+                        probe.measure(Progress(learner, steps, *own, self.seed, shared, partial or 0.0))
+                    )
                 else:
-                    now[name] = number(probe(learner))
+                    now[name] = as_reading(probe(learner))
                 shape = self._shapes.setdefault(name, now[name].shape)
                 if now[name].shape != shape:
                     raise ContractError(f"a reading of shape {now[name].shape} after one of shape {shape}")
@@ -229,5 +234,5 @@ class Readings:
         self._n_before = len(returns)
 
     def curves(self) -> dict[str, np.ndarray]:
-        """The curves, each (K,) or (K, ...)."""
+        """Return the curves, each (K,) or (K, ...)."""
         return {name: np.array(values, dtype=np.float64) for name, values in self._values.items()}

@@ -1,4 +1,4 @@
-"""What is recorded of a run as it goes, in plain Python and by the compiled loop alike."""
+"""What is recorded of a run as it goes, by the loop in plain Python and by the compiled one."""
 
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from understudy.runs.probes import Readings
 from understudy.runs.run import Run
 
 ROOM = 1024
-"""Rows, or episodes, that there is room for at first where their number cannot be told beforehand."""
+"""The number of rows, or episodes, that arrays have room for at first where it is not known how many there will be."""
 
 STEPS, EPISODES, BEGUN = range(3)
 """Positions in `RecordArrays.tally`."""
@@ -95,7 +95,7 @@ class RunRecord:
             self.n_finished += 1
 
     def make_room(self, *names: str) -> RecordArrays:
-        """Double the room of some arrays, and return all."""
+        """Double the room of some arrays, and return all arrays."""
         old = self.arrays._asdict()
         self.arrays = self.arrays._replace(
             **{name: np.concatenate([old[name], np.empty_like(old[name])]) for name in names}
@@ -103,7 +103,7 @@ class RunRecord:
         return self.arrays
 
     def count(self) -> bool:
-        """Take over what the compiled loop has counted. Returns True if room for more episodes was needed, and made."""
+        """Take over what the compiled loop has counted. Return True if room for more episodes was needed and made."""
         self.n_steps, self.n_finished, self.n_begun = self.arrays.tally.tolist()
         self._earned = {0: float(self.arrays.earned[0])} if self.n_begun > self.n_finished else {}
         if self.n_begun < len(self.arrays.openings):
@@ -118,16 +118,16 @@ class RunRecord:
 
     @property
     def partial(self) -> float | None:
-        """What the episodes that are going on have earned so far; None where none is."""
+        """The rewards so far of the episodes that are going on; None where none is going on."""
         return sum(self._earned.values()) if self._earned else None
 
     def read_probes(self, learner: Any) -> None:
-        """Read the probes and add them to the curves, if it is time."""
+        """Read the probes and add them to the curves, if they are due."""
         if self.readings.probes and self.n_steps % self.readings.every == 0:
             self.readings.keep(learner, self.n_steps, self.returns, self.arrays.visits, self.partial)
 
     def finish(self, learner: Any, stopped: Stop) -> Run:
-        """Return the run, now that it has stopped."""
+        """Return the finished run; probes are read once more."""
         arrays, readings = self.arrays, self.readings
         return Run(
             seed=self.seed,
@@ -150,7 +150,7 @@ class RunRecord:
 
 
 def visits_of(simulator: Any, readings: Readings) -> np.ndarray:
-    """Return zeros to count the steps from each state in; an empty array where no probe counts them."""
+    """Return an array of zeros to count the steps from each state; an empty one where no probe counts them."""
     if not readings.counts_visits:
         return np.empty(0, np.int64)
     n_states = n_states_of(simulator)

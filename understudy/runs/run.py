@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 FRAMES = {"reading": readings_frame, "episode": episodes_frame, "run": runs_frame}
 MOST_SHOWN = 10
-"""Runs that a notebook lists."""
+"""The largest number of runs that a notebook lists."""
 
 KINDS = {(False, False): 0, (True, False): 1, (False, True): 2, (True, True): 3}
 """A part of each run's seed, by (real, has a simulator of its own): real and simulated runs never share a seed."""
 
 
 def seed_of_run(about: Mapping[str, Any], number: int) -> int | None:
-    """Return the seed of an experiment's run, given what `experiment.json` says; None where it says too little."""
+    """Return the seed of a run, by what `experiment.json` says of the experiment; None where it says too little."""
     if not {"seed", "kind", "from_factory"} <= about.keys():
         return None
     return spawn(about["seed"], number, KINDS[about["kind"] == "real", about["from_factory"]])
@@ -37,7 +37,7 @@ class Run:
     """One pass of a learner through a simulator, as the rows it was served and the curves of its probes.
 
     Rows, openings and emissions are held in few bits, and unpacked each time they are read: keep the array while you
-    work on it. With `keep_rows=False` only their number is held, and reading them raises a `LogError` that says so.
+    work on it. With `keep_rows=False` only their number is held, and reading them raises a `UsageError`.
     """
 
     seed: int
@@ -58,7 +58,7 @@ class Run:
 
     @property
     def has_rows(self) -> bool:
-        """True if its rows were kept."""
+        """True if the run kept its rows."""
         return not isinstance(vars(self)["rows"], NotKept)
 
     def to_frame(self) -> "pa.Table":
@@ -94,14 +94,14 @@ def reached(lengths: np.ndarray, share: float) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Runs(Sequence[Run]):
-    """The runs of one experiment, and what they are runs of."""
+    """The runs of one experiment, and in `about` what was run."""
 
     runs: tuple[Run, ...]
     about: About = field(default_factory=About)
 
     @classmethod
     def of(cls, runs: Sequence[Run], about: Mapping[str, Any]) -> "Runs":
-        """Return the runs of an experiment, given what `experiment.json` says of it."""
+        """Return the runs with a record of what was run, given as `experiment.json` has it."""
         logs = {run.log for run in runs}
         return cls(tuple(runs), About.from_json(about, own_logs=None not in logs and len(logs) == len(runs)))
 
@@ -139,9 +139,9 @@ class Runs(Sequence[Run]):
         longest = max(self.runs, key=lambda run: len(run.steps))
         shape = (len(self), len(longest.steps), *np.shape(longest.curves[probe])[1:])
         values = np.full(shape, np.nan)
-        for place, run in enumerate(self.runs):
+        for position, run in enumerate(self.runs):
             if len(run.steps):
-                values[place, : len(run.steps)] = run.curves[probe]
+                values[position, : len(run.steps)] = run.curves[probe]
         return longest.steps, values
 
     def to_frame(self, per: Literal["reading", "run", "episode"] = "reading") -> "pa.Table":

@@ -1,4 +1,4 @@
-"""All that one run needs, and what every form of the loop asks of it."""
+"""What one run needs, and what every form of the loop reads from a rehearsal."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from understudy.runs.probes import Readings
 from understudy.runs.record import RunRecord
 
 
-class Cancelled(Exception):  # noqa: N818 (nothing went wrong)
-    """The run was cancelled before it stopped by itself."""
+class Cancelled(Exception):  # noqa: N818 (it is not an error)
+    """The run was cancelled: `keep_going` returned False."""
 
 
 @dataclass(frozen=True)
 class RunSetup:
-    """A simulator, a learner and what is wanted of their run."""
+    """A simulator, a learner, and the options of their run."""
 
     simulator: Any
     learner: Any
@@ -38,21 +38,21 @@ class RunSetup:
         return RunRecord(self.simulator, self.readings, self.seed, self.max_steps)
 
     def check_cancelled(self) -> None:
-        """Raise `Cancelled` where the run is not to go on."""
+        """Raise `Cancelled` where `keep_going` returns False."""
         if not self.keep_going():
             raise Cancelled
 
 
 def opening_of(rehearsal: Rehearsal) -> int:
-    """Return the row that the current episode began with; -1 where the rehearsal does not tell."""
+    """Return the row that the current episode began with; -1 where the rehearsal does not say."""
     return rehearsal.opening if offers(rehearsal, HasOpening) else -1
 
 
 def state_of(rehearsal: Rehearsal) -> int:
-    """Return the state of the current observation; -1 where the rehearsal does not tell."""
+    """Return the state of the current observation; -1 where the rehearsal does not say."""
     return rehearsal.state if offers(rehearsal, HasState) else -1
 
 
 def stop_of(rehearsal: Rehearsal, n_steps: int) -> Stop:
-    """Return why a run stopped that could have gone on, with the rehearsal's counts where it has them."""
+    """Return why a run stopped: what the rehearsal says, or, where it does not say, that `max_steps` was reached."""
     return rehearsal.stop() if offers(rehearsal, TellsStop) else Stop("max steps", counts={"steps": n_steps})

@@ -1,7 +1,7 @@
-"""Many runs at once, their learners computing in one batch: each run is what it would be alone.
+"""Many runs at once, whose learners compute in one batch: each run is the same as if it were made alone.
 
-A run pauses where its learner has something to compute, a policy or an update, and goes on with the answer. All runs
-that wait for the same are answered together.
+A run pauses where its learner has something to compute, a policy or an update, and goes on with the result. What paused
+runs wait for is computed for all of them together.
 """
 
 from collections.abc import Generator, Iterator, Sequence
@@ -18,14 +18,14 @@ from understudy.runs.run import Run
 from understudy.runs.setup import RunSetup
 
 BLOCK = 10
-"""Runs that are stacked."""
+"""The number of runs that are stacked."""
 
 Paused = Generator[Any, Any, Run]
-"""A run that yields an observation where it needs the policy there, and None where its learner needs an update."""
+"""A run that yields an observation where it needs the policy at it, and None where its learner needs an update."""
 
 
 def can_stack(learner: Any) -> bool:
-    """True if learners of this kind can compute together, and act and learn as their stacked form does."""
+    """True if learners of this class can compute together, and no subclass acts or learns in another way."""
     return offers(learner, StackedLearner) and all(
         defined_with_policy(learner, member) for member in members_of(StackedLearner)
     )
@@ -43,9 +43,9 @@ def run_stacked(setups: Sequence[RunSetup]) -> Iterator[tuple[int, Run]]:
     waiting: dict[int, Any] = {}
     act, actors = None, None
     while answers:
-        for number, reply in answers.items():
+        for number, answer in answers.items():
             try:
-                waiting[number] = runs[number].send(reply)
+                waiting[number] = runs[number].send(answer)
             except StopIteration as finished:
                 yield number, finished.value
             except Exception as error:
@@ -66,7 +66,7 @@ def run_stacked(setups: Sequence[RunSetup]) -> Iterator[tuple[int, Run]]:
 
 
 def collecting_steps(setup: RunSetup) -> Paused:
-    """Run step by step; the learner is handed steps when an update is due."""
+    """Return a run step by step, whose learner is handed the steps when an update is due."""
     learner, collected = setup.learner, list[Step]()
     may_abandon = offers(learner, EpisodeAbandoner)
 

@@ -7,20 +7,20 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from understudy.contracts import Simulator
 from understudy.errors import SettingError
-from understudy.runs.env import GymEnv, ended, gym_envs
+from understudy.runs.env import GymEnv, gym_envs, is_end_of
 from understudy.runs.env_run import one_hot
 from understudy.runs.run import Run
 
 
 class VectorEnv(SyncVectorEnv):
-    """Copies that step together: the rows of a vector step are all accepted before any is delivered."""
+    """Copies of an env that step together: the rows of a vector step are all accepted before any is delivered."""
 
     def __init__(self, copies: list[GymEnv], autoreset_mode: str | AutoresetMode) -> None:
         self.shared_run = copies[0].shared_run
         super().__init__([lambda copy=copy: copy for copy in copies], autoreset_mode=autoreset_mode)  # type: ignore[misc]
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Act in all copies; an episode that is over is reset as the autoreset mode has it."""
+        """Act in all copies; an episode that is over is reset as the autoreset mode says."""
         wrong = [action for action in actions if not self.single_action_space.contains(action)]
         if wrong or len(actions) != self.num_envs:
             raise SettingError(
@@ -33,7 +33,7 @@ class VectorEnv(SyncVectorEnv):
         return super().step(actions)
 
     def run(self) -> Run:
-        """The run so far: steps of all copies, in the order of delivery."""
+        """Return the run so far: steps of all copies, in the order of delivery."""
         return self.shared_run.run()
 
     def __enter__(self) -> "VectorEnv":
@@ -41,7 +41,7 @@ class VectorEnv(SyncVectorEnv):
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> bool:
         self.close()
-        return ended(self.shared_run, error)
+        return is_end_of(self.shared_run, error)
 
 
 def vector_env(
@@ -52,10 +52,10 @@ def vector_env(
     autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
     **options: Any,
 ) -> VectorEnv:
-    """n simulated copies that share one log, as a Gymnasium vector environment; options as of `gym_env`.
+    """Return n simulated copies that share one log, as a Gymnasium vector environment; options are those of `gym_env`.
 
-    A vector step is delivered whole or not at all. A `gym_env` in the simulator's place is copied, as the envs are
-    that a learner which owns its loop is handed.
+    A vector step is delivered whole or not at all. Instead of a simulator, a `gym_env` can be given: the env that a
+    learner with its own loop is handed, for example.
     """
     copies = simulator.copies(n) if isinstance(simulator, GymEnv) else gym_envs(simulator, n, seed, **options)
     return VectorEnv(copies, autoreset_mode)

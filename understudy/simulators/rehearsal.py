@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import Exhausted, Step, Stop
-from understudy.contracts.compiling import routine, settled
+from understudy.contracts.compiling import compiled_for, routine
 from understudy.errors import UsageError
 from understudy.logs.naming import action_label
 from understudy.logs.policies import as_vector, fault_of, refusal
@@ -59,7 +59,7 @@ class KernelRehearsal:
     def step(self, policy: np.ndarray) -> Step:
         policy = as_vector(policy, self._n_actions, self._observation)
         if self._serve is None:
-            self._serve = settled(serve_step, self.source, policy)
+            self._serve = compiled_for(serve_step, self.source, policy)
         status, row, emission, action, reward, terminated, truncated = self._serve(self.source, policy)
         if status:
             self._refuse(status, policy)

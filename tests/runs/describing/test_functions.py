@@ -164,11 +164,9 @@ def test_a_list_that_a_function_only_adds_to_is_not_part_of_what_it_does():
 
 
 def test_code_is_described_without_its_file_and_line():
-    one, moved = (
-        compile("def f(x):" + newline + "  return x + 1", name, "exec")
-        for newline, name in (("\n", "a"), ("\n\n", "b"))
-    )
-    code = [next(item for item in module.co_consts if isinstance(item, types.CodeType)) for module in (one, moved)]
+    texts = {"a.py": "def f(x):\n  return x + 1", "b.py": "\n\ndef f(x):\n\n  return x + 1"}
+    modules = [compile(text, name, "exec") for name, text in texts.items()]
+    code = [next(item for item in module.co_consts if isinstance(item, types.CodeType)) for module in modules]
     assert code_parts(code[0]) == code_parts(code[1])
     assert code_parts(code[0]) != code_parts((lambda x: x + 2).__code__)
 

@@ -9,8 +9,8 @@ from understudy.runs.describing.graph import Node, compute_digests, unknown_path
 from understudy.runs.describing.nodes import CHANGED, KNOWS, SMALL, NodeBuilder
 
 MOST_HEIGHT, MOST_PARTS, MOST_DEPTH, MOST_OPENED = 8, 32, 5, 64
-"""An object is shown whole up to this height and the weight SMALL. A larger one is opened where it has few enough parts,
-down to this depth and up to this many objects; others are shown by their names and digests."""
+"""An object is shown whole up to this height and the weight SMALL. A larger one is opened where it has few parts, down
+to this depth and up to this many objects; others are shown by their names and digests."""
 
 
 @dataclass(frozen=True)
