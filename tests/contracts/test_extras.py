@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.contracts.extras import NEEDED, how_to_install, opened
+from understudy.contracts.extras import NEEDED, how_to_install, import_extra
 
 ROOT = Path(__file__).parents[2]
 
@@ -21,14 +21,14 @@ class Refusing(MetaPathFinder):
 def test_a_module_that_is_there_and_cannot_be_imported_is_missing_too(monkeypatch):
     monkeypatch.setattr(sys, "meta_path", [Refusing(), *sys.meta_path])
     with pytest.raises(ModuleNotFoundError, match=r'^Step needs broken: pip install "\.\[broken\]"') as caught:
-        opened("understudy.contracts", "Step", "extras", "broken")
+        import_extra("understudy.contracts", "Step", "extras", "broken")
     assert "a library it needs" in str(caught.value.__cause__)
 
 
 def test_a_module_that_is_hidden_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ModuleNotFoundError, match=r'^PPO needs torch: pip install "\.\[torch\]" --constraint'):
-        opened("understudy.learners", "PPO", "ppo", "torch")
+        import_extra("understudy.learners", "PPO", "ppo", "torch")
 
 
 @pytest.mark.parametrize("extra", [*NEEDED, "all"])

@@ -7,7 +7,7 @@ import pytest
 
 from understudy.encoders import Boxes, Function
 from understudy.envs import ContinuousGrid, CounterGrid, NoisyGrid
-from understudy.errors import PolicyError, SettingError
+from understudy.errors import SettingError
 from understudy.learners import (
     ExpectedSarsa,
     Exponential,
@@ -215,7 +215,7 @@ def test_learners_with_boxes_on_floats_are_alike(boxes, assert_same):
         assert len(runs[0]) > 50
 
 
-def test_a_run_of_more_than_one_stretch_is_one_run(assert_same, monkeypatch):
+def test_a_run_of_more_than_one_call_is_one_run(assert_same, monkeypatch):
     whole = both(SIMULATORS["real"], LEARNERS["QLearning"], 4, 300, probes=history("QLearning"), every=50)
     monkeypatch.setattr("understudy.runs.loop.LONGEST_CALL", 7)
     for measured, other in ((history("QLearning"), whole[0]), (history("QLearning"), whole[1])):
@@ -250,10 +250,11 @@ def test_a_table_that_is_too_small_is_refused_in_both_loops(compiled):
         simulate(SIMULATORS["psrs"], QLearning(9, 5), compiled=compiled)
 
 
-@pytest.mark.parametrize("compiled", [True, False])
-def test_an_epsilon_that_leaves_the_unit_interval_is_refused_in_both_loops(compiled):
-    with pytest.raises((PolicyError, ValueError)):
-        simulate(SIMULATORS["psrs"], QLearning(18, 5, epsilon=Linear(1.5, 0.1, steps=1000)), compiled=compiled)
+def test_an_epsilon_that_leaves_the_unit_interval_is_refused_at_the_step_where_it_does():
+    learner = QLearning(18, 5, epsilon=lambda step: 1.5 if step == 7 else 0.5)
+    with pytest.raises(SettingError, match=r"epsilon is 1\.5 after 7 steps"):
+        simulate(SIMULATORS["psrs"], learner)
+    assert learner.arrays() is None  # a schedule that the compiled loop knows is refused when the learner is made
 
 
 @pytest.mark.parametrize("method", ["policy", "learn"])
