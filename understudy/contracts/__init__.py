@@ -4,14 +4,25 @@ A class offers a capability by having the members of its protocol: the library l
 says what is promised and what is gained.
 """
 
-from understudy.contracts.backing import Backend
-from understudy.contracts.encoding import Encoder
+from understudy.contracts.backing import Backend, Closable
+from understudy.contracts.encoding import (
+    CountsFits,
+    CountsStates,
+    Encoder,
+    EncoderContents,
+    Encodes,
+    ObservationSpec,
+    RemembersLog,
+    Savable,
+    SaysFitted,
+)
 from understudy.contracts.learning import (
     BatchLearner,
     CompiledLearner,
     EpisodeAbandoner,
     EpochLearner,
     HasActionCount,
+    HasCodes,
     HasEstimate,
     HasObservationSpace,
     HasPlannedSteps,
@@ -24,7 +35,7 @@ from understudy.contracts.learning import (
     StackedLearner,
 )
 from understudy.contracts.probing import Probe
-from understudy.contracts.sharing import RehearsalEnv, SharedRun
+from understudy.contracts.sharing import HasSharedRun, RehearsalEnv, SharedRun
 from understudy.contracts.simulating import (
     CompiledRehearsal,
     CompiledSimulator,
@@ -36,6 +47,7 @@ from understudy.contracts.simulating import (
     HasOpening,
     HasState,
     HasStateCount,
+    HasStatesFingerprint,
     Rehearsal,
     SaysEmissionsServed,
     SaysRowsServed,
@@ -49,10 +61,12 @@ from understudy.contracts.stops import CAUSES, Exhausted, Stop
 from understudy.logs import Log
 
 __all__ = [
-    "CAUSES", "Backend", "BatchLearner", "CompiledLearner", "CompiledRehearsal", "CompiledSimulator", "Encoder",
-    "EpisodeAbandoner", "EpochLearner", "Exhausted", "HasActionCount", "HasEnv", "HasEstimate", "HasIndex", "HasKind",
-    "HasLog", "HasObservationSpace", "HasObservations", "HasOpening", "HasPlannedSteps", "HasSettings", "HasState",
-    "HasStateCount", "HasValue", "HasValues", "Learner", "Log", "LoopOwner", "ObservationCodes", "Probe", "Rehearsal",
-    "RehearsalEnv", "SaysEmissionsServed", "SaysRowsServed", "SaysWhetherExhaustible", "SharedRun",
-    "SharedSimulator", "Simulator", "StackedLearner", "Step", "Steps", "Stop", "TellsStop", "owned",
+    "CAUSES", "Backend", "BatchLearner", "Closable", "CompiledLearner", "CompiledRehearsal", "CompiledSimulator",
+    "CountsFits", "CountsStates", "Encoder", "EncoderContents", "Encodes", "EpisodeAbandoner", "EpochLearner",
+    "Exhausted", "HasActionCount", "HasCodes", "HasEnv", "HasEstimate", "HasIndex", "HasKind", "HasLog",
+    "HasObservationSpace", "HasObservations", "HasOpening", "HasPlannedSteps", "HasSettings", "HasSharedRun",
+    "HasState", "HasStateCount", "HasStatesFingerprint", "HasValue", "HasValues", "Learner", "Log", "LoopOwner",
+    "ObservationCodes", "ObservationSpec", "Probe", "Rehearsal", "RehearsalEnv", "RemembersLog", "Savable",
+    "SaysEmissionsServed", "SaysFitted", "SaysRowsServed", "SaysWhetherExhaustible", "SharedRun", "SharedSimulator",
+    "Simulator", "StackedLearner", "Step", "Steps", "Stop", "TellsStop", "owned",
 ]  # fmt: skip

@@ -1,0 +1,44 @@
+"""Why a run ended: a record that prints as a sentence."""
+
+import pytest
+
+from understudy.contracts import CAUSES, Exhausted, Stop
+from understudy.simulators.kernels import layout
+
+
+def test_every_cause_of_the_kernels_has_a_sentence():
+    assert set(layout.CAUSES[1:]) <= set(CAUSES)
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_every_stop_prints_as_a_sentence(cause):
+    sentence = str(Stop(cause, state=3, action=1, mass=0.25, counts={"steps": 12_345}))
+    assert sentence.endswith("after 12,345 steps")
+    assert "None" not in sentence
+    assert "{" not in sentence
+
+
+def test_an_exhausted_log_says_why():
+    stop = Stop("no opening", counts={"steps": 2})
+    assert Exhausted(stop).stop == stop
+    assert str(Exhausted(stop)) == str(stop)
+
+
+def test_a_state_is_named_by_its_observation_or_its_number_and_an_example():
+    assert Stop("queue empty", state=3, place="page=3").reason == "page=3 has no row left"
+    assert Stop("queue empty", state=3, example="x=1").reason == "state 3 (such as x=1) has no row left"
+    assert Stop("queue empty", state=3).reason == "state 3 has no row left"
+    assert Stop("queue empty").reason == "the log has no row left"
+    assert Stop("exogenous queue empty", state=3).reason == "exogenous part 3 has no row left"
+
+
+def test_an_action_is_named_by_its_label_where_there_is_one():
+    assert Stop("queue empty for action", state=1, action=2, label="buy").what == "state 1, action buy"
+    assert Stop("queue empty for action", state=1, action=2).what == "state 1, action 2"
+
+
+def test_stops_are_grouped_by_cause_place_and_action_whatever_their_counts():
+    one = Stop("queue empty for action", state=1, action=2, place="page=3", counts={"steps": 5})
+    assert one.group == Stop("queue empty for action", state=9, action=2, place="page=3").group
+    assert one.group != Stop("queue empty for action", state=1, action=3, place="page=3").group
+    assert Stop("queue empty", state=1).group != Stop("queue empty", state=2).group
