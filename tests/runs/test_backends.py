@@ -30,7 +30,7 @@ def test_every_task_is_done_once(backend, scratch):
 
 
 @EVERYWHERE
-def test_no_task_is_no_work(backend):
+def test_without_blocks_nothing_is_yielded(backend):
     assert list(BACKENDS[backend](lambda number, wanted: number, [], 1)) == []
 
 

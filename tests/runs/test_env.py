@@ -10,7 +10,7 @@ from gymnasium.utils.env_checker import check_env
 
 import understudy as us
 from understudy.contracts import Exhausted, Stop
-from understudy.errors import ServedAgainWarning, SettingError
+from understudy.errors import ContractError, ServedAgainWarning, SettingError
 
 STATELESS = us.encoders.Function(lambda observations: np.zeros(len(observations), int))
 
@@ -277,18 +277,18 @@ class TestObservations:
 
 class TestBadInput:
     def test_no_simulator(self, log):
-        with pytest.raises(TypeError, match="a Log is not a simulator: it needs start"):
+        with pytest.raises(ContractError, match="a Log is not a simulator: it needs start"):
             us.gym_env(log)
 
     def test_no_number_of_steps(self, log):
-        with pytest.raises(ValueError, match="max_steps is 0; give max_steps=, a whole number from 1"):
+        with pytest.raises(SettingError, match="max_steps is 0; give max_steps=, a whole number from 1"):
             us.gym_env(us.qbe(log), max_steps=0)
 
     @pytest.mark.parametrize("action", [5, -1, 0.5, None, [1]])
     def test_no_action(self, log, action):
         env = us.gym_env(us.qbe(log), seed=0)
         env.reset()
-        with pytest.raises(ValueError, match="this environment has actions 0 to 4"):
+        with pytest.raises(SettingError, match="this environment has actions 0 to 4"):
             env.step(action)
 
     def test_no_episode(self, log):
@@ -315,5 +315,5 @@ class TestBadInput:
             us.simulate(us.real(grid), OwnsItsLoop())
 
     def test_no_count_of_copies(self, log):
-        with pytest.raises(ValueError, match="n is 0; give n=, a whole number from 1"):
+        with pytest.raises(SettingError, match="n is 0; give n=, a whole number from 1"):
             us.gym_envs(us.qbe(log), 0)

@@ -7,6 +7,7 @@ import pytest
 
 import understudy as us
 from understudy.contracts import Exhausted
+from understudy.errors import UsageError
 from understudy.runs.env_run import EnvRun
 
 EVEN = np.full((3, 5), 0.2)
@@ -56,7 +57,7 @@ def test_a_copy_that_has_no_answer_ends_the_run_for_all_and_nothing_is_delivered
 def test_copies_stay_in_one_process(env_run, monkeypatch):
     here = os.getpid()
     monkeypatch.setattr("understudy.runs.env_run.os.getpid", lambda: here + 1)
-    with pytest.raises(RuntimeError, match="share their log in one process only"):
+    with pytest.raises(UsageError, match="share their log in one process only"):
         env_run.begin(0, None)
 
 
@@ -64,5 +65,5 @@ def test_probes_need_to_know_the_learner(log):
     env = us.gym_env(us.psrs(log), seed=0, probes={"n": lambda learner: learner.n}, every=1)
     env.reset()
     env.step(0)
-    with pytest.raises(RuntimeError, match=r"set env\.learner to yours"):
+    with pytest.raises(UsageError, match=r"set env\.learner to yours"):
         env.step(0)

@@ -16,7 +16,7 @@ import pytest
 from understudy.contracts import Exhausted, Step, Stop
 from understudy.encoders import Function
 from understudy.envs import Grid, record
-from understudy.errors import LogError, PolicyError, ResultsError, SettingError
+from understudy.errors import ContractError, LogError, PolicyError, ResultsError, SettingError
 from understudy.learners import FixedPolicy, QLearning, Uniform, script
 from understudy.logs import Log
 from understudy.runs import Runs, experiment, load, probes, simulate
@@ -101,41 +101,41 @@ def test_where_nothing_runs_out_max_steps_must_be_given(never_ending, log, grid,
 
 @pytest.mark.parametrize("runs", [0, -1])
 def test_there_is_at_least_one_run(log, make, runs):
-    with pytest.raises(ValueError, match=r"runs=.*whole number from 1"):
+    with pytest.raises(SettingError, match=r"runs=.*whole number from 1"):
         experiment(psrs(log), make, runs=runs)
 
 
 @pytest.mark.parametrize("runs", [2.5, "3", None])
 def test_runs_are_a_whole_number(log, make, runs, tmp_path):
-    with pytest.raises((TypeError, ValueError), match="runs"):
+    with pytest.raises(SettingError, match="runs"):
         experiment(psrs(log), make, runs=runs, out=tmp_path / "results")
     assert not (tmp_path / "results").exists()
 
 
 @pytest.mark.parametrize("every", [0, -5, 1.5])
 def test_every_is_a_whole_number_of_steps(log, make, every):
-    with pytest.raises(ValueError, match=r"every=.*whole number"):
+    with pytest.raises(SettingError, match=r"every=.*whole number"):
         experiment(psrs(log), make, runs=1, every=every)
 
 
-def test_a_backend_that_is_none_is_refused(log, make):
-    with pytest.raises(ValueError, match="backend='thread' is not one of 'serial', 'threads', 'processes'"):
+def test_an_unknown_backend_is_refused(log, make):
+    with pytest.raises(SettingError, match="backend='thread' is not one of 'serial', 'threads', 'processes'"):
         experiment(psrs(log), make, runs=1, backend="thread")
 
 
 @pytest.mark.parametrize("workers", [-1, 0])
 def test_workers_count_from_one(log, make, workers):
-    with pytest.raises(ValueError, match="workers"):
+    with pytest.raises(SettingError, match="workers"):
         experiment(psrs(log), make, runs=2, workers=workers)
 
 
 def test_a_learner_in_place_of_a_factory_is_refused(log):
-    with pytest.raises(TypeError, match="function seed -> learner"):
+    with pytest.raises(ContractError, match="function seed -> learner"):
         experiment(psrs(log), QLearning(18, 5), runs=1)
 
 
 def test_a_log_in_place_of_a_simulator_is_refused(log, make):
-    with pytest.raises(TypeError, match="neither a simulator nor a function"):
+    with pytest.raises(ContractError, match="neither a simulator nor a function"):
         experiment(log, make, runs=1)
 
 
@@ -148,7 +148,7 @@ def test_another_number_of_actions_is_refused(log):
     ("policy", "fault", "backend"),
     [([np.nan] * 5, "NaN", "serial"), ([0.5, 0.5], "shape", "threads"), ([np.nan] * 5, "NaN", "processes")],
 )
-def test_a_policy_that_is_none_is_refused_and_its_run_named(log, policy, fault, backend):
+def test_what_is_not_a_policy_is_refused_and_its_run_named(log, policy, fault, backend):
     def make(seed):
         return FixedPolicy(lambda observation: np.array(policy))
 
@@ -789,7 +789,7 @@ def test_objects_that_raise_odd_errors_are_refused_with_a_sentence(error, log, m
 
     told = f"an? Odd, raises {error.__name__} when it is asked for .*; let its __getattr__ raise AttributeError"
     for simulator, learner in ((Odd(), make), (lambda seed: Odd(), make), (psrs(log), lambda seed: Odd())):
-        with pytest.raises(TypeError, match=told):
+        with pytest.raises(ContractError, match=told):
             experiment(simulator, learner, runs=1, max_steps=5, out=tmp_path / "r")
     assert not (tmp_path / "r").exists()
 
@@ -801,7 +801,7 @@ def test_what_could_not_be_read_back_is_refused_before_the_folder_is_taken(log, 
     assert not (tmp_path / "r").exists()
 
 
-def test_by_default_nothing_is_shown_where_standard_error_is_no_terminal(log, make, capfd):
+def test_by_default_nothing_is_shown_where_standard_error_is_not_a_terminal(log, make, capfd):
     experiment(psrs(log), make, runs=2, max_steps=10)
     assert capfd.readouterr() == ("", "")
 

@@ -438,7 +438,7 @@ def test_deeply_nested_json_is_refused(kept, out):
 
 
 @pytest.mark.parametrize("path", ["nul\0byte", "x" * 300, "\ud800", "/proc/1/mem/x"])
-def test_paths_that_are_none_are_refused(path, log, make, tmp_path):
+def test_paths_that_cannot_exist_are_refused(path, log, make, tmp_path):
     where = tmp_path / path if "/" not in path else path
     with pytest.raises(ResultsError):
         experiment(psrs(log), make, runs=1, out=where)
@@ -589,7 +589,7 @@ def test_a_folder_from_the_future_is_refused(kept, out, log, make):
         experiment(psrs(log), make, runs=4, probes=MEASURED, every=50, out=out)
 
 
-def test_what_is_no_results_folder_cannot_be_loaded(tmp_path):
+def test_what_is_not_a_results_folder_cannot_be_loaded(tmp_path):
     with pytest.raises(ResultsError, match=r"no experiment\.json"):
         load(tmp_path)
     with pytest.raises(ResultsError, match=r"no experiment\.json"):

@@ -198,6 +198,7 @@ def test_a_backend_of_ones_own_gives_the_same_runs(assert_same_runs):
         (lambda results: results[1:], r"ended without runs \(0,\)"),
         (lambda results: [*results, results[0]], r"yielded runs \(0,\), which it was not given or has yielded before"),
         (lambda results: [((9,), results[0][1]), *results], r"yielded runs \(9,\), which it was not given"),
+        (lambda results: [(results[0][0], []), *results[1:]], r"yielded 0 runs for \(0,\); it must yield a block with"),
     ],
 )
 def test_a_backend_that_drops_repeats_or_invents_a_block_is_refused(change, message):
@@ -207,8 +208,15 @@ def test_a_backend_that_drops_repeats_or_invents_a_block_is_refused(change, mess
     assert backend.closed
 
 
-def test_a_backend_is_closed_where_the_experiment_ends_early(tmp_path):
-    backend = Backend(lambda results: [*results[:1], (results[1][0], [])])
-    with pytest.raises(ValueError, match="zip"):
-        experiment(psrs(LOG), plan().make, runs=3, max_steps=20, backend=backend)
+def test_a_backend_is_closed_where_a_run_raises():
+    def make(seed):
+        if made:
+            raise KeyError("no learner for this one")
+        made.append(seed)
+        return QLearning(9, 5, seed=seed)
+
+    made, backend = [], Backend()
+    with pytest.raises(KeyError) as caught:
+        experiment(psrs(LOG), make, runs=3, max_steps=20, backend=backend)
+    assert any(note.startswith("in run 1 ") for note in caught.value.__notes__)
     assert backend.closed

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from understudy.encoders import Function
-from understudy.errors import SettingError
+from understudy.errors import ContractError, SettingError
 from understudy.learners import FixedPolicy, MonteCarlo, QLearning, Uniform
 from understudy.runs import probes, simulate
 from understudy.runs.probes import History, openings_of
@@ -173,14 +173,14 @@ def test_a_probe_whose_answers_differ_in_shape_is_named(log, make):
     assert "'grows'" in " ".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
 
 
-def test_a_probe_that_is_no_function_is_named(log, make):
-    with pytest.raises(TypeError) as caught:
+def test_a_probe_that_is_not_a_function_is_named(log, make):
+    with pytest.raises(ContractError) as caught:
         simulate(psrs(log), make(0), probes={"number": 3}, every=20)
     assert "'number'" in " ".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
 
 
 def test_a_probe_a_learner_cannot_answer_is_named(log):
-    with pytest.raises(TypeError) as caught:
+    with pytest.raises(ContractError) as caught:
         simulate(psrs(log), FixedPolicy([0.2] * 5), probes={"start": probes.start_value([0])}, every=20)
     assert "raised by probe 'start' after 20 steps" in caught.value.__notes__
 

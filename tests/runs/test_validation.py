@@ -6,6 +6,7 @@ import pytest
 
 from understudy.encoders import Function
 from understudy.envs import ContinuousGrid, Grid, NoisyGrid
+from understudy.errors import SettingError
 from understudy.learners import PPO, FixedPolicy, QLearning, Uniform
 from understudy.logs import Log
 from understudy.runs import experiment, probes, simulate
@@ -125,9 +126,9 @@ def test_what_probes_are_does_not_change_as_they_are_used():
 
 
 def test_an_environment_without_a_time_limit_is_refused_and_its_own_is_heeded():
-    with pytest.raises(ValueError, match="max_episode_steps="):
+    with pytest.raises(SettingError, match="max_episode_steps="):
         probes.validation(PLANE)
-    with pytest.raises(ValueError, match="episodes=0"):
+    with pytest.raises(SettingError, match="episodes=0"):
         probes.validation(PLANE, episodes=0, max_episode_steps=5)
     for env in (ContinuousGrid(3, max_episode_steps=7), gymnasium.wrappers.TimeLimit(PLANE, 7)):
         assert read(probes.validation(env, max_episode_steps=50), FixedPolicy(np.eye(5)[0]), 0, 0)[1] == 7

@@ -6,7 +6,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import understudy as us
 from understudy.contracts import Exhausted
-from understudy.errors import ContractError, ServedAgainWarning
+from understudy.errors import ContractError, ServedAgainWarning, SettingError, UsageError
 
 MODES = [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP]
 
@@ -176,17 +176,17 @@ def test_probes_are_labeled_by_the_steps_delivered(log):
 
 
 @pytest.mark.parametrize("actions", [[0, 0], [0, 0, 5], [0, 0, 0.5]])
-def test_actions_that_are_none_are_refused(log, actions):
+def test_what_are_not_actions_are_refused(log, actions):
     envs = us.vector_env(us.qbe(log), 3, seed=0)
     envs.reset()
-    with pytest.raises(ValueError, match="give 3, each from 0 to 4"):
+    with pytest.raises(SettingError, match="give 3, each from 0 to 4"):
         envs.step(actions)
 
 
 def test_copies_are_made_once_and_before_the_first_reset(log):
     env = us.gym_env(us.qbe(log), seed=0)
     env.reset()
-    with pytest.raises(RuntimeError, match="before its first reset"):
+    with pytest.raises(UsageError, match="before its first reset"):
         env.copies(2)
 
 

@@ -187,7 +187,7 @@ def observation_space_of(simulator: Any) -> spaces.Space:
         return simulator.env.observation_space
     log = log_of(simulator)
     if log is None:
-        raise SettingError(f"{simulator} has no log that tells what observations look like; give observation_space=")
+        raise SettingError(f"{simulator} has no log that shows what observations look like; give observation_space=")
     shape, dtype = log.spec.observation_shape, log.spec.observation_dtype
     low, high = observation_range(simulator)
     if not shape and dtype.kind in "iu" and low >= 0:

@@ -28,7 +28,7 @@ class EnvCopy:
     over: bool = True  # True if no episode is going on: reset comes next
     no_opening: Stop | None = None  # why reset found no opening; the next action ends the run
     pending: tuple[Step, int] | None = None  # a step that was accepted and not yet delivered, and its state
-    sampled: bool = False  # True if the learner was told the pending step's action
+    sampled: bool = False  # True if the pending step's action was sampled for the learner, which must act so
 
     @property
     def waits(self) -> bool:

@@ -47,12 +47,16 @@ def check_written(about: Mapping[str, Any]) -> None:
 
 
 def each_once(results: Iterable[tuple[Block, Any]], blocks: Sequence[Block]) -> Results:
-    """Yield what a backend yields. Raise `ContractError` where a block is missing, unknown or yielded twice."""
+    """Yield what a backend yields. Raise `ContractError` where a block is missing, unknown, repeated or incomplete."""
     missing = set(blocks)
     try:
         for block, runs in results:
             if tuple(block) not in missing:
                 raise ContractError(f"the backend yielded runs {block}, which it was not given or has yielded before")
+            if len(runs) != len(block):
+                raise ContractError(
+                    f"the backend yielded {len(runs)} runs for {block}; it must yield a block with what run_block made"
+                )
             missing.remove(tuple(block))
             yield block, runs
     finally:

@@ -159,12 +159,12 @@ class Plan:
         described = describe(
             {"simulator": simulator, "learner": learner, "probes": self.probes, "make": self.make, "factory": factory}
         )
-        shown = with_class(described.plain["simulator"], simulator)
-        shown = {"simulator": shown.pop("class")} | shown
-        code = shown.get("code")
+        plain = with_class(described.plain["simulator"], simulator)
+        plain = {"simulator": plain.pop("class")} | plain
+        code = plain.get("code")
         return {
-            "simulator": {name: item for name, item in shown.items() if name not in ("log", "states", "code")}
-            | {"simulator": str(shown["simulator"])},
+            "simulator": {name: item for name, item in plain.items() if name not in ("log", "states", "code")}
+            | {"simulator": str(plain["simulator"])},
             "simulator_code": None if code is None else str(code),
             "kind": "real" if is_real(simulator) else "simulated",
             "from_factory": self.from_factory,
@@ -198,11 +198,11 @@ def noting_run(number: int, seed: int) -> Iterator[None]:
         raise
 
 
-def with_class(shown: Any, part: Any) -> dict[str, Any]:
+def with_class(plain: Any, part: Any) -> dict[str, Any]:
     """Return the plain form of an object as a table with its class; a plain form that is one text is its digest."""
-    if not isinstance(shown, dict):
-        return {"class": type(part).__name__, "digest": str(shown)}
-    return shown if isinstance(shown.get("class"), str) else shown | {"class": type(part).__name__}
+    if not isinstance(plain, dict):
+        return {"class": type(part).__name__, "digest": str(plain)}
+    return plain if isinstance(plain.get("class"), str) else plain | {"class": type(part).__name__}
 
 
 def count_of(number: Any) -> int | None:

@@ -129,7 +129,7 @@ def test_descriptions_are_alike_in_every_process():
     assert told("1") == told("2")
 
 
-def test_the_seed_is_no_setting_of_a_library_learner():
+def test_the_seed_is_not_a_setting_of_a_library_learner():
     assert learner_settings(QLearning(3, 2, seed=1)) == learner_settings(QLearning(3, 2, seed=2))
 
 
