@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from paper.items import Columns
-from understudy.reporting.plots import canvas
+from understudy.reporting.axes import canvas
 from understudy.reporting.svg import INK, MUTED, PALETTE, PAPER, drawn_alike
 
 if TYPE_CHECKING:

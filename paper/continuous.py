@@ -33,7 +33,7 @@ from paper.fidelity_and_efficiency import fidelity_and_efficiency_picture
 from paper.items import Item, ItemTable, Picture
 from paper.set_tables import curve_columns, run_columns
 from paper.workspace import Workspace
-from understudy.reporting.plots import curves_of_runs
+from understudy.reporting.figures import curves_of_runs
 from understudy.runs import Runs
 
 TITLE = "PPO on continuous observations (Figures 4, 5 and 10 to 12)"

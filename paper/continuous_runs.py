@@ -124,7 +124,7 @@ class RunSets:
         It holds the encoder itself and not all encoders: a results folder sees what it holds, and would take runs for
         others where more encoders have been trained, or in a folder of another name.
         """
-        order = {"order": grids.conventions(self.workspace).order}
+        order: dict[str, Any] = {"order": grids.conventions(self.workspace).order}
         if name == "act-only":
             return us.actions_only
         if name == "random":

@@ -7,25 +7,18 @@ import numpy as np
 
 from paper.range_figure import in_thousands
 from understudy.evaluation.curves import MeanCurve
-from understudy.reporting.plots import (
-    BOTTOM,
-    LEFT,
-    RIGHT,
+from understudy.reporting.axes import BOTTOM, LEFT, RIGHT, canvas, style_axes, style_log_scale, style_share_going, ticks
+from understudy.reporting.drawing import (
     Look,
-    canvas,
     differences_of,
     draw_differences,
-    draw_going,
     draw_legend,
     draw_mean,
+    draw_share_going,
     legend_height,
     looks_of,
     means_of,
     reference_first,
-    settle,
-    settle_going,
-    settle_log,
-    ticks,
 )
 from understudy.reporting.svg import INK, MUTED, drawn_alike
 from understudy.runs import Runs
@@ -80,9 +73,9 @@ def with_zoom(
             for name, mean in means.items():
                 width_of_line, order = (1.2, 6) if name == reference_name else (1.8, 3)
                 draw_mean(axes, mean, {**looks[name], "linewidth": width_of_line}, order)
-            settle(axes, 6)
+            style_axes(axes, 6)
             if log_scale:
-                settle_log(axes)
+                style_log_scale(axes)
             axes.set_xlim(0, 1.01 * until)
             axes.set_title(title, loc="left", color=INK, pad=10)
             axes.tick_params(labelbottom=False)
@@ -91,14 +84,14 @@ def with_zoom(
             return axes, below
 
         _, going = panels(LEFT, means, end, f"{probe}, all epochs")
-        draw_going(going, sets, looks, epoch)
-        settle_going(going, 6)
+        draw_share_going(going, sets, looks, epoch)
+        style_share_going(going, 6)
 
         zoom, apart = panels(LEFT + across + between, near, until, f"{probe}, epochs 1 to {until:.0f}")
         zoom.set_ylim(_limits(near, until / 4, until, log_scale))
         if log_scale:
             zoom.yaxis.set_major_locator(ticks(6))  # it has less than a decade
-        settle(apart, 6)
+        style_axes(apart, 6)
         draw_differences(apart, near, reference_name, looks)
         apart.set_ylim(_limits(differences_of(near, reference_name), until / 4, until))
         minus = f"minus {reference_name}; gray: 1.96 standard errors of it alone"
@@ -150,7 +143,7 @@ def curves_by_case(
             reference = means[reference_name]
             upper.set_xlim(0, min(1.5 * _settled(reference), float(reference.steps[-1])))
             for axes in (upper, lower):
-                settle(axes, 3)
+                style_axes(axes, 3)
                 axes.xaxis.set_major_formatter(FuncFormatter(in_thousands))
                 axes.tick_params(labelleft=number == 0, labelbottom=axes is lower)
             upper.set_title(case, loc="left", color=INK, fontsize=11, pad=6)

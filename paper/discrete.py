@@ -28,7 +28,7 @@ from paper.noisy_grid import (
 from paper.range_figure import ranges
 from paper.set_tables import curve_columns, fidelity_columns, run_columns
 from paper.workspace import Workspace
-from understudy.reporting.plots import curves_of_runs
+from understudy.reporting.figures import curves_of_runs
 from understudy.runs import Runs
 
 TITLE = "Discrete observations: latent states make simulations longer (Figure 3, appendix B.2)"
@@ -117,12 +117,12 @@ def run(workspace: Workspace) -> Item:
             "drawn action has no row."
         ),
         claims=[
-            claims.replays_the_log(replayed, replayed.about["log_rows"], tables.distinct(replayed)),
+            claims.replays_the_log(replayed, replayed.about.log_rows or 0, tables.distinct(replayed)),
             *claims.twice_as_long(own_logs[main], printed, order),
             *claims.shorter(own_logs[main], order),
             *claims.ordered(own_logs, settings.shown),
             *claims.tighter(one_log[main]),
-            claims.all_samples(one_log[main], replayed.about["log_rows"]),
+            claims.all_samples(one_log[main], replayed.about.log_rows or 0),
             claims.accurate(judged),
             claims.unbiased(estimates),
             *claims.more_efficient(against),

@@ -10,7 +10,7 @@ from paper.items import Claim, Comparison, Item, ItemTable, Picture
 from paper.set_tables import by_set, common_horizon, curve_columns, fidelity_columns, lengths_columns
 from paper.verdicts import all_longer, error_of, smaller
 from paper.workspace import Workspace
-from understudy.reporting.plots import learning_curves
+from understudy.reporting.figures import learning_curves
 
 TITLE = "An exogenous process: accurate only where its dynamics are kept (Figure 13, appendix B.4)"
 
@@ -39,7 +39,7 @@ def run(workspace: Workspace) -> Item:
     log = grids.record(env, settings.episodes, workspace.seed, rules.cap)
     make = grids.q_learning(env)
     options: dict[str, Any] = {"runs": settings.runs, "probes": grids.probes(env), "every": settings.every}
-    oracles = {"split": env.split, "merge": env.merge, "reward": env.reward}
+    oracles: dict[str, Any] = {"split": env.split, "merge": env.merge, "reward": env.reward}
     simulators = {
         OBSERVATIONS: lambda log: us.psrs(log, order=rules.order),
         STATES: lambda log: us.psrs(log, grids.states(env), order=rules.order),

@@ -7,7 +7,7 @@ import numpy as np
 
 from paper.items import Columns, Picture
 from paper.set_tables import by_set
-from understudy.reporting.plots import canvas, settle
+from understudy.reporting.axes import canvas, style_axes
 from understudy.reporting.svg import INK, MUTED, PALETTE, drawn_alike
 from understudy.runs import Runs
 
@@ -77,7 +77,7 @@ def _draw_aspect(axes: "Axes", columns: Columns, aspect: str, colors: Sequence[s
     from matplotlib.ticker import FuncFormatter
 
     sets, ends = columns["set"], [columns[f"{aspect}, {end}"] for end in ("low", "high")]
-    settle(axes, 5)
+    style_axes(axes, 5)
     axes.grid(axis="y", visible=False)
     axes.grid(axis="x")
     for at, (middle, low, high) in enumerate(zip(columns[aspect], *ends, strict=True)):

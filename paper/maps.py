@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from understudy.reporting.plots import canvas
+from understudy.reporting.axes import canvas
 from understudy.reporting.svg import INK, MUTED, PALETTE, PAPER, RULE, drawn_alike
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ FILE = "paper.json"
 UNKNOWN = "unknown"
 SOURCES = {"understudy": Path(understudy.__file__).parent, "paper": Path(__file__).parent}
 PRESENTING = (
-    "understudy/cli", "understudy/demo.py", "understudy/evaluation", "understudy/rehearsals.py", "understudy/reporting",
+    "understudy/cli", "understudy/demo.py", "understudy/evaluation", "understudy/results.py", "understudy/reporting",
     "paper/__main__.py", "paper/concept_figure.py", "paper/continuous_claims.py", "paper/continuous_tables.py",
     "paper/curve_figures.py", "paper/discrete_claims.py", "paper/discrete_tables.py",
     "paper/fidelity_and_efficiency.py", "paper/items.py", "paper/maps.py", "paper/page.py", "paper/range_figure.py",

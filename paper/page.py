@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from paper.options import n_codes
-from understudy.reporting.tables import NONE
 from understudy.runs.folder import read_json, write_file, write_text
+from understudy.tables import NONE
 
 HEAD = """# The paper, reproduced
 

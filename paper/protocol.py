@@ -14,7 +14,7 @@ from paper.set_tables import by_set, curve_columns, fidelity_columns
 from paper.verdicts import error_of, smaller
 from paper.workspace import Workspace
 from understudy.evaluation.luck import readings_up_to
-from understudy.reporting.plots import learning_curves
+from understudy.reporting.figures import learning_curves
 from understudy.runs import Runs
 
 TITLE = "Evaluating a simulation: how long, and how close (Figures 1 and 2)"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from paper.items import Columns
-from understudy.reporting.plots import canvas, settle, ticks
+from understudy.reporting.axes import canvas, style_axes, ticks
 from understudy.reporting.svg import INK, MUTED, PALETTE, drawn_alike
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def ranges(columns: Columns, *, unit: str, width: int = 900) -> "Figure":
                 axes = place(left + j * (across + gap), above, across, down)
                 here = {row["set"]: row for row in within if row["panel"] == panel}
                 limits = _limits(within)
-                settle(axes, 5)
+                style_axes(axes, 5)
                 axes.grid(axis="y", visible=False)
                 axes.grid(axis="x")
                 axes.xaxis.set_major_formatter(FuncFormatter(in_thousands))

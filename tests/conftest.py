@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from understudy.contracts import Stop
-from understudy.runs import Run, Runs
+from understudy.runs import About, Run, Runs
 
 EVERY = 10
 
@@ -80,7 +80,7 @@ def make_runs(lengths, level=0.0, noise=0.1, probe="g", seed=0, **about):
             make_run(length, {} if probe is None else {probe: lambda t, e=e: level + e + t / 100}, seed=number)
             for number, (length, e) in enumerate(zip(lengths, errors, strict=True))
         ),
-        about,
+        About(**about),
     )
 
 

@@ -1,10 +1,14 @@
-"""The main job on a log it records itself: audit, simulate, compare with the truth, report."""
+"""The main job on a log it records itself: audit, simulate, compare with the true environment, write the page."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import understudy as us
+from understudy.envs import NoisyGrid
 from understudy.logs import Audit, Log
+from understudy.reporting.measurements import Measurements, measure
+from understudy.reporting.page import write_page
 from understudy.runs import Runs
 
 EPISODES = 1000
@@ -14,24 +18,37 @@ EVERY = 1000
 
 
 class Demo(NamedTuple):
-    """What the demo found."""
+    """The results of the demo."""
 
     log: Log
     audit: Audit
-    runs: dict[str, Runs]
+    measured: Measurements
     page: Path
 
+    @property
+    def runs(self) -> dict[str, Runs]:
+        """The runs of each simulator, by name."""
+        return self.measured.runs
 
-def record_log(seed: int, episodes: int = EPISODES) -> tuple[Any, Log]:
-    """The paper's grid with noise bits, and a log of it under a uniform policy."""
-    env = us.envs.NoisyGrid(BITS)
+
+def record_log(seed: int, episodes: int = EPISODES) -> tuple[NoisyGrid, Log]:
+    """Return the paper's grid with noise bits, and a log of it under a uniform policy."""
+    env = NoisyGrid(BITS)
     return env, us.record(env, episodes=episodes, seed=seed)
 
 
 def demo(
-    page: Any = "report.html", *, runs: int = 100, seed: int = 0, workers: int | None = None, tell: Any = print
+    page: Any = "report.html",
+    *,
+    runs: int = 100,
+    seed: int = 0,
+    workers: int | None = None,
+    tell: Callable[[str], Any] = print,
 ) -> Demo:
-    """Rehearse Q-learning under six simulators beside the true environment, and draw the page."""
+    """Rehearse Q-learning under six simulators beside the true environment, and write the page.
+
+    `tell` is called with what is found on the way, a text each time.
+    """
     env, log = record_log(seed)
     tell(f"Recorded {log.n_episodes:,} episodes, {len(log):,} rows, of the 5x5 grid with {BITS} noise bits.")
     audit = us.check(log)
@@ -46,7 +63,7 @@ def demo(
         "any row": us.any_row(log, latent),
     }
 
-    def make(seed: int) -> Any:
+    def make(seed: int) -> us.Learner:
         return us.learners.QLearning(env.n_observations, env.n_actions, **LEARNER, seed=seed)
 
     probes = {"start value": us.probes.start_value(env)}
@@ -55,5 +72,5 @@ def demo(
     longest = max(int(result.lengths.max()) for result in results.values())
     results["real"] = us.experiment(us.real(env, latent), make, max_steps=longest, title="real", **options)
     title = f"Q-learning rehearsed on {log.n_episodes:,} logged episodes of a noisy grid"
-    states = latent.audit(log)
-    return Demo(log, audit, results, us.report(results, page, audit=audit, states=states, title=title, log=log))
+    measured = measure(results)
+    return Demo(log, audit, measured, write_page(measured, page, audit=audit, states=latent.audit(log), title=title))

@@ -23,7 +23,7 @@ def test_a_learned_encoder_is_audited_kept_and_not_fitted_again(floats, tmp_path
     kept = us.encoders.load(tmp_path / "out" / "encoder.npz")
     monkeypatch.delattr(us.encoders.KMeans, "fit")
     assert main([*arguments, "--runs", "3"]) == 0
-    assert us.load(tmp_path / "out" / "psrs").about["n_states"] == kept.n_states == 20
+    assert us.load(tmp_path / "out" / "psrs").about.n_states == kept.n_states == 20
     elsewhere = ["--encoder", str(tmp_path / "out" / "encoder.npz"), "--out", str(tmp_path / "other")]
     assert main(["simulate", str(floats), "--runs", "1", "--anyway", *elsewhere]) == 0
 
@@ -57,7 +57,7 @@ def test_ppo_needs_no_table(floats, tmp_path, capsys):
     arguments = ["simulate", str(floats), "--encoder", "boxes", "--learner", "ppo", "--epoch-steps", "200"]
     assert main([*arguments, "--runs", "2", "--workers", "1", "--anyway", "--out", str(tmp_path / "out")]) == 0
     runs = us.load(tmp_path / "out" / "psrs")
-    assert runs.about["learner"]["class"] == "PPO"
+    assert runs.about.learner["class"] == "PPO"
     assert min(runs.lengths) > 200
 
 
@@ -68,7 +68,7 @@ def test_simulate_on_floats_cuts_them_into_boxes(tmp_path, capsys):
     assert main(arguments) == 2
     assert "--encoder boxes" in capsys.readouterr().err
     assert main([*arguments, "--encoder", "boxes", "--bins", "5", "--anyway"]) == 0
-    assert us.load(tmp_path / "out" / "psrs").about["n_states"] == 25
+    assert us.load(tmp_path / "out" / "psrs").about.n_states == 25
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_simulate_on_floats_cuts_them_into_boxes(tmp_path, capsys):
 def test_the_learner_that_is_named_rehearses(events, tmp_path, learner, kind, columns):
     arguments = ["simulate", str(events), *columns, "--runs", "2", "--learner", learner, "--out", str(tmp_path / "out")]
     assert main(arguments) == 0
-    assert us.load(tmp_path / "out" / "psrs").about["learner"]["class"] == kind
+    assert us.load(tmp_path / "out" / "psrs").about.learner["class"] == kind
     assert f"{learner} rehearsed on events.csv" in (tmp_path / "out" / "report.html").read_text()
 
 
@@ -93,7 +93,7 @@ def test_observations_of_several_whole_numbers_need_no_boxes(log, tmp_path):
     us.write(us.Log.from_columns(observation=pairs, next_observation=following, **columns), tmp_path / "pairs.parquet")
     arguments = ["simulate", str(tmp_path / "pairs.parquet"), "--runs", "2", "--out", str(tmp_path / "out")]
     assert main(arguments) == 0
-    assert us.load(tmp_path / "out" / "psrs").about["learner"]["n_observations"] == 25
+    assert us.load(tmp_path / "out" / "psrs").about.learner["n_observations"] == 25
 
 
 def test_readings_are_as_frequent_as_runs_are_short(log, tmp_path, capsys):
@@ -107,10 +107,10 @@ def test_readings_are_as_frequent_as_runs_are_short(log, tmp_path, capsys):
         out = tmp_path / name
         assert main(["simulate", str(tmp_path / "rare.parquet"), "--runs", "5", *arguments, "--out", str(out)]) == 0
     runs = us.load(tmp_path / "rare" / "psrs")
-    assert runs.about["every"] <= max(1, runs.lengths.max() / 50)
+    assert runs.about.every <= max(1, runs.lengths.max() / 50)
     assert max(len(run.steps) for run in runs) >= min(20, runs.lengths.max())
     assert "has no curve" not in (tmp_path / "rare" / "report.html").read_text()
-    assert us.load(tmp_path / "asked" / "psrs").about["every"] == 7
+    assert us.load(tmp_path / "asked" / "psrs").about.every == 7
 
 
 @pytest.mark.parametrize("path", ["", "x" * 5000, "nul\0", ".", "\ud800"])

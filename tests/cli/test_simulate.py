@@ -54,7 +54,7 @@ def test_simulators_of_one_folder_are_of_one_learner(events, tmp_path, refused, 
     assert main([str(argument) for argument in arguments]) == 0
     assert "epsilon" in refused(*arguments, "--simulator", "qbe", "--epsilon", "0.3")
     assert main([str(argument) for argument in [*arguments, "--simulator", "qbe"]]) == 0
-    learners = [us.load(tmp_path / "out" / name).about["learner"] for name in ("psrs", "qbe")]
+    learners = [us.load(tmp_path / "out" / name).about.learner for name in ("psrs", "qbe")]
     assert learners[0] == learners[1]
 
 
@@ -70,7 +70,7 @@ def test_the_largest_number_of_steps_is_taken(events, tmp_path, columns):
     most = [word for flag in flags for word in (flag, str(2**63 - 1))]
     assert main(["simulate", str(events), *columns, "--out", str(tmp_path / "out"), "--runs", "2", *most]) == 0
     runs = us.load(tmp_path / "out" / "psrs")
-    assert runs.about["every"] == 2**63 - 1
+    assert runs.about.every == 2**63 - 1
     assert all(run.stopped.cause != "max steps" for run in runs)
 
 
@@ -128,7 +128,7 @@ def test_baselines_that_know_no_states_need_none_that_will_do(cartpole, tmp_path
     assert main([*arguments, "--simulator", "any_row", "actions_only"]) == 0
     for name in ("any_row", "actions_only"):
         runs = us.load(tmp_path / "out" / name)
-        assert (len(runs), runs.about["simulator"]["simulator"]) == (2, name)
+        assert (len(runs), runs.about.simulator["simulator"]) == (2, name)
 
 
 def test_without_an_encoder_the_page_says_what_states_are(events, tmp_path, columns):

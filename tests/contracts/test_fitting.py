@@ -7,7 +7,7 @@ import pytest
 from understudy.contracts.fitting import ensure_fitted, needs_fit
 from understudy.encoders import Boxes, Function
 from understudy.envs import CounterGrid
-from understudy.errors import LogError
+from understudy.errors import ContractError
 from understudy.learners import QLearning
 from understudy.logs import Log
 from understudy.runs import experiment, simulate
@@ -138,6 +138,27 @@ def test_one_that_takes_no_attributes_is_fitted_by_each():
     assert needs_fit(encoder)
 
 
+def test_a_wrapper_that_passes_attributes_on_is_fitted_as_the_encoder_that_it_wraps():
+    class Wrapper:
+        def __init__(self, inner):
+            self.inner = inner
+
+        def fit(self, log):
+            self.inner.fit(log)
+            return self
+
+        def encode(self, observations):
+            return self.inner.encode(observations)
+
+        def __getattr__(self, name):
+            return getattr(self.inner, name)
+
+    inner = Saying()
+    for log in (LOG, OTHER):
+        psrs(log, Wrapper(inner))
+    assert inner.times == 1
+
+
 def test_a_fit_that_returns_nothing_is_taken_and_one_that_returns_another_object_is_refused():
     class Forgetful(Own):
         def fit(self, log):
@@ -148,5 +169,5 @@ def test_a_fit_that_returns_nothing_is_taken_and_one_that_returns_another_object
             return Own().fit(log)
 
     assert ensure_fitted(Forgetful(), LOG).times == 1
-    with pytest.raises(LogError, match="fit of Copying returned another object, a Own; fit must keep"):
+    with pytest.raises(ContractError, match="fit of Copying returned another object, a Own; fit must keep"):
         psrs(LOG, Copying())

@@ -4,8 +4,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from understudy.encoders.archive import array_of, line_of, read_arrays
-from understudy.errors import LogError
+from understudy.encoders.archive import array_of, first_line, read_arrays
+from understudy.errors import EncoderError
 
 ARRAYS = [
     np.zeros(()), np.array("abc"), np.zeros(3, bool), np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.zeros((0, 4)),
@@ -56,11 +56,11 @@ def test_two_arrays_of_one_name_are_refused(tmp_path):
         archive.writestr("a.npy", npy(np.zeros(1)))
         archive.writestr("b.npy", npy(np.ones(1)))
     path.write_bytes(path.read_bytes().replace(b"b.npy", b"a.npy"))
-    with pytest.raises(LogError, match="two arrays of one name"):
+    with pytest.raises(EncoderError, match="two arrays of one name"):
         read_arrays(path)
 
 
 def test_what_is_said_of_an_error_can_be_printed():
-    assert line_of(ValueError("a\x1b[2J\nb")) == "a?[2J"
-    assert line_of(KeyError()) == "KeyError"
-    assert len(line_of(ValueError("x" * 10**6))) == 300
+    assert first_line(ValueError("a\x1b[2J\nb")) == "a?[2J"
+    assert first_line(KeyError()) == "KeyError"
+    assert len(first_line(ValueError("x" * 10**6))) == 300

@@ -5,7 +5,7 @@ import pytest
 
 from understudy.contracts import Encoder
 from understudy.encoders import Boxes
-from understudy.errors import LogError
+from understudy.errors import EncoderError, LogError, SettingError
 from understudy.logs import Log
 
 
@@ -75,23 +75,23 @@ def test_arrays_are_flattened():
 def test_observations_of_another_form_are_refused():
     fitted = Boxes(bins=2).fit(log_of([[0.1, 0.2], [0.3, 0.4]]))
     for observations in ([0.1], [[1, 2]], [[0.1, 0.2, 0.3]]):
-        with pytest.raises(LogError, match="fitted on"):
+        with pytest.raises(EncoderError, match="fitted on"):
             fitted.encode(observations)
-    with pytest.raises(LogError, match="edges for 2 dimensions, and observations have 1"):
+    with pytest.raises(EncoderError, match="edges for 2 dimensions, and observations have 1"):
         Boxes(edges=[[0.5], [0.5]]).encode([0.1])
-    with pytest.raises(LogError, match="edges for 1 dimensions, and observations have 2"):
+    with pytest.raises(EncoderError, match="edges for 1 dimensions, and observations have 2"):
         Boxes(edges=[0.5]).fit(log_of([[0.1, 0.2]]))
 
 
 def test_boxes_without_edges_ask_for_fit():
-    with pytest.raises(LogError, match=r"fit\(log\) first"):
+    with pytest.raises(EncoderError, match=r"fit\(log\) first"):
         Boxes(bins=5).encode([0.5])
 
 
 def test_too_many_boxes_are_refused():
-    with pytest.raises(LogError, match=r"over 2\*\*31"):
+    with pytest.raises(SettingError, match=r"over 2\*\*31"):
         Boxes(bins=10).fit(log_of(np.zeros((2, 10))))
-    with pytest.raises(LogError, match=r"over 2\*\*31"):
+    with pytest.raises(SettingError, match=r"over 2\*\*31"):
         Boxes(edges=[[0.0]] * 32)
 
 
@@ -116,29 +116,29 @@ def test_a_dimension_without_numbers_is_refused():
     ],
 )
 def test_settings_that_make_no_boxes_are_refused(settings):
-    with pytest.raises(LogError):
+    with pytest.raises(SettingError):
         Boxes(**settings)
 
 
 def test_bins_for_other_dimensions_are_refused():
-    with pytest.raises(LogError, match="2 bins were given for observations of 3 dimensions"):
+    with pytest.raises(SettingError, match="2 bins were given for observations of 3 dimensions"):
         Boxes(bins=[2, 2]).fit(log_of(np.zeros((2, 3))))
 
 
 def test_it_tells_what_it_is():
     fitted = Boxes(bins=[2, np.int64(2)], spacing="uniform").fit(log_of([[0.0, 0.0], [1.0, 4.0]]))
     assert isinstance(fitted, Encoder)
-    assert [fitted.describe(state) for state in range(4)] == [
+    assert [fitted.describe_state(state) for state in range(4)] == [
         "x0 < 0.5, x1 < 2",
         "0.5 <= x0, x1 < 2",
         "x0 < 0.5, 2 <= x1",
         "0.5 <= x0, 2 <= x1",
     ]
-    assert Boxes(edges=[1, 2]).describe(1) == "1 <= x < 2"
+    assert Boxes(edges=[1, 2]).describe_state(1) == "1 <= x < 2"
     assert json.loads(json.dumps(fitted.settings)) == fitted.settings
     assert (repr(fitted), repr(Boxes(bins=5))) == (
         "Boxes(bins=[2, 2], spacing='uniform', 4 boxes)",
         "Boxes(bins=5, spacing='quantile')",
     )
-    with pytest.raises(LogError, match="no box 4"):
-        fitted.describe(4)
+    with pytest.raises(SettingError, match="no box 4"):
+        fitted.describe_state(4)

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from understudy.encoders.features import MOST_CODES, Features, refuse_missing
-from understudy.encoders.form import Form
-from understudy.errors import LogError
+from understudy.contracts.encoding import ObservationSpec
+from understudy.encoders.features import MOST_CODES, Features, check_finite
+from understudy.errors import EncoderError, LogError
 
 
 def test_floats_are_standardized_by_dimension():
@@ -31,10 +31,10 @@ def test_arrays_are_flattened():
 
 
 def test_few_integers_are_codes_and_many_are_numbers():
-    few = Features.of([7, 3, 7], following=[9, 9, 9])
+    few = Features.of([7, 3, 7], next_observations=[9, 9, 9])
     assert few.discrete
     assert few([3, 7, 9, 4, -1]).tolist() == [0, 1, 2, -1, -1]
-    assert few.finite(few([3, 4])).tolist() == [True, False]
+    assert few.known(few([3, 4])).tolist() == [True, False]
     assert not Features.of(np.arange(MOST_CODES + 1)).discrete
     assert not Features.of([7, 3, 7], discrete=False).discrete
 
@@ -43,25 +43,25 @@ def test_what_is_not_finite_is_refused_by_its_row():
     with pytest.raises(LogError, match="observation is NaN or infinite in row 2; fill it in"):
         Features.of([[0.0], [1.0], [np.nan]])
     with pytest.raises(LogError, match="next_observation is NaN or infinite in row 1"):
-        refuse_missing(np.array([0.0, np.inf]), "next_observation")
+        check_finite(np.array([0.0, np.inf]), "next_observation")
 
 
 def test_rows_that_are_not_finite_are_told():
     features = Features.of([[0.0, 1.0], [1.0, 3.0]])
-    assert features.finite(features([[0.5, 2.0], [np.nan, 0.0], [0.0, np.inf], [1e300, 0.0]])).tolist() == [
+    assert features.known(features([[0.5, 2.0], [np.nan, 0.0], [0.0, np.inf], [1e300, 0.0]])).tolist() == [
         True, False, False, False,
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("form", "arrays"),
+    ("observation", "arrays"),
     [
-        (Form("float", (2,)), {"center": np.zeros(3), "scale": np.ones(3)}),
-        (Form("float", (2,)), {"center": np.zeros(2), "scale": np.array([1, np.nan])}),
-        (Form("integer", ()), {"codes": np.array([3, 1])}),
-        (Form("float", (2,)), {"codes": np.array([1, 3])}),
+        (ObservationSpec("float", (2,)), {"center": np.zeros(3), "scale": np.ones(3)}),
+        (ObservationSpec("float", (2,)), {"center": np.zeros(2), "scale": np.array([1, np.nan])}),
+        (ObservationSpec("integer", ()), {"codes": np.array([3, 1])}),
+        (ObservationSpec("float", (2,)), {"codes": np.array([1, 3])}),
     ],
 )
-def test_arrays_that_do_not_fit_are_refused(form, arrays):
-    with pytest.raises(LogError):
-        Features(form, arrays)
+def test_arrays_that_do_not_fit_are_refused(observation, arrays):
+    with pytest.raises(EncoderError):
+        Features(observation, arrays)

@@ -10,9 +10,9 @@ from copy import deepcopy
 import numpy as np
 import pytest
 
-from understudy.encoders import Boxes, Function, Homer, Identity, KMeans, load
+from understudy.encoders import Boxes, Function, Homer, Identity, KMeans, load, save
 from understudy.encoders.files import FORMAT, array_digest
-from understudy.errors import LogError
+from understudy.errors import ContractError, EncoderError
 from understudy.runs.describing import plain
 
 X = np.random.default_rng(0).random((300, 2))
@@ -57,7 +57,7 @@ def assert_same(one, other, observations):
     assert np.array_equal(one.encode(observations), other.encode(observations))
     assert (one.n_states, one.fitted, repr(one)) == (other.n_states, other.fitted, repr(other))
     assert plain(one) == plain(other)
-    assert one.describe(1) == other.describe(1)
+    assert one.describe_state(1) == other.describe_state(1)
 
 
 @pytest.mark.parametrize("name", ENCODERS)
@@ -76,7 +76,7 @@ def test_a_loaded_homer_is_the_one_that_was_saved(homer, grid_log, path):
 
 
 def test_a_loaded_encoder_refuses_what_the_saved_one_refuses(saved):
-    with pytest.raises(LogError, match="fitted on float observations of shape"):
+    with pytest.raises(EncoderError, match="fitted on float observations of shape"):
         load(saved).encode([1, 2])
 
 
@@ -88,21 +88,27 @@ def test_saving_again_gives_the_same_content(saved, path):
 
 @pytest.mark.parametrize("encoder", [Boxes(bins=3), KMeans(3), Homer()])
 def test_what_is_not_fitted_has_nothing_to_save(encoder, path):
-    with pytest.raises(LogError, match=r"save yet: call fit\(log\) first"):
+    with pytest.raises(EncoderError, match=r"save yet: call fit\(log\) first"):
         encoder.save(path)
     assert not path.exists()
 
 
 def test_a_function_says_why_it_cannot_be_saved(path):
-    with pytest.raises(LogError, match="cannot be saved, since files hold no code; keep the function in a module"):
+    with pytest.raises(EncoderError, match="cannot be saved, since files hold no code; keep the function in a module"):
         Function(np.sign).save(path)
+
+
+def test_what_cannot_be_turned_into_values_and_arrays_is_not_saved(path):
+    for encoder in (Function(np.sign), np.sign):
+        with pytest.raises(ContractError, match=r"cannot be saved: it needs contents\(\) and from_contents"):
+            save(encoder, path)
 
 
 def test_a_part_of_a_file_is_refused_wherever_it_was_cut(saved):
     whole = saved.read_bytes()
     for length in range(0, len(whole), 7):
         saved.write_bytes(whole[:length])
-        with pytest.raises(LogError, match=r"is not a saved encoder|damaged"):
+        with pytest.raises(EncoderError, match=r"is not a saved encoder|damaged"):
             load(saved)
 
 
@@ -113,7 +119,7 @@ def test_a_changed_byte_is_noticed_or_changes_nothing(saved):
         saved.write_bytes(whole[:place] + bytes([whole[place] ^ 0x41]) + whole[place + 1 :])
         try:
             assert_same(load(saved), encoder, X)
-        except LogError:
+        except EncoderError:
             n_noticed += 1
     assert n_noticed > len(whole) // 5 * 0.7
 
@@ -123,7 +129,7 @@ def test_a_changed_array_is_named(saved):
         members = dict(archive)
     members["centers"] = members["centers"] + 1
     np.savez(saved, **members)
-    with pytest.raises(LogError, match="has been changed: its 'centers' is not what was saved"):
+    with pytest.raises(EncoderError, match="has been changed: its 'centers' is not what was saved"):
         load(saved)
 
 
@@ -132,7 +138,7 @@ def test_a_changed_header_is_noticed(saved):
         members = dict(archive)
     members["header"] = np.frombuffer(members["header"].tobytes().replace(b'"seed": 0', b'"seed": 1'), dtype=np.uint8)
     np.savez(saved, **members)
-    with pytest.raises(LogError, match="its header is not what was saved"):
+    with pytest.raises(EncoderError, match="its header is not what was saved"):
         load(saved)
 
 
@@ -140,12 +146,18 @@ def test_a_changed_header_is_noticed(saved):
     ("change", "words"),
     [
         (lambda header, members: header.update(format=FORMAT + 1), "get the newer source, then pip install ."),
-        (lambda header, members: header.update(encoder="os.system"), "holds an encoder 'os.system', which is none of"),
-        (lambda header, members: header.update(encoder=["KMeans"]), r"holds an encoder \['KMeans'\], which is none of"),
+        (
+            lambda header, members: header.update(encoder="os.system"),
+            "an encoder 'os.system', which is not one of",
+        ),
+        (
+            lambda header, members: header.update(encoder=["KMeans"]),
+            r"an encoder \['KMeans'\], which is not one of",
+        ),
         (lambda header, members: header.pop("settings"), "its settings is missing or wrong"),
         (lambda header, members: header.update(form=["complex", [2]]), "no 'complex' observations"),
         (lambda header, members: header.update(form=["float", [3]]), "not a KMeans that fits together"),
-        (lambda header, members: header.update(form=None), "form of its observations is missing"),
+        (lambda header, members: header.update(form=None), "type and shape of its observations are missing"),
         (lambda header, members: header["settings"].update(n_states=8), r"of shape \(7, 2\), not \(8, 2\)"),
         (lambda header, members: header["settings"].update(extra=8), "not a KMeans that fits together"),
         (lambda header, members: members.update(centers=members["centers"].T), "not a KMeans that fits together"),
@@ -157,7 +169,7 @@ def test_what_does_not_fit_together_is_refused_though_its_digests_do(saved, chan
     header, members = members_of(saved)
     change(header, members)
     rewrite(saved, header, members)
-    with pytest.raises(LogError, match=words):
+    with pytest.raises(EncoderError, match=words):
         load(saved)
 
 
@@ -166,7 +178,7 @@ def test_a_newer_file_is_known_by_its_version_whatever_else_it_does_otherwise(sa
         members = dict(archive)
     members["header"] = np.frombuffer(members["header"].tobytes().replace(b'"format": 1', b'"format": 2'), np.uint8)
     np.savez(saved, **members)
-    with pytest.raises(LogError, match=r"is of format 2, .* reads formats up to 1; get the newer source, then pip"):
+    with pytest.raises(EncoderError, match=r"is of format 2, .* reads formats up to 1; get the newer source, then pip"):
         load(saved)
 
 
@@ -176,7 +188,7 @@ def test_homers_weights_have_to_fit(homer, path):
     name = next(name for name in members if "weight" in name)
     for wrong in (members[name][:-1], members[name] * np.float32(np.nan), members[name].astype(np.float64)):
         rewrite(path, dict(header), {**members, name: wrong})
-        with pytest.raises(LogError, match="not a Homer that fits together"):
+        with pytest.raises(EncoderError, match="not a Homer that fits together"):
             load(path)
 
 
@@ -189,24 +201,24 @@ class Trap:
 
 def test_no_pickle_is_read(path):
     np.savez(path, header=np.array([Trap()], dtype=object))
-    with pytest.raises(LogError, match="damaged"):
+    with pytest.raises(EncoderError, match="damaged"):
         load(path)
 
 
 def test_what_is_no_encoder_is_refused(path, tmp_path):
     path.write_text("x,y\n1,2\n")
-    with pytest.raises(LogError, match="is not a saved encoder"):
+    with pytest.raises(EncoderError, match="is not a saved encoder"):
         load(path)
     np.savez(path, weights=np.zeros(3))
-    with pytest.raises(LogError, match="it has no header"):
+    with pytest.raises(EncoderError, match="it has no header"):
         load(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("header.npy", b"nonsense")
-    with pytest.raises(LogError, match=r"damaged|no header"):
+    with pytest.raises(EncoderError, match=r"damaged|no header"):
         load(path)
-    with pytest.raises(LogError, match=r"cannot read .*: No such file"):
+    with pytest.raises(EncoderError, match=r"cannot read .*: No such file"):
         load(tmp_path / "nothing.npz")
-    with pytest.raises(LogError, match="cannot read"):
+    with pytest.raises(EncoderError, match="cannot read"):
         load(tmp_path)
 
 
@@ -218,14 +230,14 @@ def test_a_write_that_fails_leaves_what_was_there(saved, log_of, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(np, "savez", full)
-    with pytest.raises(LogError, match="No space left on device; make room"):
+    with pytest.raises(EncoderError, match="No space left on device; make room"):
         KMeans(3).fit(log_of(X)).save(saved)
     assert saved.read_bytes() == before
     assert list(saved.parent.iterdir()) == [saved]
 
 
 def test_a_folder_that_is_not_there_is_said(tmp_path):
-    with pytest.raises(LogError, match="cannot write"):
+    with pytest.raises(EncoderError, match="cannot write"):
         Identity().save(tmp_path / "nowhere" / "encoder.npz")
 
 
@@ -260,7 +272,7 @@ def _npy(array):
 def test_a_format_that_is_not_a_whole_number_is_refused(saved, version):
     header, members = members_of(saved)
     rewrite(saved, header | {"format": version}, members)
-    with pytest.raises(LogError, match="its header cannot be read"):
+    with pytest.raises(EncoderError, match="its header cannot be read"):
         load(saved)
 
 
@@ -268,7 +280,7 @@ def test_a_header_of_very_many_levels_is_refused(saved):
     _, members = members_of(saved)
     octets = np.frombuffer(b"[" * 100_000 + b"]" * 100_000, dtype=np.uint8)
     np.savez(saved, **members | {"header": octets, "digest": np.array(array_digest(octets))})
-    with pytest.raises(LogError, match="its header cannot be read"):
+    with pytest.raises(EncoderError, match="its header cannot be read"):
         load(saved)
 
 
@@ -297,7 +309,7 @@ def test_members_that_claim_more_than_the_file_has_are_refused(saved):
 
 def assert_refused_in_little_memory(path, words):
     tracemalloc.start()
-    with pytest.raises(LogError, match=words):
+    with pytest.raises(EncoderError, match=words):
         load(path)
     assert tracemalloc.get_traced_memory()[1] < 20_000_000
     tracemalloc.stop()
@@ -306,21 +318,21 @@ def assert_refused_in_little_memory(path, words):
 @pytest.mark.parametrize("name", ["", "a" * 5000, "nul\0", "\ud800", ".", "no/such"])
 def test_paths_that_cannot_be_are_said(tmp_path, name, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(LogError, match=r"^cannot read "):
+    with pytest.raises(EncoderError, match=r"^cannot read "):
         load(name)
-    with pytest.raises(LogError, match=r"^cannot write "):
+    with pytest.raises(EncoderError, match=r"^cannot write "):
         Identity().save(name)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_not_a_path_or_not_a_file_is_said_and_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(LogError, match="pipe: it is not a file"):
+    with pytest.raises(EncoderError, match="pipe: it is not a file"):
         load(tmp_path / "pipe")
     for wrong in (None, 5, b"bytes"):
-        with pytest.raises(LogError, match="cannot read"):
+        with pytest.raises(EncoderError, match="cannot read"):
             load(wrong)
-        with pytest.raises(LogError, match="cannot write"):
+        with pytest.raises(EncoderError, match="cannot write"):
             Identity().save(wrong)
 
 
@@ -425,19 +437,19 @@ def small(grid_log):
     import torch
 
     from understudy.encoders import Forward
-    from understudy.encoders.finding import Bank
-    from understudy.encoders.forecast import DIMENSION, Examples, Forecast
-    from understudy.encoders.training import generator_of, initialized, learnable
+    from understudy.encoders.clustering import OutcomeBank
+    from understudy.encoders.forecast import DIMENSION, Forecast, RowLoader
+    from understudy.encoders.training import features_of_log, generator_of, seeded_module
 
     homer = Homer(latent=6, width=4, max_epochs=1).fit(grid_log)
     # A Forward as a search would leave it, without one: a dozen outcomes, and four centers of three states.
     forward, generator = Forward(width=4), generator_of(0, 0)
-    features = learnable(grid_log, "Forward", 10)
-    n_signals = Examples(grid_log, features, torch.device("cpu")).n_signals
-    forward._net = initialized(lambda: Forecast(features, 5, n_signals, 4), generator)
+    features = features_of_log(grid_log, "Forward", 10)
+    n_signals = RowLoader(grid_log, features, torch.device("cpu")).n_signals
+    forward._net = seeded_module(lambda: Forecast(features, 5, n_signals, 4), generator)
     forward._features, forward._bank = (
         features,
-        Bank(*torch.randn(12, DIMENSION + 1, generator=generator).split(DIMENSION, 1)),
+        OutcomeBank(*torch.randn(12, DIMENSION + 1, generator=generator).split(DIMENSION, 1)),
     )
     forward._bank = forward._bank._replace(weight=forward._bank.weight.squeeze(1).contiguous())
     forward._centers = torch.rand(4, 5, 12, generator=generator)
@@ -457,7 +469,7 @@ def test_a_forged_file_is_refused_though_its_digests_fit(name, path, log_of, sma
         change(header, members)
         forged = path.with_name(f"forged {number}.npz")
         rewrite(forged, header, members)
-        with pytest.raises(LogError, match=r"fits together|is damaged"):
+        with pytest.raises(EncoderError, match=r"fits together|is damaged"):
             pytest.fail(f"change {number} was read as {load(forged)!r}")
 
 
@@ -478,7 +490,7 @@ def check_bytes(path, encoder, observations, versions):
         path.write_bytes(content)
         try:
             loaded = load(path)
-        except LogError:
+        except EncoderError:
             continue
         assert_same(loaded, encoder, observations)
 
@@ -496,7 +508,7 @@ def check_forged(path, encoder, observations, count, seed):
         try:
             loaded = load(forged)
             states = loaded.encode(observations)
-        except LogError:
+        except EncoderError:
             continue
         assert states.dtype == np.int64
         assert states.shape == (len(observations),)

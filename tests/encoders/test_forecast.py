@@ -5,9 +5,9 @@ import pytest
 import torch
 
 import understudy as us
+from understudy.contracts.encoding import ObservationSpec
 from understudy.encoders.features import Features
-from understudy.encoders.forecast import Examples, Forecast, image_shape, is_image, trained_forecast
-from understudy.encoders.form import Form
+from understudy.encoders.forecast import Forecast, RowLoader, image_shape, is_image, trained_forecast
 from understudy.encoders.training import split_rows
 
 
@@ -26,44 +26,44 @@ def coin_log(n=3000, seed=0):
 def trained():
     torch.set_num_threads(1)
     log = coin_log()
-    examples = Examples(log, Features.of(log.observation), torch.device("cpu"))
+    loader = RowLoader(log, Features.of(log.observation), torch.device("cpu"))
     rows, held = split_rows(log, 0.2, "episodes", 0)
     options = {"seed": 0, "steps": 300, "batch_size": 128, "width": 32, "learning_rate": 3e-3, "patience": 10}
-    net, best = trained_forecast(examples, rows, held, options, lambda done: None)
-    return log, examples, net, best
+    net, best = trained_forecast(loader, rows, held, options, lambda done: None)
+    return log, loader, net, best
 
 
 def test_it_learns_which_outcome_follows_which_action(trained):
-    log, examples, net, best = trained
+    log, loader, net, best = trained
     assert best.loss < np.log(128) - 0.5  # half of the outcomes are ruled out: log 2 less than guessing
     chosen = np.flatnonzero(~log.terminated)[:200]
     with torch.no_grad():
-        scores = net.phi(examples.observations(chosen)) @ net.mu(*examples.outcomes(chosen)).T
+        scores = net.phi(loader.observations(chosen)) @ net.mu(*loader.outcomes(chosen)).T
     same = torch.from_numpy(np.sign(log.observation[chosen, :1]) == np.sign(log.next_observation[chosen, 0]))
     likely = (scores[:, 0] > scores.mean(dim=1)) == same
     assert likely.float().mean() > 0.9
 
 
 def test_what_is_observed_after_termination_is_not_looked_at(trained):
-    _, examples, net, _ = trained
-    following, signals = examples.outcomes(np.arange(50))
+    _, loader, net, _ = trained
+    next_x, signals = loader.outcomes(np.arange(50))
     over = signals.clone()
     over[:, 0] = 1
     with torch.no_grad():
-        assert torch.allclose(net.mu(following, over), net.mu(following + 5, over))
-        assert not torch.allclose(net.mu(following, 0 * over), net.mu(following + 5, 0 * over))
+        assert torch.allclose(net.mu(next_x, over), net.mu(next_x + 5, over))
+        assert not torch.allclose(net.mu(next_x, 0 * over), net.mu(next_x + 5, 0 * over))
 
 
-def test_few_rewards_are_told_apart_by_name_and_many_by_size():
+def test_few_rewards_are_one_hot_and_many_are_told_by_size():
     log = coin_log()
-    few = Examples(log, Features.of(log.observation), torch.device("cpu"))
+    few = RowLoader(log, Features.of(log.observation), torch.device("cpu"))
     assert few.n_signals == 2 + 3
     assert few.outcomes(np.arange(20))[1][:, 2:].sum(dim=1).tolist() == [1.0] * 20
     many = us.Log.from_columns(
         observation=log.observation, next_observation=log.next_observation, action=log.action,
         reward=np.linspace(0, 1e6, len(log)), terminated=log.terminated,
     )  # fmt: skip
-    sized = Examples(many, Features.of(log.observation), torch.device("cpu"))
+    sized = RowLoader(many, Features.of(log.observation), torch.device("cpu"))
     assert sized.n_signals == 2
     assert sized.outcomes(np.arange(len(log)))[1][:, 1].abs().max() < 3
 
@@ -73,10 +73,10 @@ def test_few_rewards_are_told_apart_by_name_and_many_by_size():
     [((16, 16), True, 1), ((3, 16, 16), True, 3), ((16, 16, 3), True, 3), ((4, 4), False, 1), ((2,), False, None)],
 )
 def test_images_are_known_by_their_shape(shape, image, channels):
-    form = Form("float", shape)
-    assert is_image(form) == image
+    spec = ObservationSpec("float", shape)
+    assert is_image(spec) == image
     if channels is not None:
-        assert image_shape(form)[0][0] == channels
+        assert image_shape(spec)[0][0] == channels
 
 
 def test_channels_may_come_first_or_last():

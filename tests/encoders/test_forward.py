@@ -185,19 +185,19 @@ def test_what_is_no_number_has_no_state(grid):
 @pytest.mark.parametrize(
     ("observations", "message"),
     [
-        (np.zeros((3, 3)), "fitted on float observations of shape .2,., and is asked for float observations of shape"),
-        (np.zeros((3, 2), dtype=np.int64), "and is asked for integer observations"),
+        (np.zeros((3, 3)), "fitted on float observations of shape .2,., and got float observations of shape"),
+        (np.zeros((3, 2), dtype=np.int64), "and got integer observations"),
     ],
 )
 def test_other_observations_than_it_was_fitted_on_are_refused(grid, observations, message):
-    with pytest.raises(us.LogError, match=message):
+    with pytest.raises(us.EncoderError, match=message):
         grid[2].encode(observations)
 
 
 def test_it_says_that_it_is_not_trained():
-    with pytest.raises(us.LogError, match="call fit"):
+    with pytest.raises(us.EncoderError, match="call fit"):
         Forward().encode(np.zeros((1, 2)))
-    with pytest.raises(us.LogError, match="call fit"):
+    with pytest.raises(us.EncoderError, match="call fit"):
         Forward().save("nowhere.npz")
 
 
@@ -228,13 +228,13 @@ def test_observations_that_are_like_no_others_are_refused():
     n = 4000
     code = np.arange(n) % 1500  # a clock of 1,500 values, each seen two or three times
     log = short_log(n, observation=code, next_observation=(code + 1) % 1500)
-    with pytest.raises(us.LogError, match="finds no states"):
+    with pytest.raises(us.EncoderError, match="finds no states"):
         Forward(**QUICK).fit(log)
 
 
 @pytest.mark.parametrize("option", [{"radius": 0.0}, {"steps": 0}, {"learning_rate": 0.0}, {"held_out": 1.0}])
 def test_options_that_make_no_sense_are_refused(option):
-    with pytest.raises(us.SettingError, match=next(iter(option))):
+    with pytest.raises(us.UnderstudyError, match=next(iter(option))):
         Forward(**option).fit(short_log(300))
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from understudy.contracts import Encoder
 from understudy.encoders import Function
-from understudy.errors import LogError
+from understudy.errors import ContractError
 from understudy.logs import Log
 
 
@@ -54,7 +54,7 @@ def test_integers_come_in_any_dress(returned):
     ],
 )
 def test_what_are_no_states_is_refused_by_name(returned, words):
-    with pytest.raises(LogError, match=words) as caught:
+    with pytest.raises(ContractError, match=words) as caught:
         Function(lambda observations: returned).encode([1, 2, 3])
     assert "<lambda>" in str(caught.value)
 
@@ -71,10 +71,10 @@ def test_it_tells_what_it_is():
     assert isinstance(encoder, Encoder)
     assert json.loads(json.dumps(encoder.settings)) == {"encoder": "Function", "function": f"{__name__}.halves"}
     assert repr(encoder) == f"Function({__name__}.halves)"
-    assert encoder.describe(3) == f"{__name__}.halves = 3"
+    assert encoder.describe_state(3) == f"{__name__}.halves = 3"
     assert Function(functools.partial(halves)).settings["function"] == "functools.partial"
 
 
 def test_only_functions_are_wrapped():
-    with pytest.raises(TypeError, match="function of a batch"):
+    with pytest.raises(ContractError, match="function of a batch"):
         Function(3)

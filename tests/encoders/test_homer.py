@@ -1,5 +1,4 @@
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -7,18 +6,10 @@ import torch
 
 from understudy.contracts import Encoder
 from understudy.encoders import Homer
-from understudy.encoders.homer import (
-    Examples,
-    Network,
-    batch_of,
-    held_out_loss,
-    loss_of_states,
-    n_epochs,
-    softly_chosen,
-)
+from understudy.encoders.homer_training import TrainingSplit, held_out_loss
 from understudy.encoders.training import generator_of
 from understudy.envs import ContinuousGrid, Grid
-from understudy.errors import LogError, SettingError
+from understudy.errors import EncoderError, LogError, SettingError, UnderstudyError
 from understudy.logs import Log
 
 SMALL = {"latent": 12, "width": 16, "annealing": 100, "max_epochs": 8}
@@ -42,41 +33,9 @@ def test_it_finds_most_cells_of_a_grid(homer, grid, grid_log):
 
 
 def test_the_best_weights_are_those_that_are_used(homer, grid_log):
-    examples = Examples(grid_log, homer._options, torch.device("cpu"))
-    again = held_out_loss(homer._net, examples, "states", 1.0, generator_of(0, 0))
+    split = TrainingSplit(grid_log, homer._options, torch.device("cpu"))
+    again = held_out_loss(homer._net, split, "states", 1.0, generator_of(0, 0))
     assert homer.loss == min(homer.losses) == pytest.approx(again, abs=1e-9)
-
-
-def test_the_loss_is_over_all_imposters_there_could_be(homer, grid_log):
-    rows = slice(0, 200)
-    states = torch.from_numpy(homer.encode(grid_log.observation[rows]))
-    following = torch.from_numpy(homer.encode(grid_log.next_observation[rows]))
-    action = torch.from_numpy(grid_log.action[rows].astype(np.int64))
-    z, next_z = (torch.nn.functional.one_hot(codes, homer.n_states).float() for codes in (states, following))
-    with torch.no_grad():
-        left, by_action, right = homer._net.parts()
-        here, there = z @ left + by_action[action], next_z @ right
-        real = torch.nn.functional.softplus(-homer._net.likely(here + there)).mean().item()
-        pairs = torch.nn.functional.softplus(homer._net.likely(here[:, None] + there[None])).mean().item()
-    assert loss_of_states(homer._net, states, action, following) == pytest.approx((real + pairs) / 2, rel=1e-5)
-
-
-def test_soft_choices_follow_the_logits_law():
-    # Gumbel's arg-max has the probabilities of the softmax: chi-square of 20,000 draws, false alarm 1e-4
-    logits = torch.tensor([[0.0, 1.0, 2.0]]).expand(20_000, 3).contiguous()
-    for hard in (False, True):
-        chosen = softly_chosen(logits, 0.7, hard, generator_of(0, 0))
-        np.testing.assert_allclose(chosen.sum(dim=1), 1, atol=1e-5)
-        counts = np.bincount(chosen.argmax(dim=1).numpy(), minlength=3)
-        expected = 20_000 * torch.softmax(logits[0], 0).numpy()
-        assert ((counts - expected) ** 2 / expected).sum() < 18.4
-    assert set(chosen.unique().tolist()) <= {0.0, 1.0} or torch.allclose(chosen, chosen.round(), atol=1e-6)
-
-
-def test_colder_choices_are_nearer_to_one_hot():
-    logits = torch.randn(1000, 5, generator=generator_of(1, 0))
-    sharpness = [softly_chosen(logits, t, False, generator_of(0, 0)).max(dim=1)[0].mean() for t in (0.5, 1.0, 4.0)]
-    assert sharpness == sorted(sharpness, reverse=True)
 
 
 def test_a_seed_is_a_training_and_torchs_generator_stays_as_it_was(grid_log):
@@ -133,7 +92,7 @@ def test_a_search_keeps_the_best_and_lists_what_it_tried(grid_log, capfd):
     assert best.loss == losses[0]
     assert (best.n_states, best.settings["seed"]) == (best.searched[0].latent, best.searched[0].seed)
     assert "4/4" in capfd.readouterr().err
-    with pytest.raises(LogError, match="nothing to search"):
+    with pytest.raises(SettingError, match="nothing to search"):
         Homer.search(grid_log, seeds=())
 
 
@@ -153,7 +112,7 @@ def test_progress_is_shown_when_asked_for(grid_log, capfd):
 def test_bad_observations_are_refused(homer, log_of):
     assert homer.encode([[np.nan, 0.5], [0.5, np.inf]]).tolist() == [-1, -1]
     for observations in ([0.5], [[1, 2]], [[0.1, 0.2, 0.3]]):
-        with pytest.raises(LogError, match="fitted on"):
+        with pytest.raises(EncoderError, match="fitted on"):
             homer.encode(observations)
     with pytest.raises(LogError, match="NaN or infinite in row 3"):
         Homer().fit(log_of(np.where(np.arange(60) == 3, np.nan, 0.5)))
@@ -161,7 +120,7 @@ def test_bad_observations_are_refused(homer, log_of):
         Homer().fit(log_of(np.arange(20.0)))
     with pytest.raises(LogError, match="there is one state"):
         Homer().fit(log_of(np.ones(60)))
-    with pytest.raises(LogError, match=r"fit\(log\) first"):
+    with pytest.raises(EncoderError, match=r"fit\(log\) first"):
         Homer().encode([0.5])
 
 
@@ -177,7 +136,7 @@ def test_bad_observations_are_refused(homer, log_of):
     ],
 )
 def test_settings_that_train_nothing_are_refused(options):
-    with pytest.raises(SettingError, match=f"{next(iter(options))} is"):
+    with pytest.raises(UnderstudyError, match=f"{next(iter(options))} is"):
         Homer(**options)
 
 
@@ -185,55 +144,13 @@ def test_it_tells_what_it_is(homer):
     assert isinstance(homer, Encoder)
     assert json.loads(json.dumps(homer.settings)) == homer.settings
     assert (repr(homer), repr(Homer())) == ("Homer(latent=20, seed=0)", "Homer(latent=50, seed=0)  # not fitted")
-    assert homer.describe(3) == "learned state 3"
-
-
-def test_the_classifier_is_one_hidden_layer_over_all_three(homer):
-    net = homer._net
-    assert isinstance(net, Network)
-    z, a, next_z = torch.eye(20)[[3]], torch.eye(5)[[2]], torch.eye(20)[[7]]
-    whole = net.output(torch.nn.functional.leaky_relu(net.hidden(torch.cat([z, a, next_z], dim=1))))
-    left, by_action, right = net.parts()
-    assert torch.allclose(net.likely(left[3] + by_action[2] + right[7]), whole.squeeze(), atol=1e-6)
+    assert homer.describe_state(3) == "learned state 3"
 
 
 def test_training_ends_after_so_many_steps(grid_log):
     # Half of 12,000 rows are trained on, 32 batches to an epoch.
     assert len(Homer(**SMALL, max_steps=70).fit(grid_log).losses) == 2
     assert len(Homer(**SMALL, max_steps=1).fit(grid_log).losses) == 1
-
-
-@pytest.mark.parametrize("n_rows", [100, 100_000, 500_000, 20_000_000])
-def test_by_default_training_is_a_matter_of_minutes_however_long_the_log_is(n_rows):
-    examples, options = SimpleNamespace(train=(range(n_rows),)), Homer()._options
-    steps = n_epochs(examples, options) * (n_rows // batch_of(examples, options))
-    assert 0 < steps <= 10_000
-
-
-def test_the_papers_encoder_is_trained_as_long_as_it_was():
-    from paper.continuous_grid import FULL
-
-    examples = SimpleNamespace(train=(range(FULL.rows // 2),))
-    assert n_epochs(examples, Homer(**FULL.homer)._options) == 200
-
-
-def test_it_is_trained_in_one_thread_so_that_states_do_not_depend_on_how_many_there_are(grid_log, monkeypatch):
-    from understudy.encoders import homer as module
-
-    seen, whole_epoch = [], module.train_epoch
-
-    def epoch(*arguments):
-        seen.append(torch.get_num_threads())
-        whole_epoch(*arguments)
-
-    monkeypatch.setattr(module, "train_epoch", epoch)
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        Homer(**SMALL | {"max_epochs": 1}).fit(grid_log)
-        assert (seen, torch.get_num_threads()) == ([1], 2)
-    finally:
-        torch.set_num_threads(before)
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ import pytest
 
 from understudy.contracts import Encoder
 from understudy.encoders import Identity
-from understudy.errors import LogError
+from understudy.errors import EncoderError
 from understudy.logs import Log
 
 
@@ -47,15 +47,15 @@ def test_observations_are_numbered_before_next_observations():
 
 @pytest.mark.parametrize("observations", [[-1], [2**31], [0.5], [[1, 2]]])
 def test_what_must_be_numbered_asks_for_fit(observations):
-    with pytest.raises(LogError, match=r"fit\(log\) first"):
+    with pytest.raises(EncoderError, match=r"fit\(log\) first"):
         Identity().encode(observations)
 
 
 @pytest.mark.parametrize("observations", [[0.5], [[1, 2]], [[0.5, 0.5, 0.5]]])
 def test_another_form_than_fitted_on_is_refused(observations):
-    with pytest.raises(LogError, match="fitted on"):
+    with pytest.raises(EncoderError, match="fitted on"):
         Identity().fit(log_of([1, 2])).encode(observations)
-    with pytest.raises(LogError, match="fitted on"):
+    with pytest.raises(EncoderError, match="fitted on"):
         Identity().fit(log_of([[0.1, 0.2]])).encode(observations)
 
 
@@ -75,6 +75,6 @@ def test_states_are_int64_whatever_came_in():
 def test_it_tells_what_it_is():
     encoder = Identity().fit(log_of([[0.5, 1.5]]))
     assert isinstance(encoder, Encoder)
-    assert (Identity().describe(7), encoder.describe(0)) == ("observation 7", "observation [0.5, 1.5]")
+    assert (Identity().describe_state(7), encoder.describe_state(0)) == ("observation 7", "observation [0.5, 1.5]")
     assert json.loads(json.dumps(encoder.settings)) == encoder.settings
     assert "1 states" in repr(encoder)

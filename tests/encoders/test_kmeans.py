@@ -5,8 +5,8 @@ import pytest
 
 from understudy.contracts import Encoder
 from understudy.encoders import KMeans
-from understudy.encoders.kmeans import spread_out
-from understudy.errors import LogError, SettingError
+from understudy.encoders.kmeans import first_centers
+from understudy.errors import EncoderError, LogError, SettingError, UnderstudyError
 
 BLOBS = np.random.default_rng(0).normal(np.repeat([[0, 0], [100, 0], [0, 1], [100, 1]], 50, axis=0), [4, 0.04])
 
@@ -30,7 +30,7 @@ def test_openers_are_far_apart():
     # 20 of 20 draws have one of each blob; drawn evenly, that has probability 3/32 each time
     scaled = BLOBS / BLOBS.std(axis=0)
     for seed in range(20):
-        chosen = spread_out(scaled, 4, np.random.default_rng(seed))
+        chosen = first_centers(scaled, 4, np.random.default_rng(seed))
         assert len(np.unique(np.round(chosen), axis=0)) == 4
 
 
@@ -62,9 +62,9 @@ def test_what_is_missing_has_no_state_and_cannot_be_fitted(log_of):
 
 
 def test_more_states_than_observations_are_refused(log_of):
-    with pytest.raises(LogError, match="3 rows with 2 distinct observations; ask for at most 2"):
+    with pytest.raises(EncoderError, match="3 rows with 2 distinct observations; ask for at most 2"):
         KMeans(5).fit(log_of([0.5, 0.5, 1.0]))
-    with pytest.raises(LogError, match="9 rows with 1 distinct observations"):
+    with pytest.raises(EncoderError, match="9 rows with 1 distinct observations"):
         KMeans(2).fit(log_of(np.ones(9)))
     assert KMeans(1).fit(log_of(np.ones(9))).encode(np.ones(2)).tolist() == [0, 0]
 
@@ -72,18 +72,18 @@ def test_more_states_than_observations_are_refused(log_of):
 def test_observations_of_another_form_are_refused(log_of):
     encoder = KMeans(4).fit(log_of(BLOBS))
     for observations in ([0.5], [[1, 2]], [[0.1, 0.2, 0.3]]):
-        with pytest.raises(LogError, match="fitted on"):
+        with pytest.raises(EncoderError, match="fitted on"):
             encoder.encode(observations)
 
 
 def test_it_asks_for_fit():
-    with pytest.raises(LogError, match=r"fit\(log\) first"):
+    with pytest.raises(EncoderError, match=r"fit\(log\) first"):
         KMeans(3).encode([0.5])
 
 
 @pytest.mark.parametrize("options", [{"n_states": 0}, {"n_states": 2.5}, {"n_states": 2, "iterations": 0}])
 def test_settings_that_make_no_states_are_refused(options):
-    with pytest.raises(SettingError, match="whole number"):
+    with pytest.raises(UnderstudyError, match="whole number"):
         KMeans(**options)
 
 
@@ -92,11 +92,11 @@ def test_it_tells_what_it_is(log_of):
     assert isinstance(encoder, Encoder)
     assert json.loads(json.dumps(encoder.settings)) == encoder.settings
     assert repr(encoder) == "KMeans(4, seed=2)"
-    centers = {encoder.describe(state) for state in range(4)}
+    centers = {encoder.describe_state(state) for state in range(4)}
     assert len(centers) == 4
     assert all(center.startswith("around (") for center in centers)
-    with pytest.raises(LogError, match="no state 4"):
-        encoder.describe(4)
+    with pytest.raises(SettingError, match="no state 4"):
+        encoder.describe_state(4)
 
 
 def test_an_observation_however_far_away_has_a_state_of_those_there_are(log_of, monkeypatch):

@@ -4,16 +4,16 @@ import torch
 
 from understudy.encoders.features import Features
 from understudy.encoders.training import (
-    Best,
-    filled,
+    BestWeights,
+    features_of_log,
     generator_of,
     in_chunks,
-    initialized,
-    inlet,
-    learnable,
+    input_layer,
+    module_with_weights,
+    seeded_module,
     split_rows,
 )
-from understudy.errors import LogError, SettingError
+from understudy.errors import EncoderError, LogError, UnderstudyError
 from understudy.logs import Log
 
 
@@ -55,18 +55,18 @@ def test_two_episodes_are_one_each(log_of):
 
 @pytest.mark.parametrize("options", [(0.5, "rows"), (0, "episodes"), (1.0, "episodes")])
 def test_no_split_is_refused(grid_log, options):
-    with pytest.raises(SettingError, match=r"split is|held_out is"):
+    with pytest.raises(UnderstudyError, match=r"split is|held_out is"):
         split_rows(grid_log, *options, seed=0)
 
 
 def test_the_best_weights_are_put_back():
     module = torch.nn.Linear(1, 1)
-    best = Best(module, patience=2)
+    best = BestWeights(module, patience=2)
     for weight, loss in [(1.0, 0.5), (2.0, 0.3), (3.0, 0.4), (4.0, 0.6)]:
         torch.nn.init.constant_(module.weight, weight)
-        assert not best.hopeless
-        best.took(loss)
-    assert best.hopeless
+        assert not best.out_of_patience
+        best.record(loss)
+    assert best.out_of_patience
     best.restore()
     assert (module.weight.item(), best.loss, best.epoch, best.losses) == (2.0, 0.3, 1, [0.5, 0.3, 0.4, 0.6])
 
@@ -77,7 +77,7 @@ def test_weights_come_from_our_generator_and_torchs_stays_as_it_was():
     def make():
         return torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Conv2d(1, 2, 3), torch.nn.Embedding(5, 2))
 
-    one, again, other = (initialized(make, generator_of(seed, 0)).state_dict() for seed in (1, 1, 2))
+    one, again, other = (seeded_module(make, generator_of(seed, 0)).state_dict() for seed in (1, 1, 2))
     assert torch.equal(before, torch.get_rng_state())
     assert all(torch.equal(one[name], again[name]) and not torch.equal(one[name], other[name]) for name in one)
 
@@ -94,20 +94,20 @@ def test_a_row_gives_the_same_result_in_any_batch():
 
 def test_the_first_layer_fits_the_features():
     codes, floats = Features.of([3, 9, 3]), Features.of([[0.5, 1.0], [0.1, 2.0]])
-    assert inlet(codes, 8)(torch.tensor([0, 1])).shape == (2, 8)
-    assert inlet(floats, 8)(torch.zeros(5, 2)).shape == (5, 8)
+    assert input_layer(codes, 8)(torch.tensor([0, 1])).shape == (2, 8)
+    assert input_layer(floats, 8)(torch.zeros(5, 2)).shape == (5, 8)
 
 
 def test_weights_that_are_not_a_modules_own_are_refused():
-    with pytest.raises(LogError, match="weights are"):
-        filled(lambda: torch.nn.Linear(2, 1), {"weight": np.zeros((1, 2), np.float32)})
+    with pytest.raises(EncoderError, match="weights are"):
+        module_with_weights(lambda: torch.nn.Linear(2, 1), {"weight": np.zeros((1, 2), np.float32)})
 
 
 def test_nothing_to_learn_is_said(log_of):
     with pytest.raises(LogError, match="among 3 rows, and needs at least 50"):
-        learnable(log_of([0.1, 0.2, 0.3]), "Homer", 50)
+        features_of_log(log_of([0.1, 0.2, 0.3]), "Homer", 50)
     for same in (np.full((60, 2), 0.5), np.full(60, 3)):
         with pytest.raises(LogError, match="every observation of the log is the same: there is one state"):
-            learnable(log_of(same), "Homer", 50)
+            features_of_log(log_of(same), "Homer", 50)
     with pytest.raises(LogError, match="next_observation is NaN or infinite in row 7"):
-        learnable(log_of(np.arange(60.0), np.where(np.arange(60) == 7, np.nan, 1.0)), "Homer", 50)
+        features_of_log(log_of(np.arange(60.0), np.where(np.arange(60) == 7, np.nan, 1.0)), "Homer", 50)

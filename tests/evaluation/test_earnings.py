@@ -4,12 +4,15 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import understudy as us
 from understudy.contracts import Stop
+from understudy.errors import SettingError
 from understudy.evaluation import earnings
-from understudy.runs import Run, Runs
+from understudy.runs import About, Run, Runs
 
 NONE = np.empty(0)
 
@@ -64,14 +67,14 @@ def test_a_share_asked_for_is_kept():
 
 @pytest.mark.parametrize("share", [0.0, 0.4, 1.01, float("nan")])
 def test_shares_that_would_average_survivors_are_refused(share):
-    with pytest.raises(ValueError, match="share"):
+    with pytest.raises(SettingError, match="share"):
         earnings({"a": runs([1])}, share=share)
 
 
 def test_one_run_has_no_error_and_independent_ones_have_that_of_their_means():
     assert np.isnan(earnings({"a": runs([1, 2])})["a"].error)
     means = np.array([1.5, 3.5, 8.5])
-    own = Runs(runs([1, 2], [3, 4], [8, 9]).runs, {"own_logs": True})
+    own = Runs(runs([1, 2], [3, 4], [8, 9]).runs, About(own_logs=True))
     assert earnings({"a": own})["a"].error == pytest.approx(1.96 * means.std(ddof=1) / np.sqrt(3))
 
 
@@ -85,7 +88,7 @@ def test_runs_on_one_log_have_the_error_of_a_single_one_however_many_they_are():
 
 def test_a_run_that_stopped_early_is_in_the_error_too():
     """Nine runs of 7.9 and a lucky one that stopped after its first episode: the mean is far from certain."""
-    found = earnings({"c": Runs(runs(*[[7.9, 7.9]] * 9, [60.0]).runs, {"own_logs": True})})["c"]
+    found = earnings({"c": Runs(runs(*[[7.9, 7.9]] * 9, [60.0]).runs, About(own_logs=True))})["c"]
     assert found.missing > 0
     assert found.error > 2
 
@@ -162,3 +165,20 @@ def test_a_simulator_that_lasts_longer_earns_no_more():
         spread = 3.9 / 1.96 * np.hypot(one.error, real.error)
         assert one.low - spread < real.mean < one.high + spread
         assert abs(naive(sets[name]) - real.mean) > spread
+
+
+def test_it_prints_as_a_sentence_and_shows_in_a_notebook():
+    found = earnings({"a": runs([1, 2], [3, 4])})["a"]
+    assert str(found) == repr(found)
+    assert str(found).endswith("an episode, over the first 2 episodes of each run (steps 1 to 10)")
+    assert str(found).startswith("2.5 (+/- ")
+    assert str(earnings({"a": runs([1])})["a"]) == "1 an episode, over the first episode of each run (steps 1 to 5)"
+    assert '<th scope="row">mean</th>' in found._repr_html_()
+
+
+def test_its_frame_is_one_line_that_others_can_stand_under():
+    found = [earnings({"a": some})["a"] for some in (runs([1, 2], [3, 4]), runs([1]))]
+    frame = pa.concat_tables([one.to_frame() for one in found])
+    assert frame["mean"].to_pylist() == [2.5, 1.0]
+    assert frame.column_names == list(found[0].to_json())
+    assert len(frame.to_pandas()) == len(pl.from_arrow(frame)) == 2

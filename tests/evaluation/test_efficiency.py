@@ -1,11 +1,14 @@
 import json
 
 import numpy as np
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from understudy.contracts import Stop
+from understudy.errors import SettingError
 from understudy.evaluation import efficiency
-from understudy.runs import Run, Runs
+from understudy.runs import About, Run, Runs
 
 NONE = np.empty(0)
 
@@ -17,7 +20,7 @@ def run(length, stop):
 def some_runs():
     empty = Stop("queue empty", state=3, counts={"rows taken": 40})
     limit = Stop("max steps", counts={"rows taken": 60})
-    return Runs((run(10, empty), run(20, empty), run(30, limit)), {"log_rows": 100})
+    return Runs((run(10, empty), run(20, empty), run(30, limit)), About(log_rows=100))
 
 
 def test_steps_are_the_median_with_quartiles_and_extremes():
@@ -52,7 +55,7 @@ def test_runs_of_no_step_and_without_a_log_have_no_rows_per_step():
 
 
 def test_no_runs_are_refused():
-    with pytest.raises(ValueError, match="no run"):
+    with pytest.raises(SettingError, match="no run"):
         efficiency(Runs(()))
 
 
@@ -68,3 +71,20 @@ def test_runs_that_stopped_alike_are_counted_together_whatever_their_examples():
     assert list(found.stops.values()) == [4, 3, 2]
     assert next(iter(found.stops)) == "state 3 (such as x=0) has no row left"
     assert "x=9 has no row left" in found.stops
+
+
+def test_it_prints_in_a_prompt_and_shows_in_a_notebook():
+    found = efficiency(Runs((run(5, Stop("queue empty", state=1, place="<script>")),)))
+    assert repr(found) == str(found)
+    assert "&lt;script&gt; has no row left: 1" in found._repr_html_()
+    assert "<script>" not in found._repr_html_()
+
+
+def test_its_frame_is_one_line_that_others_can_stand_under():
+    frames = [efficiency(runs).to_frame() for runs in (some_runs(), Runs(some_runs().runs))]
+    frame = pa.concat_tables(frames)
+    assert frame["low_quartile"].to_pylist() == [15.0, 15.0]
+    assert frame["share_served"].to_pylist() == [0.2, None]
+    assert frame["stop"].to_pylist() == ["state 3 has no row left"] * 2
+    assert frame["n_stop"].to_pylist() == [2, 2]
+    assert len(frame.to_pandas()) == len(pl.from_arrow(frame)) == 2

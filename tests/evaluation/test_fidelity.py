@@ -1,11 +1,15 @@
+from dataclasses import replace
+
 import numpy as np
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from understudy.contracts import Stop
-from understudy.errors import CensoringWarning, SettingError
+from understudy.errors import CensoringWarning, LogError, SettingError
 from understudy.evaluation import fidelity
 from understudy.evaluation.fidelity import squared_distance
-from understudy.runs import Run, Runs
+from understudy.runs import About, Run, Runs
 
 NONE = np.empty(0)
 
@@ -30,7 +34,7 @@ def runs_of(curves, lengths=None, every=10, **about):
                 stopped=Stop("max steps"),
             )
         )
-    return Runs(tuple(made), about)
+    return Runs(tuple(made), About(**about))
 
 
 def wandering(rng, n_runs, n_points=30, shift=0.0):
@@ -67,7 +71,7 @@ def test_survivors_are_never_averaged_silently():
 
 
 def test_a_horizon_before_the_first_reading_is_refused():
-    with pytest.raises(ValueError, match="no reading"):
+    with pytest.raises(SettingError, match="no reading"):
         fidelity(runs_of(np.ones((2, 3))), runs_of(np.ones((2, 3))), horizon=5)
 
 
@@ -102,7 +106,7 @@ def test_sets_without_a_common_probe_are_refused():
     other = runs_of(np.ones((2, 2)))
     for run in other:
         run.curves["h"] = run.curves.pop("g")
-    with pytest.raises(ValueError, match="no probe in common"):
+    with pytest.raises(SettingError, match="no probe in common"):
         fidelity(runs_of(np.ones((2, 2))), other)
 
 
@@ -201,7 +205,7 @@ def test_runs_that_do_not_differ_leave_nothing_uncertain():
 )
 def test_levels_margins_and_horizons_that_are_none_are_refused(options):
     runs = runs_of([[1.0, 2.0]] * 3, own_logs=True)
-    with pytest.raises(SettingError, match=rf"^{next(iter(options))} is .*; give .*, a (whole )?number"):
+    with pytest.raises(LogError, match=rf"^{next(iter(options))} is .*; give .*, a (whole )?number"):
         fidelity(runs, runs, **options)
 
 
@@ -209,3 +213,21 @@ def test_numbers_of_every_kind_will_do():
     runs = runs_of([[1.0, 2.0]] * 3, own_logs=True)
     found = fidelity(runs, runs, level=np.float32(0.5), margin=0, horizon=np.int64(20))
     assert (found.level, found.margin, found.horizon) == (0.5, 0.0, 20)
+
+
+def test_it_prints_in_a_prompt_and_shows_in_a_notebook():
+    found = fidelity(runs_of([[0, 2], [2, 4]], kind="real"), runs_of([[1, 1], [1, 1]], kind="real"))
+    assert repr(found) == str(found)
+    assert '<th scope="row">rmse</th>' in found._repr_html_()
+    assert "<script>" not in replace(found, probe="<script>")._repr_html_()
+
+
+def test_its_frame_is_one_line_that_others_can_stand_under():
+    rng = np.random.default_rng(0)
+    one, other = (runs_of(wandering(rng, 5), kind="real") for _ in range(2))
+    decided, shared = fidelity(one, other), fidelity(runs_of(wandering(rng, 5)), other)
+    frame = pa.concat_tables([decided.to_frame(), shared.to_frame()])
+    assert frame["rmse"].to_pylist() == [decided.rmse, shared.rmse]
+    assert frame["low"].to_pylist() == [decided.interval[0], None]
+    assert frame["verdict"].to_pylist() == [decided.verdict, None]
+    assert len(frame.to_pandas()) == len(pl.from_arrow(frame)) == 2

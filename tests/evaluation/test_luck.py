@@ -77,7 +77,7 @@ def test_runs_on_few_logs_share_them_and_differ():
     runs = us.experiment(us.on_few_logs(simulator, 3), make, runs=12)
     assert {run.log for run in runs} == {simulator(number).log.fingerprint for number in range(3)}
     assert len({run.seed for run in runs}) == 12
-    assert not runs.about["own_logs"]
+    assert not runs.about.own_logs
 
 
 def test_a_factory_that_was_used_is_the_same_to_a_results_folder(tmp_path):

@@ -1,6 +1,8 @@
 import json
 
 import numpy as np
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from understudy.errors import LogError, visible
@@ -55,3 +57,21 @@ def test_text_of_all_languages_is_shown_as_it_is():
     for text in ("größer", "日本", "a\\x1b", "😀"):
         assert visible(text) == text
         assert visible(visible(text)) == text
+
+
+def test_the_frame_has_a_line_for_each_finding():
+    frame = Audit((ERROR, NOTE), 4, 1, 2).to_frame()
+    assert frame.column_names == ["severity", "rule", "count", "rows", "sentence"]
+    assert frame.to_pylist()[1] == {
+        "severity": "note", "rule": "unfinished", "count": 1, "rows": [3], "sentence": "an episode just stops",
+    }  # fmt: skip
+    assert len(frame.to_pandas()) == len(pl.from_arrow(frame)) == 2
+    assert pa.concat_tables([frame, Audit(()).to_frame()]).num_rows == 2  # nothing found: the same columns, no line
+
+
+def test_a_notebook_shows_the_findings_and_obeys_none_of_their_text():
+    html = Audit((Finding("note", "<script>", (), 1, "<img onerror=alert(1)>"),), 4, 1, 2)._repr_html_()
+    assert html.startswith("<p>4 rows, 1 episode, 2 actions</p>")
+    assert "<script" not in html
+    assert "<img" not in html
+    assert "&lt;script&gt;" in html

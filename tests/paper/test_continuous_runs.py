@@ -62,9 +62,9 @@ def test_the_authors_conventions_abandon_episodes_and_read_rows(tmp_path):
     theirs = RunSets(Workspace(tmp_path / "theirs", quick=True, authors=True), run_sets.settings)
     theirs.__dict__["ready"] = run_sets.ready
     runs = theirs((LONG, "PSRS-oracle"))
-    assert runs.about["simulator"]["order"] == "rows"
-    assert runs.about["learner"]["abandons"]
-    assert theirs((LONG, REAL)).about["kind"] == "real"
+    assert runs.about.simulator["order"] == "rows"
+    assert runs.about.learner["abandons"]
+    assert theirs((LONG, REAL)).about.kind == "real"
 
 
 def test_runs_beyond_the_first_ten_are_shorter_where_they_would_not_end(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 
 import understudy as us
 from understudy.reporting.learners import compare_learners
-from understudy.runs import Runs
+from understudy.runs import About, Runs
 
 A, B = {"class": "QLearning", "gamma": 0.5}, {"class": "QLearning", "gamma": 0.9}
 
@@ -113,7 +113,7 @@ def test_where_no_episode_ends_steps_are_compared_without_a_verdict(run_of):
     def runs(learner, level):
         made = [run_of(40, {"reward per step": lambda t: level}) for _ in range(3)]
         made = [replace(run, ends=run.ends[:0], returns=run.returns[:0]) for run in made]
-        return Runs(tuple(made), {"kind": "simulated", "learner": learner, "log": "x"})
+        return Runs(tuple(made), About(learner=learner, log="x"))
 
     (sentence,) = compare_learners({"a": runs(A, 2.0), "b": runs(B, 1.0)}).sentences
     assert sentence.endswith("a step earned: “a” 2.00, “b” 1.00.")

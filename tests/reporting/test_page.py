@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from understudy.errors import LogError
+from understudy.errors import ContractError, ResultsError, SettingError
 from understudy.logs import Audit, Finding, Log
 from understudy.reporting import report
 from understudy.runs import Runs
@@ -108,7 +108,7 @@ def test_a_probe_read_too_seldom_is_said_to_be_and_how_often_would_do(tmp_path, 
 
 
 def test_sets_that_would_get_one_name_are_refused(tmp_path, runs_of):
-    with pytest.raises(ValueError, match="named alike"):
+    with pytest.raises(SettingError, match="have one name"):
         page(tmp_path, {1: runs_of([40]), "1": runs_of([50])})
 
 
@@ -178,26 +178,26 @@ def test_the_reference_can_be_any_set(tmp_path, runs_of):
 
 
 def test_a_reference_that_is_not_there_is_refused(tmp_path, runs_of):
-    with pytest.raises(LogError, match="'truth' to measure against; there is a"):
+    with pytest.raises(SettingError, match="'truth' to measure against; there is a"):
         report({"a": runs_of([40])}, tmp_path / "report.html", reference="truth")
 
 
 @pytest.mark.parametrize("runs", [{}, Runs(()), {"begun": Runs(())}])
 def test_nothing_finished_is_nothing_to_report(tmp_path, runs):
-    with pytest.raises(LogError, match="no finished run"):
+    with pytest.raises(SettingError, match="no finished run"):
         report(runs, tmp_path / "report.html")
     assert not list(tmp_path.iterdir())
 
 
 def test_what_are_no_runs_is_refused_by_name(tmp_path):
-    with pytest.raises(TypeError, match="'a' is a SimpleNamespace"):
+    with pytest.raises(ContractError, match="'a' is a SimpleNamespace"):
         report({"a": SimpleNamespace()}, tmp_path / "report.html")
 
 
 def test_a_path_that_cannot_be_written_is_a_clear_error(tmp_path, runs_of):
-    with pytest.raises(LogError, match="is a folder; give the name of a file"):
+    with pytest.raises(SettingError, match="is a folder; give the name of a file"):
         report(runs_of([40]), tmp_path)
-    with pytest.raises(LogError, match="cannot write"):
+    with pytest.raises(ResultsError, match="cannot write"):
         report(runs_of([40]), tmp_path / "missing" / "report.html")
     assert not list(tmp_path.iterdir())
 

@@ -1,114 +1,156 @@
+"""Plots draw on the axes they are given, or on new ones, and return them."""
+
 import subprocess
 import sys
 
+import matplotlib
 import numpy as np
 import pytest
+from matplotlib import pyplot
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+import understudy as us
+from understudy.errors import SettingError
 from understudy.reporting import plots
-from understudy.reporting.svg import INK, inline_svg
+from understudy.reporting.svg import INK, PALETTE
 from understudy.runs import Runs
 
-
-def dashed(axes):
-    return [line for line in axes.lines if line.get_linestyle() != "-" and line.get_marker() != "o"]
+HOSTILE = "<script>$x^$</script>"
 
 
-def test_a_mean_is_solid_up_to_the_horizon_and_dashed_beyond(runs_of):
-    axes, going = plots.learning_curves({"psrs": runs_of([40, 60, 60])}, "g").axes
-    solid, beyond, dot = axes.lines
-    assert solid.get_xdata()[np.isfinite(solid.get_ydata())].tolist() == [10, 20, 30, 40]
-    assert beyond.get_xdata()[np.isfinite(beyond.get_ydata())].tolist() == [40, 50, 60]
-    assert dot.get_xdata() == [40]
-    assert going.get_shared_x_axes().joined(axes, going)
+@pytest.fixture(autouse=True)
+def no_window():
+    """Figures are drawn to memory, and closed after each test."""
+    with matplotlib.rc_context():
+        matplotlib.use("Agg")
+        yield
+        pyplot.close("all")
 
 
-def test_where_all_runs_go_to_the_end_nothing_is_dashed(runs_of):
-    assert not dashed(plots.learning_curves({"psrs": runs_of([40, 40])}, "g").axes[0])
+@pytest.fixture
+def axes():
+    from matplotlib.figure import Figure
+
+    return Figure().add_subplot()
 
 
-def test_the_reference_is_black_and_over_the_others(runs_of, real_of):
-    axes = plots.learning_curves({"real": real_of([50] * 3), "psrs": runs_of([40] * 3)}, "g", "real").axes[0]
-    black = [line for line in axes.lines if line.get_color() == INK and line.get_marker() != "o"]
-    others = [line for line in axes.lines if line.get_color() != INK and line.get_marker() != "o"]
-    assert black[0].get_zorder() > max(line.get_zorder() for line in others)
+@pytest.fixture
+def vectors(run_of):
+    """Runs whose probe is a vector."""
+
+    def runs(*values):
+        return Runs((run_of(30, {"visits": lambda _: np.array(values)}),))
+
+    return runs
 
 
-def test_differences_have_a_panel_where_a_set_that_coincides_with_the_reference_is_a_line_at_zero(runs_of, real_of):
+def test_every_plot_returns_the_axes_it_was_given(runs_of, real_of, vectors, axes):
+    runs, sets = runs_of([40, 60]), {"psrs": runs_of([40, 60]), "real": real_of([60, 60])}
+    assert plots.learning_curves(runs, ax=axes) is axes
+    assert plots.episode_returns(runs, ax=axes) is axes
+    assert plots.differences(sets, reference="real", ax=axes) is axes
+    assert plots.runs_still_going(runs, ax=axes) is axes
+    assert plots.individual_runs(runs, ax=axes) is axes
+    assert plots.final_vector(vectors(0.5, 0.5), "visits", ax=axes) is axes
+    assert not pyplot.get_fignums()
+
+
+def test_every_plot_is_covered_here():
+    drawn = {"learning_curves", "episode_returns", "differences", "runs_still_going", "individual_runs", "final_vector"}
+    assert set(plots.__all__) == drawn
+    assert us.plots is plots
+
+
+def test_without_axes_a_new_figure_is_made_and_the_callers_style_restored(runs_of):
+    before = matplotlib.rcParams.copy()
+    one, other = plots.learning_curves(runs_of([40, 60])), plots.learning_curves(runs_of([40, 60]))
+    assert one.figure is not other.figure
+    assert one.figure.number in pyplot.get_fignums()  # so that notebooks show it
+    assert matplotlib.rcParams == before
+
+
+def test_curves_are_those_of_the_runs_by_the_first_probe(runs_of, axes):
+    runs = runs_of([40, 40])
+    plots.learning_curves(runs, ax=axes)
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), runs.curve("g")[1].mean(axis=0))
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("steps", "g")
+    assert axes.get_legend() is None  # one set needs none
+
+
+def test_a_curve_is_solid_as_far_as_nine_of_ten_runs_go_or_the_share_asked_for(runs_of, axes):
+    runs = runs_of([40] + [60] * 9)
+    solid, *_ = plots.learning_curves(runs, ax=axes).lines
+    assert np.isfinite(solid.get_ydata()).sum() == 6
+    solid = plots.learning_curves(runs, share=1.0, ax=axes.figure.add_subplot()).lines[0]
+    assert np.isfinite(solid.get_ydata()).sum() == 4
+
+
+def test_the_legend_names_the_reference_first_and_reads_no_name_as_math(runs_of, real_of, axes):
+    sets = {HOSTILE: runs_of([40] * 2), "real": real_of([40] * 2), "none": Runs(())}
+    plots.learning_curves(sets, "g", reference="real", ax=axes)
+    texts = axes.get_legend().get_texts()
+    assert [text.get_text() for text in texts] == ["real", HOSTILE]
+    assert not any(text.get_parse_math() for text in texts)
+    FigureCanvasAgg(axes.figure).draw()  # would fail on a formula that is none
+    axes.figure.clear()
+    assert plots.learning_curves(sets, "g", legend=False, ax=axes).get_legend() is None
+
+
+def test_returns_have_the_logs_own_as_a_gray_line(runs_of, axes):
+    plots.episode_returns(runs_of([40] * 2), logged=0.25, ax=axes)
+    assert [line.get_ydata() for line in axes.lines if len(set(line.get_ydata())) == 1][-1] == [0.25, 0.25]
+
+
+def test_a_set_that_coincides_with_the_reference_is_a_line_at_zero(real_of, axes):
     real = real_of([50] * 3)
-    _, apart, _ = plots.learning_curves({"psrs": real, "real": real}, "g", "real", differences=True).axes
-    assert apart.get_title(loc="left").startswith("minus the mean of real")
-    (line,) = [line for line in apart.lines if line.get_color() == plots.PALETTE[0] and line.get_marker() != "o"]
+    plots.differences({"psrs": real, "real": real}, reference="real", ax=axes)
+    (line,) = [line for line in axes.lines if line.get_color() == PALETTE[0] and line.get_marker() != "o"]
     assert np.allclose(line.get_ydata(), 0)
-    assert len(apart.collections) == 2  # the band of the set, and that of the reference's noise
-    assert len(plots.learning_curves({"psrs": real}, "g", differences=True).axes) == 2  # nothing to take off
 
 
-def test_the_legend_names_every_set_and_covers_no_curve(runs_of):
-    sets = {f"set {number}": runs_of([40] * 3) for number in range(9)}
-    figure = plots.learning_curves(sets, "g")
-    figure.canvas.draw()
-    legend = figure.legends[0]
-    boxes = {text.get_text(): text.get_window_extent() for text in legend.get_texts()}
-    assert sorted(boxes, key=lambda name: (-round(boxes[name].y0), boxes[name].x0)) == list(sets)  # row by row
-    assert not legend.get_window_extent().overlaps(figure.axes[0].get_window_extent())
+def test_differences_need_a_reference_that_is_there(runs_of, axes):
+    with pytest.raises(SettingError, match="no reading of 'g' in a set named 'real'; there is a"):
+        plots.differences({"a": runs_of([40])}, reference="real", ax=axes)
 
 
-def test_more_sets_than_colors_are_told_apart_by_markers(runs_of):
-    sets = {f"set {number}": runs_of([40] * 3) for number in range(9)}
-    handles = plots.learning_curves(sets, "g").legends[0].get_lines()
-    assert len({(line.get_color(), line.get_marker()) for line in handles}) == 9
+def test_runs_without_a_probe_cannot_be_drawn(runs_of, axes):
+    with pytest.raises(SettingError, match="no probe to draw"):
+        plots.learning_curves(runs_of([40], probe=None), ax=axes)
 
 
-def test_individual_runs_are_at_most_thirty_and_share_their_axes(runs_of, real_of):
-    figure = plots.curves_of_runs({"real": real_of([50] * 40), "psrs": runs_of([40] * 3)}, "g", "real")
-    real, psrs = figure.axes
-    assert np.isnan(real.lines[0].get_ydata()).sum() == 30
-    assert np.isnan(psrs.lines[0].get_ydata()).sum() == 3
-    assert real.get_shared_y_axes().joined(real, psrs)
+def test_the_share_going_falls_where_runs_stop(runs_of, axes):
+    plots.runs_still_going(runs_of([40, 60]), ax=axes)
+    steps, shares = axes.lines[0].get_data()
+    assert steps.tolist() == [0, 40, 60]
+    assert shares.tolist() == [100, 50, 0]
 
 
-def test_the_panel_of_the_reference_is_first_and_looks_and_epochs_are_as_given(runs_of, real_of):
-    sets = {"psrs": runs_of([40] * 3), "real": real_of([50] * 3)}
-    looks = plots.looks_of(["other", *sets], "real")
-    figure = plots.curves_of_runs(sets, "g", "real", looks=looks, epoch=10, log_scale=True)
-    real, psrs = figure.axes
-    assert [axes.get_title(loc="left") for axes in figure.axes] == ["real", "psrs"]
-    assert psrs.lines[0].get_color() == plots.PALETTE[1]
-    assert np.nanmax(psrs.lines[0].get_xdata()) == 4
-    assert (real.get_xlabel(), real.get_ylabel(), real.get_yscale()) == ("epochs", "g", "log")
+def test_individual_runs_are_at_most_thirty_beside_the_mean_of_a_reference(runs_of, real_of, axes):
+    plots.individual_runs(runs_of([40] * 40), reference=real_of([50] * 2), epoch=10, ax=axes)
+    assert np.isnan(axes.lines[0].get_ydata()).sum() == 30
+    assert np.nanmax(axes.lines[0].get_xdata()) == 4
+    assert axes.lines[1].get_color() == INK
+    assert axes.get_xlabel() == "epochs"
 
 
-def test_sets_without_the_probe_or_without_a_reading_are_passed_over(runs_of):
-    sets = {"psrs": runs_of([40] * 3), "other": runs_of([40] * 3, probe="h"), "early": runs_of([5] * 3)}
-    assert len(plots.curves_of_runs(sets, "g").axes) == 1
-    assert plots.learning_curves(sets, "g").axes
-
-
-def test_bars_are_the_mean_of_final_vectors_with_the_reference_outlined(run_of):
-    one, other = (Runs((run_of(30, {"visits": lambda t, v=v: np.array(v)}),)) for v in ([0.2, 0.8], [0.4, 0.6]))
-    figure = plots.visitation_bars({"real": one, "psrs": other}, "visits", "real")
-    bars, outline = figure.axes[1].patches
+def test_a_vector_is_bars_with_the_outline_of_a_reference_as_long(vectors, axes):
+    plots.final_vector(vectors(0.4, 0.6), "visits", reference=vectors(0.2, 0.8), ax=axes)
+    bars, outline = axes.patches
     assert bars.get_data().values.tolist() == [0.4, 0.6]
     assert outline.get_data().values.tolist() == [0.2, 0.8]
+    plots.final_vector(vectors(0.4, 0.6), "visits", reference=vectors(1.0), ax=axes)
+    assert len(axes.patches) == 3
 
 
-def test_vectors_of_several_lengths_have_strips_of_their_own(run_of):
-    sets = {str(n): Runs((run_of(30, {"visits": lambda t, n=n: np.ones(n) / n}),)) for n in (2, 5)}
-    assert [len(axes.patches) for axes in plots.visitation_bars(sets, "visits", "2").axes] == [1, 1]
+def test_a_vector_is_known_from_its_final_reading_alone(run_of, axes):
+    runs = Runs((run_of(5, {"visits": lambda t: np.ones(2) / 2}),))
+    assert plots.mean_final_vector(runs, "visits").tolist() == [0.5, 0.5]
+    scalar = Runs((run_of(5, {"g": float}),))
+    assert plots.mean_final_vector(scalar, "g") is None
+    with pytest.raises(SettingError, match="'g' are not vectors of one length"):
+        plots.final_vector(scalar, "g", ax=axes)
 
 
-def test_a_vector_is_known_from_its_final_reading_alone(run_of):
-    assert plots.final_vector(Runs((run_of(5, {"visits": lambda t: np.ones(2) / 2}),)), "visits").tolist() == [0.5, 0.5]
-    assert plots.final_vector(Runs((run_of(5, {"g": float}),)), "g") is None
-
-
-@pytest.mark.parametrize("draw", [plots.learning_curves, plots.curves_of_runs])
-@pytest.mark.parametrize("name", ["<script>alert(1)</script>", "$x^$", "a\nb\x00c", "n" * 200, ""])
-def test_any_name_can_be_drawn(runs_of, draw, name):
-    text = inline_svg(draw({name: runs_of([40, 50], probe=name)}, name, width=380), "a figure")
-    assert "<script" not in text
-
-
-def test_importing_the_room_loads_neither_matplotlib_nor_jinja():
-    code = "import sys, understudy.reporting; assert not {'matplotlib', 'jinja2'} & set(sys.modules)"
+def test_importing_the_room_loads_neither_matplotlib_nor_jinja_nor_arrow():
+    code = "import sys, understudy.reporting; assert not {'matplotlib', 'jinja2', 'pyarrow'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,30 +1,28 @@
-from understudy.reporting.summary import tiles, what_came_of_it, what_was_done, what_was_earned
-from understudy.reporting.tables import comparisons
+from understudy.reporting.measurements import measure
+from understudy.reporting.summary import earnings_sentences, result_sentences, setup_sentence, tiles
 
 
 def test_what_was_done_names_learner_log_and_reference(runs_of, real_of):
     sets = {"psrs": runs_of([40] * 3), "qbe": runs_of([60] * 3), "real": real_of([100] * 5)}
-    assert what_was_done(sets, "real") == (
+    assert setup_sentence(measure(sets)) == (
         "A QLearning learner rehearsed on a log of 200 rows (20 episodes) 3 times in each of 2 sets of runs, "
         "to be compared with 5 runs of “real”."
     )
 
 
 def test_one_run_alone_is_said_plainly(runs_of):
-    assert what_was_done({"psrs": runs_of([40])}, None).endswith("(20 episodes) once.")
-    assert what_came_of_it({"psrs": runs_of([40])}, None, None, None) == [
-        "“psrs” could answer for 40 steps (20% of the log)."
-    ]
+    assert setup_sentence(measure({"psrs": runs_of([40])})).endswith("(20 episodes) once.")
+    assert result_sentences(measure({"psrs": runs_of([40])})) == ["“psrs” could answer for 40 steps (20% of the log)."]
 
 
 def test_runs_in_an_environment_rehearse_on_no_log(real_of):
-    assert what_was_done({"real": real_of([40] * 2)}, "real") == "A QLearning learner ran 2 times."
+    assert setup_sentence(measure({"real": real_of([40] * 2)})) == "A QLearning learner ran 2 times."
 
 
 def test_the_answer_is_how_long_and_how_far_off(runs_of, real_of):
     sets = {"psrs": runs_of([40] * 3, noise=0, level=0.5), "real": real_of([100] * 3, noise=0)}
-    found = comparisons({"psrs": sets["psrs"]}, sets["real"], "g")
-    text = " ".join(what_came_of_it(sets, "real", "g", found))
+    found = measure(sets)
+    text = " ".join(result_sentences(found))
     assert "could answer for 40 steps (20% of the log; median over runs)" in text
     assert "Over the first 40 of these" in text
     assert "RMSE of 0.50" in text
@@ -33,39 +31,39 @@ def test_the_answer_is_how_long_and_how_far_off(runs_of, real_of):
 
 def test_of_several_sets_the_closest_is_named_first_and_the_longest_too(runs_of, real_of):
     sets = {"far": runs_of([80] * 3, level=2.0), "near": runs_of([40] * 3), "real": real_of([100] * 3)}
-    found = comparisons({name: sets[name] for name in ("far", "near")}, sets["real"], "g")
-    text = " ".join(what_came_of_it(sets, "real", "g", found))
+    found = measure(sets)
+    text = " ".join(result_sentences(found))
     assert "closest to “real” is “near”" in text
     assert "After it comes “far”" in text
     assert "“far” lasted longest, 80 steps" in text
-    assert tiles(sets, "real", "g", found)[0].value == "40"
+    assert tiles(found)[0].value == "40"
 
 
 def test_a_verdict_is_told_with_its_margin(runs_of, real_of):
     sets = {"psrs": runs_of([40] * 30, own_logs=True), "real": real_of([100] * 30)}
-    found = comparisons({"psrs": sets["psrs"]}, sets["real"], "g", margin=0.5)
-    assert "equivalent at a margin of 0.5" in " ".join(what_came_of_it(sets, "real", "g", found))
+    found = measure(sets, margin=0.5)
+    assert "equivalent at a margin of 0.5" in " ".join(result_sentences(found))
 
 
 def test_sets_that_share_no_probe_are_said_not_to(runs_of, real_of):
     sets = {"psrs": runs_of([40] * 3, probe="h"), "real": real_of([100] * 3)}
-    assert "they share no probe" in what_came_of_it(sets, "real", None, None)[-1]
+    assert "they share no probe" in result_sentences(measure(sets))[-1]
 
 
 def test_what_an_episode_earned_stands_beside_the_logs_own(runs_of, real_of):
     alone = {"psrs": runs_of([40] * 3, log_return=0.25)}
-    assert what_was_earned(alone, None) == [
+    assert earnings_sentences(measure(alone)) == [
         "Over the first 8 episodes of each run, an episode earned 0.000.",
         "The log's own episodes earned 0.250 on average.",
     ]
-    assert [tile.value for tile in tiles(alone, None, None, None)][2:] == ["0.00", "0.25"]
+    assert [tile.value for tile in tiles(measure(alone))][2:] == ["0.00", "0.25"]
     two = {"psrs": runs_of([40] * 3), "qbe": runs_of([60] * 3)}
-    assert "an episode of “psrs” earned" in what_was_earned(two, None)[0]
-    assert "of “qbe”" in tiles(two, None, None, None)[2].label
-    assert what_was_earned({**two, "real": real_of([90] * 3)}, "real") == []
+    assert "an episode of “psrs” earned" in earnings_sentences(measure(two))[0]
+    assert "of “qbe”" in tiles(measure(two))[2].label
+    assert earnings_sentences(measure({**two, "real": real_of([90] * 3)})) == []
 
 
 def test_several_learners_are_counted(runs_of):
     learners = [{"class": "QLearning", "gamma": gamma} for gamma in (0.5, 0.9)]
     sets = {str(place): runs_of([40] * 3, learner=learner) for place, learner in enumerate(learners)}
-    assert what_was_done(sets, None).startswith("2 QLearning learners rehearsed")
+    assert setup_sentence(measure(sets)).startswith("2 QLearning learners rehearsed")

@@ -3,6 +3,7 @@ import io
 import pytest
 from rich.console import Console
 
+from understudy.reporting.measurements import measure
 from understudy.reporting.terminal import as_rich, brief_table
 
 
@@ -13,13 +14,13 @@ def shown(table, width=80):
 
 
 def test_without_real_runs_the_table_tells_how_long_and_what_ran_out(runs_of):
-    table = brief_table({"psrs": runs_of([40] * 3)})
+    table = brief_table(measure({"psrs": runs_of([40] * 3)}))
     assert table.columns == ("", "steps", "log", "return", "ran out")
     assert table.rows[0][1] == "40"
 
 
 def test_beside_real_runs_it_tells_how_close_too(runs_of, real_of):
-    table = brief_table({"psrs": runs_of([40] * 3), "real": real_of([100] * 3)})
+    table = brief_table(measure({"psrs": runs_of([40] * 3), "real": real_of([100] * 3)}))
     assert table.columns[3:6] == ("RMSE", "mean", "max")
     assert "up to step 40" in table.title
     assert len(table.notes) == 1
@@ -27,7 +28,7 @@ def test_beside_real_runs_it_tells_how_close_too(runs_of, real_of):
 
 @pytest.mark.parametrize("name", ["[bold]psrs[/bold]", "[/]", "plain"])
 def test_the_terminal_shows_names_as_they_are(runs_of, name):
-    assert name in shown(brief_table({name: runs_of([40])}))
+    assert name in shown(brief_table(measure({name: runs_of([40])})))
 
 
 def test_eighty_columns_are_enough(runs_of, real_of):
@@ -36,11 +37,11 @@ def test_eighty_columns_are_enough(runs_of, real_of):
         "QBE, observations": runs_of([40] * 3),
         "real": real_of([100] * 3),
     }
-    lines = shown(brief_table(names)).splitlines()
+    lines = shown(brief_table(measure(names))).splitlines()
     assert all(any(line.lstrip().startswith(name) for line in lines) for name in names)
 
 
 def test_the_terminal_obeys_no_escape_byte_of_a_name(runs_of):
-    text = shown(brief_table({"\x1b[31mred\n": runs_of([40])}))
+    text = shown(brief_table(measure({"\x1b[31mred\n": runs_of([40])})))
     assert "\\x1b[31mred\\n" in text
     assert "\x1b" not in text

@@ -83,11 +83,11 @@ def test_seeds_may_be_large_negative_or_numpys(log, make):
 
 def test_what_is_learned_about_an_experiment(log, grid, make):
     about = experiment(psrs(log, Function(grid.latent)), make, runs=1, seed=4, max_steps=9, every=3).about
-    assert about["simulator"]["simulator"] == "psrs"
-    assert (about["log"], about["log_rows"], about["log_episodes"]) == (log.fingerprint, len(log), 60)
-    assert (about["kind"], about["own_logs"], about["n_states"]) == ("simulated", False, 9)
-    assert (about["seed"], about["max_steps"], about["every"], len(about["probes"])) == (4, 9, 3, 0)
-    assert about["learner"]["class"] == "QLearning"
+    assert about.simulator["simulator"] == "psrs"
+    assert (about.log, about.log_rows, about.log_episodes) == (log.fingerprint, len(log), 60)
+    assert (about.kind, about.own_logs, about.n_states) == ("simulated", False, 9)
+    assert (about.seed, about.max_steps, about.every, len(about.probes)) == (4, 9, 3, 0)
+    assert about.learner["class"] == "QLearning"
 
 
 # Mistakes
@@ -261,7 +261,7 @@ class Counting:
 def test_a_simulator_of_promises_only_makes_experiments(tmp_path, assert_same_runs):
     runs = experiment(Countdown(), lambda seed: Uniform(2), runs=3, backend="serial", out=tmp_path / "r")
     assert [len(run) for run in runs] == [run.seed % 7 + 3 for run in runs]
-    assert runs.about["simulator"] == {"simulator": "Countdown"}
+    assert runs.about.simulator == {"simulator": "Countdown"}
     assert_same_runs(load(tmp_path / "r"), runs)
 
 
@@ -382,7 +382,7 @@ def test_a_factory_gives_each_run_a_log_of_its_own(grid, make, assert_same):
         return psrs(Log.from_columns(**grid.rollout(np.full((18, 5), 0.2), 30, seed=seed)), Function(grid.latent))
 
     runs = experiment(simulator, make, runs=4, probes=MEASURED, every=40)
-    assert runs.about["own_logs"] is True
+    assert runs.about.own_logs is True
     for run in runs:
         assert_same(run, simulate(simulator(run.seed), make(run.seed), run.seed, probes=MEASURED, every=40))
 
@@ -405,7 +405,7 @@ def test_a_factory_that_returns_one_log_again_and_again_gives_no_logs_of_their_o
     same = psrs(log)
     for factory in (lambda seed: same, lambda seed: psrs(log), lambda seed: psrs(log.select(range(60))),
                     lambda seed: real(grid)):  # fmt: skip
-        assert experiment(factory, make, runs=2, max_steps=10).about["own_logs"] is False
+        assert experiment(factory, make, runs=2, max_steps=10).about.own_logs is False
 
 
 def test_a_factory_that_fails_names_the_run(log, make):
@@ -637,7 +637,7 @@ def test_runs_that_share_some_logs_are_not_taken_for_independent(grid, make):
     simulators = [psrs(log) for log in logs]
     for seed in range(4):
         runs = experiment(lambda seed: simulators[seed % 2], make, runs=10, seed=seed, max_steps=20)
-        assert runs.about["own_logs"] is False
+        assert runs.about.own_logs is False
 
 
 def test_learners_that_own_their_loop_do_not_learn_side_by_side(log):

@@ -1,9 +1,11 @@
 """Runs as a sequence, and their curves side by side."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from understudy.runs import Runs, probes, simulate
+from understudy.runs import About, Runs, probes, simulate
 from understudy.simulators import psrs
 
 MEASURED = {"value": probes.start_value([0, 9]), "visitation": probes.visitation}
@@ -16,7 +18,7 @@ def runs(log, make):
     made = [
         simulate(simulator, make(n), n, steps, probes=MEASURED, every=20) for n, steps in enumerate([30, 60, 90, 45])
     ]
-    return Runs(tuple(made), {"simulator": {"simulator": "psrs"}})
+    return Runs(tuple(made), About(simulator={"simulator": "psrs"}))
 
 
 def test_runs_are_a_sequence(runs):
@@ -85,3 +87,28 @@ def test_runs_print_what_they_are_of(runs):
     assert repr(runs) == "4 runs of psrs, 30 to 90 steps, probes: value, visitation"
     assert repr(Runs(())) == "Runs: none"
     assert "probes: none" in repr(Runs((runs[0].__class__(**{**vars(runs[0]), "curves": {}}),)))
+
+
+def test_a_notebook_shows_ten_runs_and_how_many_more_there_are(runs):
+    html = runs._repr_html_()
+    assert html.startswith("<p>4 runs of psrs, 30 to 90 steps")
+    assert html.count("<tr>") == 5
+    many = Runs(runs.runs * 3)._repr_html_()
+    assert many.count("<tr>") == 11
+    assert "... and 2 more" in many
+
+
+def test_a_notebook_shows_a_run_with_its_last_readings(runs):
+    html = runs[0]._repr_html_()
+    assert repr(runs[0]) in html
+    assert '<th scope="row">value</th>' in html
+    assert "visitation" not in html  # a vector has no cell
+
+
+def test_names_of_users_are_escaped_in_notebooks(runs):
+    hostile = "<script>"
+    stopped = replace(runs[0].stopped, cause="queue empty", state=1, place=hostile)
+    run = replace(runs[0], stopped=stopped, final={hostile: 1.0})
+    for html in (run._repr_html_(), Runs((run,), About(simulator={"simulator": hostile}))._repr_html_()):
+        assert hostile not in html
+        assert "&lt;script&gt;" in html

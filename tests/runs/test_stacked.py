@@ -113,7 +113,7 @@ def test_a_run_is_saved_when_it_finishes_and_not_with_its_block(tmp_path, assert
 
 def test_each_run_may_have_a_log_of_its_own(assert_same):
     runs = experiment(lambda seed: psrs(logged(1_000, seed), CELLS), make, runs=3, workers=1, **OPTIONS)
-    assert runs.about["own_logs"]
+    assert runs.about.own_logs
     for run in runs:
         alone = simulate(psrs(logged(1_000, run.seed), CELLS), make(run.seed), run.seed, compiled=False, **OPTIONS)
         assert_same(run, alone)

@@ -26,7 +26,7 @@ def run_demo(options: argparse.Namespace) -> int:
     from understudy.demo import demo
 
     found = demo(options.report, runs=options.runs, seed=options.seed, workers=options.workers)
-    show_table(found.runs)
+    show_table(found.measured)
     say(f"\nThe page is {found.page}")
     return 0
 

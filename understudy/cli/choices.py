@@ -11,8 +11,8 @@ import numpy as np
 import understudy as us
 from understudy.cli.flags import COLUMN_FLAGS, ENCODERS
 from understudy.errors import EncoderError, ResultsError, SettingError
-from understudy.rehearsals import kept_states
 from understudy.reporting.learners import PER_STEP
+from understudy.results import read_state_audit
 from understudy.runs.graph import digest
 
 TRIALS = 5
@@ -65,7 +65,7 @@ def learner_for(log: us.Log, encoder: Any, options: argparse.Namespace) -> tuple
                 "which know nothing of what follows: simulate tests the states first, and stops where they will not do"
             )
     n_observations = n_observations if encoder is None else encoder.n_states
-    kind = {"q-learning": us.learners.QLearning, "expected-sarsa": us.learners.ExpectedSarsa}[options.learner]
+    kind: Any = {"q-learning": us.learners.QLearning, "expected-sarsa": us.learners.ExpectedSarsa}[options.learner]
     settings = {name: getattr(options, name) for name in ("epsilon", "alpha", "gamma", "initial")}
     return (
         lambda seed: kind(n_observations, log.spec.n_actions, encoder=encoder, seed=seed, **settings),
@@ -86,7 +86,7 @@ def encoder_for(log: us.Log, options: argparse.Namespace, saved: Path | None) ->
                 "file that encoder.save wrote"
             )
         return us.encoders.load(options.encoder)
-    make = {
+    make: dict[str, Any] = {
         "boxes": lambda: us.encoders.Boxes(bins=options.bins),
         "kmeans": lambda: us.encoders.KMeans(options.states, options.seed),
         "homer": lambda: us.encoders.Homer(options.states, seed=options.seed),
@@ -98,10 +98,10 @@ def encoder_for(log: us.Log, options: argparse.Namespace, saved: Path | None) ->
 def states_for(log: us.Log, encoder: Any, folder: Path | None) -> us.encoders.StateAudit:
     """Return the audit of the states, from the results folder if it has one; without an encoder, of observations."""
     with suppress(ResultsError):  # a file that cannot be read is written again
-        found = kept_states(folder) if folder is not None else None
+        found = read_state_audit(folder) if folder is not None else None
         if found is not None:
             return found
-    return (us.encoders.Identity().fit(log) if encoder is None else encoder).audit(log)
+    return us.encoders.audit(us.encoders.Identity().fit(log) if encoder is None else encoder, log)
 
 
 def refuse_suspicious(states: us.encoders.StateAudit) -> None:

@@ -8,34 +8,37 @@ from pathlib import Path
 import understudy as us
 from understudy.cli.words import say, show_table
 from understudy.logs.findings import errors_first
-from understudy.rehearsals import Rehearsal, states_of_folders
+from understudy.reporting.measurements import measure
 from understudy.reporting.naming import names_of
+from understudy.reporting.page import write_page
+from understudy.results import ResultsFolder, read_state_audits
 from understudy.runs.folder import folders_in
 
 
 def run_report(options: argparse.Namespace) -> int:
     """Run `understudy report`, and return its exit code."""
     folders = [Path(folder) for folder in options.folders]
-    results: dict[Path, us.Runs] = {}
+    sets: dict[Path, us.Runs] = {}
     for folder in folders:
-        sets = [path.resolve() for path in folders_in(folder)]
-        if not sets:
+        paths = [path.resolve() for path in folders_in(folder)]
+        if not paths:
             raise us.ResultsError(f"{folder} holds no results: neither it nor a folder in it has an experiment.json")
-        results |= {path: us.load(path) for path in sets if path not in results}
-    runs = dict(zip(names_of(list(results)), results.values(), strict=True))
-    unfinished = [name for name, result in runs.items() if not len(result)]
+        sets |= {path: us.load(path) for path in paths if path not in sets}
+    runs = dict(zip(names_of(list(sets)), sets.values(), strict=True))
+    unfinished = [name for name, found in runs.items() if not len(found)]
     if unfinished:
         raise us.ResultsError(f"no run of {', '.join(unfinished)} is finished; go on with understudy simulate")
-    show_table(runs)
-    rehearsals = {str(folder): found for folder in folders if (found := Rehearsal.of(folder)) is not None}
+    measured = measure(runs)
+    show_table(measured)
+    results = {str(folder): found for folder in folders if (found := ResultsFolder.read(folder)) is not None}
     if len(folders) == 1:
-        title, page = (rehearsals[str(folders[0])].title if rehearsals else None), folders[0] / "report.html"
+        title, page = (results[str(folders[0])].title if results else None), folders[0] / "report.html"
     else:  # the folders' own pages stay as they are
         title, page = f"{len(runs)} sets of runs compared: {', '.join(runs)}", Path("comparison.html")
-    audit = joined_audit({name: rehearsal.audit for name, rehearsal in rehearsals.items()})
-    states = states_of_folders(folders)
+    audit = joined_audit({name: found.audit for name, found in results.items()})
+    states = read_state_audits(folders)
     one = next(iter(states.values())) if len(folders) == len(states) == 1 else states
-    say(f"\nThe page is {us.report(runs, options.report or page, title=title, audit=audit, states=one)}")
+    say(f"\nThe page is {write_page(measured, options.report or page, title=title, audit=audit, states=one)}")
     return 0
 
 

@@ -16,7 +16,9 @@ from understudy.cli.choices import (
 )
 from understudy.cli.words import in_flags, say, show_table
 from understudy.errors import visible
-from understudy.rehearsals import Rehearsal, keep_states
+from understudy.reporting.measurements import measure
+from understudy.reporting.page import write_page
+from understudy.results import ResultsFolder, write_state_audit
 
 WITHOUT_STATES = ("actions_only", "any_row")
 """Simulators that use no states, so that suspicious ones do not matter to them."""
@@ -35,8 +37,8 @@ def run_simulate(options: argparse.Namespace) -> int:
 
     folder = Path(options.out or f"{Path(options.log).name.split('.')[0]}-rehearsal")
     title = f"{options.learner} rehearsed on {visible(Path(options.log).name)}"
-    rehearsal = Rehearsal(folder, title, shared_options(options, log), audit)
-    goes_on = rehearsal.check()
+    results = ResultsFolder(folder, title, shared_options(options, log), audit)
+    goes_on = results.check()
     encoder = encoder_for(log, options, folder / "encoder.npz" if goes_on else None)
     make, probes = learner_for(log, encoder, options)
     simulators = {name: simulator_for(name, log, encoder, options) for name in names}
@@ -45,13 +47,13 @@ def run_simulate(options: argparse.Namespace) -> int:
         say(states)
     if not options.anyway and set(names) - set(WITHOUT_STATES):
         refuse_suspicious(states)
-    rehearsal.claim()
-    keep_states(folder, states)
+    results.create()
+    write_state_audit(folder, states)
     if encoder is not None:
-        encoder.save(folder / "encoder.npz")
+        us.encoders.save(encoder, folder / "encoder.npz")
     runs = {}
     for name, simulator in simulators.items():
-        n_finished = rehearsal.n_finished(name)
+        n_finished = results.n_finished(name)
         if n_finished:
             print(f"{name}: {min(n_finished, options.runs):,} of {options.runs:,} runs were there already")
         runs[name] = us.experiment(
@@ -59,7 +61,8 @@ def run_simulate(options: argparse.Namespace) -> int:
             probes=probes, every=options.every or reading_interval(simulator, make, log, options),
             workers=options.workers, out=folder / name, title=name, keep_rows=not options.no_rows,
         )  # fmt: skip
-    show_table(runs)
-    page = us.report(runs, folder / "report.html", audit=audit, states=states, title=rehearsal.title, log=log)
+    measured = measure(runs)
+    show_table(measured)
+    page = write_page(measured, folder / "report.html", audit=audit, states=states, title=title)
     say(f"\nThe page is {page}")
     return 0

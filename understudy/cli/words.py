@@ -8,6 +8,7 @@ from typing import Any
 import understudy as us
 from understudy.cli.flags import COLUMN_FLAGS
 from understudy.errors import visible
+from understudy.reporting.measurements import Measurements
 
 OTHER_FLAGS = (
     "n_actions", "ends", "order", "max_steps", "max_episode_steps", "out", "runs", "seed", "every", "workers", "level",
@@ -56,13 +57,12 @@ def say(text: Any) -> None:
     print("\n".join(map(visible, str(text).split("\n"))))
 
 
-def show_table(runs: dict[str, us.Runs]) -> None:
-    """Print how long runs lasted, how close they are, what ran out and, of several learners, which earned more."""
+def show_table(measured: Measurements) -> None:
+    """Print how long the log could answer, how close curves are, what ran out and which learner earned more."""
     from rich.console import Console
 
-    from understudy.reporting.learners import compare_learners
     from understudy.reporting.terminal import as_rich, brief_table
 
-    Console().print(as_rich(brief_table(runs)))
-    if (comparison := compare_learners(runs)) is not None:
-        say("\n".join(comparison.sentences))
+    Console().print(as_rich(brief_table(measured)))
+    if measured.learners is not None:
+        say("\n".join(measured.learners.sentences))

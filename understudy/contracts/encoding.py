@@ -1,7 +1,6 @@
-"""What the library asks of an encoder: two methods, and what it gains from each further one that is offered.
+"""What an encoder promises, and what it may offer beside that.
 
-Every capability is a protocol, and is looked for with `isinstance`. From Python 3.12 on that ignores `__getattr__`, so
-an encoder that wraps another has to define each attribute that it passes on.
+`Encoder` is what simulators and learners take; every other protocol here is optional, see `contracts.offering`.
 """
 
 from collections.abc import Mapping
@@ -37,11 +36,11 @@ class Encoder(Encodes, Protocol):
 
 @runtime_checkable
 class SaysFitted(Protocol):
-    """Promise: `fitted` is True once `fit` was called, or from the start where no `fit` is needed.
+    """Promised: `fitted` is True once `fit` was called, or from the start where no `fit` is needed.
 
-    Gain: an encoder that says True is never fitted again; one that says False is fitted on the log it is used with. An
-    encoder without the attribute is fitted by its first use, and then given `fitted = True`; so an encoder that you fit
-    yourself on another log should have it.
+    Gained: an encoder that says True is never fitted again; one that says False is fitted on the log it is used with.
+    An encoder without the attribute is fitted by its first use, and then given `fitted = True`; so an encoder that you
+    fit yourself on another log should have it.
     """
 
     fitted: bool
@@ -49,9 +48,9 @@ class SaysFitted(Protocol):
 
 @runtime_checkable
 class CountsFits(Protocol):
-    """Promise: `fits` is a number that grows with each `fit`, and nothing but a `fit` changes the states.
+    """Promised: `fits` is a number that grows with each `fit`, and nothing but a `fit` changes the states.
 
-    Gain: the codes of a log's observations are kept from run to run while `fits` stays the same. Without it they are
+    Gained: the codes of a log's observations are kept from run to run while `fits` stays the same. Without it they are
     computed for each run, so that they always follow the last fit.
     """
 
@@ -60,9 +59,9 @@ class CountsFits(Protocol):
 
 @runtime_checkable
 class CountsStates(Protocol):
-    """Promise: states are below `n_states`, which is None while that number is not known.
+    """Promised: states are below `n_states`, which is None while that number is not known.
 
-    Gain: probes can count visits of states in a real environment, and the command line can size a learner's table.
+    Gained: probes can count visits of states in a real environment, and the command line can size a learner's table.
     """
 
     n_states: int | None
@@ -70,25 +69,12 @@ class CountsStates(Protocol):
 
 @runtime_checkable
 class RemembersLog(Protocol):
-    """Promise: `fitted_on` is the `fingerprint` of the log that `fit` was called with; None before.
+    """Promised: `fitted_on` is the `fingerprint` of the log that `fit` was called with; None before.
 
-    Gain: an audit on that same log says that it saw the rows that the states were learned from.
+    Gained: an audit on that same log says that it saw the rows that the states were learned from.
     """
 
     fitted_on: str | None
-
-
-@runtime_checkable
-class HasSettings(Protocol):
-    """Promise: `settings`, defined in the class, is all that decides the states, as plain values or arrays.
-
-    Gain: a results folder tells encoders apart by it instead of by all that Python can see of the object, and shows it
-    in the report.
-    """
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """Return the name and value of each setting; digests will do for large arrays."""
 
 
 class ObservationSpec(NamedTuple):
@@ -117,10 +103,10 @@ class EncoderContents:
 
 @runtime_checkable
 class Savable(Protocol):
-    """Promise: `from_contents(encoder.contents())` gives an encoder with the same states.
+    """Promised: `from_contents(encoder.contents())` gives an encoder with the same states.
 
-    Gain: once `understudy.encoders.register(name, Class)` was called, `encoders.save` writes the encoder to a file and
-    `encoders.load` reads it. Files hold values and arrays, never code: `load` makes only classes that were registered.
+    Gained: once `understudy.encoders.register(name, Class)` was called, `encoders.save` writes the encoder to a file
+    and `encoders.load` reads it. Files hold values and arrays, never code: `load` makes only registered classes.
     """
 
     def contents(self) -> EncoderContents:

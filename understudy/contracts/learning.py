@@ -185,16 +185,16 @@ class HasSettings(Protocol):
     settings: Mapping[str, Any]
 
 
-def codes_of(learner: Any) -> ObservationCodes | None:
-    """Return the codes of a learner with a table, or None."""
-    return learner.codes if offers(learner, HasCodes) else None
-
-
 @runtime_checkable
 class HasCodes(Protocol):
     """A learner that finds observations by codes. Gained: an encoder of its codes is fitted on the log of its run."""
 
     codes: ObservationCodes | None
+
+
+def codes_of(learner: Any) -> ObservationCodes | None:
+    """Return the codes of a learner with a table, or None."""
+    return learner.codes if offers(learner, HasCodes) else None
 
 
 def defined_with_policy(learner: Any, member: str) -> bool:

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from understudy.errors import LogError
+from understudy.errors import EncoderError
+
+DTYPE_KINDS = "bifuU"
+"""Kinds of NumPy dtype that a file may hold: numbers and text."""
 
 NPY = re.compile(
     rb"\x93NUMPY(?:\x01\x00(..)|[\x02\x03]\x00(....))"
@@ -15,34 +18,34 @@ NPY = re.compile(
     rb"'shape': \((|\d{1,18},|\d{1,18}(?:, \d{1,18})+)\), \} *\n",
     re.DOTALL,
 )
-"""How NumPy writes what an array is, for arrays of numbers and of text; its own reader evaluates Python literals."""
+"""The header of an .npy file, as NumPy writes it for numbers and text; its own reader evaluates Python literals."""
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """The arrays of an .npz that `np.savez` wrote, by name. Raises `LogError` for any other file.
+    """Return the arrays of an .npz that `np.savez` wrote, by name. Raise `EncoderError` for any other file.
 
-    Members that are compressed are refused: `save` writes none, and a small file could unpack to any size.
+    Compressed members are refused: `save` writes none, and a small file could unpack to any size.
     """
     try:
-        if not path.is_file():  # a pipe would be waited for without end
+        if not path.is_file():  # opening a pipe would block
             why = "it is a folder" if path.is_dir() else "No such file" if not path.exists() else "it is not a file"
-            raise LogError(f"cannot read {path}: {why}; give a file that save wrote")
+            raise EncoderError(f"cannot read {path}: {why}; give a file that save wrote")
         with path.open("rb") as file:
             if not zipfile.is_zipfile(file):
-                raise LogError(f"{path} is not a saved encoder, or only a part of one; give a file that save wrote")
+                raise EncoderError(f"{path} is not a saved encoder, or only a part of one; give a file that save wrote")
             with zipfile.ZipFile(file) as archive:
                 check_sizes(archive, path.stat().st_size)
                 return {info.filename.removesuffix(".npy"): array_of(archive.read(info)) for info in archive.infolist()}
-    except LogError:
+    except EncoderError:
         raise
     except OSError as error:
-        raise LogError(f"cannot read {path}: {error.strerror or error}; give a file that save wrote") from error
+        raise EncoderError(f"cannot read {path}: {error.strerror or error}; give a file that save wrote") from error
     except Exception as error:  # archives can be damaged in more ways than can be listed
-        raise LogError(f"{path} is damaged ({line_of(error)}); save the encoder again") from error
+        raise EncoderError(f"{path} is damaged ({first_line(error)}); save the encoder again") from error
 
 
 def check_sizes(archive: zipfile.ZipFile, n_bytes: int) -> None:
-    """Raise `ValueError` where an archive holds more than the file has bytes, or a name twice."""
+    """Raise `ValueError` where members are compressed, larger together than the file, or two have one name."""
     members = archive.infolist()
     if len({info.filename for info in members}) < len(members):
         raise ValueError("it holds two arrays of one name")
@@ -53,7 +56,7 @@ def check_sizes(archive: zipfile.ZipFile, n_bytes: int) -> None:
 
 
 def array_of(content: bytes) -> np.ndarray:
-    """The array that the bytes of an .npy file are. Raises `ValueError` where they are not numbers or text.
+    """Return the array in the bytes of an .npy file. Raise `ValueError` where it is not one of numbers or text.
 
     >>> import io
     >>> file = io.BytesIO()
@@ -75,7 +78,7 @@ def array_of(content: bytes) -> np.ndarray:
     return flat.reshape(shape, order="F" if fortran == b"True" else "C")
 
 
-def line_of(error: Exception) -> str:
-    """The first line of what went wrong, in characters that a terminal prints, and no more than a line of them."""
+def first_line(error: Exception) -> str:
+    """Return the first line of an error's message, at most 300 characters, each of which a terminal can print."""
     line = (str(error).strip().splitlines() or [type(error).__name__])[0]
     return "".join(letter if letter.isprintable() else "?" for letter in line[:300])

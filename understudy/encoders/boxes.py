@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import Log
+from understudy.contracts.encoding import EncoderContents, ObservationSpec
 from understudy.encoders import files
-from understudy.encoders.audit import audit
-from understudy.encoders.form import Form, batch, form_of
-from understudy.errors import LogError
+from understudy.encoders.auditing import audit
+from understudy.encoders.contents import check_names
+from understudy.encoders.observations import batch_of, spec_of
+from understudy.errors import EncoderError, LogError, SettingError
 
 MOST_BOXES = 2**31
 
@@ -29,7 +31,7 @@ class Boxes:
     a change of dynamics runs through merges wrongly, and smaller boxes only make the merge smaller, and runs shorter.
 
     >>> boxes = Boxes(edges=[[0.5], [0.2, 0.4]])
-    >>> boxes.encode(np.array([[0.1, 0.0], [0.5, 0.3], [0.9, 0.9]])).tolist(), boxes.describe(3)
+    >>> boxes.encode(np.array([[0.1, 0.0], [0.5, 0.3], [0.9, 0.9]])).tolist(), boxes.describe_state(3)
     ([0, 3, 5], '0.5 <= x0, 0.2 <= x1 < 0.4')
     """
 
@@ -40,44 +42,44 @@ class Boxes:
         spacing: str = "quantile",
     ) -> None:
         if (edges is None) == (bins is None):
-            raise LogError("Boxes takes either edges or bins")
+            raise SettingError("Boxes takes either edges or bins")
         self.bins = None if bins is None else _checked_bins(bins)
         self.spacing = _checked_spacing(spacing)
         self.edges = None if edges is None else _checked_edges(edges)
-        self._form: Form | None = None
+        self._observation: ObservationSpec | None = None
 
-    fits = 0  # how often it was fitted, so that what was made with an earlier fit is known to be old
+    fits = 0
     save, audit = files.save, audit
 
     @property
     def fitted(self) -> bool:
-        """Whether there are edges."""
+        """True if there are edges, given or placed by `fit`."""
         return self.edges is not None
 
     @property
     def n_states(self) -> int | None:
-        """The number of boxes, once there are edges."""
+        """The number of boxes; None while there are no edges."""
         return None if self.edges is None else math.prod(len(cuts) + 1 for cuts in self.edges)
 
     def fit(self, log: Log) -> "Boxes":
-        """Place the edges by the log's observations; given ones stay as they are."""
-        observations = batch(log.observation)
+        """Place the edges by the log's observations. Given edges stay as they are."""
+        observations = batch_of(log.observation)
         if self.bins is not None:
             columns = _columns(observations)
             bins = [self.bins] * len(columns) if isinstance(self.bins, int) else self.bins
             if len(bins) != len(columns):
-                raise LogError(f"{len(bins)} bins were given for observations of {len(columns)} dimensions")
+                raise SettingError(f"{len(bins)} bins were given for observations of {len(columns)} dimensions")
             _check_number(bins)
             self.edges = tuple(_placed_edges(*pair, self.spacing) for pair in zip(columns, bins, strict=True))
         self._check_dimensions(observations)
-        self._form = form_of(observations)
+        self._observation = spec_of(observations)
         self.fits += 1
         return self
 
     def encode(self, observations: np.ndarray) -> np.ndarray:
         if self.edges is None:
-            raise LogError("these Boxes have no edges yet: call fit(log) first, or give edges")
-        observations = batch(observations, self._form)
+            raise EncoderError("these Boxes have no edges yet: call fit(log) first, or give edges")
+        observations = batch_of(observations, self._observation)
         self._check_dimensions(observations)
         states, radix = np.zeros(len(observations), dtype=np.int64), 1
         missing = np.zeros(len(observations), dtype=bool)
@@ -89,41 +91,40 @@ class Boxes:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What it is, as plain values."""
+        """The edges, and the options that they were placed by."""
         edges = None if self.edges is None else [cuts.tolist() for cuts in self.edges]
         learned = {} if self.bins is None else {"bins": self.bins, "spacing": self.spacing}
         return {"encoder": "Boxes", "edges": edges, **learned}
 
-    def contents(self) -> files.Contents:
-        """What it is, to be saved."""
+    def contents(self) -> EncoderContents:
         if self.edges is None:
-            raise LogError("these Boxes have no edges to save yet: call fit(log) first, or give edges")
+            raise EncoderError("these Boxes have no edges to save yet: call fit(log) first, or give edges")
         cuts = {f"edges {dimension}": cuts for dimension, cuts in enumerate(self.edges)}
-        return files.Contents({"bins": self.bins, "spacing": self.spacing}, self._form, cuts)
+        return EncoderContents({"bins": self.bins, "spacing": self.spacing}, cuts, self._observation)
 
     @classmethod
-    def from_contents(cls, contents: files.Contents) -> "Boxes":
-        """The Boxes that these are the contents of."""
-        files.only("its settings", contents.settings, ("bins", "spacing"))
+    def from_contents(cls, contents: EncoderContents) -> "Boxes":
+        check_names("its settings", contents.settings, ("bins", "spacing"))
         names = [f"edges {dimension}" for dimension in range(len(contents.arrays))]
-        files.only("its arrays", contents.arrays, names or ["edges 0"])
+        check_names("its arrays", contents.arrays, names or ["edges 0"])
         edges = [contents.arrays[name] for name in names]
         if any(cuts.ndim != 1 or cuts.dtype != np.float64 for cuts in edges):
-            raise LogError("edges are lists of numbers")
-        if contents.form is not None and math.prod(contents.form.shape) != len(edges):
-            raise LogError(f"there are edges for {len(edges)} dimensions, and {contents.form}")
+            raise EncoderError("edges are not lists of numbers")
+        if contents.observation is not None and math.prod(contents.observation.shape) != len(edges):
+            raise EncoderError(f"there are edges for {len(edges)} dimensions, and {contents.observation}")
         bins, spacing = contents.settings["bins"], contents.settings["spacing"]
         boxes = cls(edges=edges) if bins is None else cls(bins=bins, spacing=spacing)
-        boxes.edges, boxes.spacing, boxes._form = _checked_edges(edges), _checked_spacing(spacing), contents.form
+        boxes.edges, boxes.spacing = _checked_edges(edges), _checked_spacing(spacing)
+        boxes._observation = contents.observation
         each = [boxes.bins] * len(edges) if isinstance(boxes.bins, int) else boxes.bins
         if each is not None and (len(each) != len(edges) or any(map(le, each, map(len, edges)))):
-            raise LogError(f"bins is {bins}, and there are edges for other bins")
+            raise EncoderError(f"bins is {bins}, and there are edges for other bins")
         return boxes
 
-    def describe(self, state: int) -> str:
-        """The intervals of a box."""
+    def describe_state(self, state: int) -> str:
+        """Return the intervals of a box in words. Raise `SettingError` where there is no such box."""
         if self.edges is None or not 0 <= state < (self.n_states or 0):
-            raise LogError(f"there is no box {state}")
+            raise SettingError(f"there is no box {state}")
         intervals = []
         for dimension, cuts in enumerate(self.edges):
             state, place = divmod(state, len(cuts) + 1)
@@ -142,11 +143,11 @@ class Boxes:
     def _check_dimensions(self, observations: np.ndarray) -> None:
         given, known = len(_columns(observations)), len(self.edges or ())
         if given != known:
-            raise LogError(f"these Boxes have edges for {known} dimensions, and observations have {given}")
+            raise EncoderError(f"these Boxes have edges for {known} dimensions, and observations have {given}")
 
 
 def _columns(observations: np.ndarray) -> np.ndarray:
-    """Observations dimension by dimension, (dimensions, n)."""
+    """Return the values of observations in each dimension, (dimensions, n)."""
     return observations.reshape(len(observations), math.prod(observations.shape[1:])).T
 
 
@@ -162,7 +163,7 @@ SPACINGS = {"quantile": _equal_counts, "uniform": _equal_widths}
 
 
 def _placed_edges(column: np.ndarray, bins: int, spacing: str) -> np.ndarray:
-    """Edges that increase, above the least value: no box is empty because values repeat."""
+    """Return edges that increase and are above the least value, so that repeated values make no empty box."""
     finite = column[np.isfinite(column)].astype(np.float64)
     if not len(finite):
         raise LogError("a dimension of the observations has no finite value: no edge can be placed in it")
@@ -171,24 +172,27 @@ def _placed_edges(column: np.ndarray, bins: int, spacing: str) -> np.ndarray:
 
 
 def _checked_bins(bins: int | Sequence[int]) -> int | list[int]:
+    """Return the number of bins, or a list of one for each dimension. Raise `SettingError` for anything else."""
     whole = np.asarray(bins)
     if whole.dtype.kind not in "iu" or whole.ndim > 1 or not whole.size or (whole < 1).any():
-        raise LogError(f"bins is {bins}; it is a number from 1 up, or one for each dimension")
+        raise SettingError(f"bins is {bins}; it is a number from 1 up, or one for each dimension")
     return whole.tolist()
 
 
 def _checked_spacing(spacing: Any) -> str:
+    """Return the spacing. Raise `SettingError` where there is no such spacing."""
     if spacing not in list(SPACINGS):
-        raise LogError(f'spacing is {spacing!r}; it is one of "quantile" and "uniform"')
+        raise SettingError(f'spacing is {spacing!r}; it is one of "quantile" and "uniform"')
     return spacing
 
 
 def _checked_edges(edges: Sequence[Any]) -> tuple[np.ndarray, ...]:
+    """Return an array of edges for each dimension. Raise `SettingError` where they do not increase."""
     lists = edges if any(np.ndim(cuts) for cuts in edges) else [edges]
     arrays = tuple(np.asarray(cuts, dtype=np.float64) for cuts in lists)
     for dimension, cuts in enumerate(arrays):
         if cuts.ndim != 1 or not np.isfinite(cuts).all() or (np.diff(cuts) <= 0).any():
-            raise LogError(
+            raise SettingError(
                 f"the edges of dimension {dimension} are {cuts.tolist()}; they are finite numbers that increase"
             )
     _check_number([len(cuts) + 1 for cuts in arrays])
@@ -196,7 +200,8 @@ def _checked_edges(edges: Sequence[Any]) -> tuple[np.ndarray, ...]:
 
 
 def _check_number(bins: Sequence[int]) -> None:
+    """Raise `SettingError` where so many bins in each dimension make too many boxes."""
     if math.prod(bins) > MOST_BOXES:
-        raise LogError(
+        raise SettingError(
             f"{len(bins)} dimensions cut so finely give {math.prod(bins):,} boxes, over 2**31; use fewer bins"
         )

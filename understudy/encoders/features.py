@@ -1,4 +1,4 @@
-"""Observations as what a distance or a network can take: standardized floats, or codes where they are few integers."""
+"""Observations as features for distances and networks: standardized floats, or codes for integers of few values."""
 
 import math
 from collections.abc import Iterator
@@ -6,17 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from understudy.encoders.form import Form, batch, form_of
-from understudy.errors import LogError
+from understudy.contracts.encoding import ObservationSpec
+from understudy.encoders.observations import SINGLE_INTEGERS, batch_of, spec_of
+from understudy.errors import EncoderError, LogError
 
 MOST_CODES = 2048  # distinct integers; where there are more, they are taken as numbers
-BLOCK = 1 << 22  # entries looked at together, so that a log of images needs no second copy
+BLOCK = 1 << 22  # entries computed together, so that a log of images needs no second copy
 
 
 class Features:
-    """How observations of one form become features, learned from a log's observations.
+    """A map from observations of one type and shape to features, learned from a log's observations.
 
-    Single integers of few distinct values are `discrete`: each becomes its place among `codes`, which increase.
+    Single integers of few distinct values are `discrete`: each becomes its index in `codes`, which increase.
     Anything else becomes a flat row of float32, less `center` and over `scale`, dimension by dimension; a dimension
     that never varies is 0.
 
@@ -27,51 +28,54 @@ class Features:
     [1, 0, -1]
     """
 
-    def __init__(self, form: Form, arrays: dict[str, np.ndarray]) -> None:
-        self.form, self.arrays = form, arrays
+    def __init__(self, observation: ObservationSpec, arrays: dict[str, np.ndarray]) -> None:
+        self.observation, self.arrays = observation, arrays
         self.discrete = "codes" in arrays
         if set(arrays) != ({"codes"} if self.discrete else {"center", "scale"}):
-            raise LogError(f"features are codes, or a center and a scale, not {sorted(arrays)}")
+            raise EncoderError(f"features are codes, or a center and a scale, not {sorted(arrays)}")
         if self.discrete:
             self.codes = arrays["codes"]
             vector = self.codes.ndim == 1 and self.codes.dtype == np.int64 and len(self.codes) > 0
-            if form != Form("integer", ()) or not vector or (self.codes[1:] <= self.codes[:-1]).any():
-                raise LogError("codes are single integers that increase")
+            if observation != SINGLE_INTEGERS or not vector or (self.codes[1:] <= self.codes[:-1]).any():
+                raise EncoderError("codes are single integers that increase")
             self.width = len(self.codes)
             return
         self.center, self.scale = arrays["center"], arrays["scale"]
-        self.width = math.prod(form.shape)
+        self.width = math.prod(observation.shape)
         for name, array in arrays.items():
             if array.shape != (self.width,) or not np.isfinite(array).all() or array.dtype != np.float64:
-                raise LogError(f"the {name} of {form} is not {self.width} numbers")
+                raise EncoderError(f"the {name} of {observation} is not {self.width} numbers")
         if (self.scale <= 0).any():
-            raise LogError("a scale is above 0")
+            raise EncoderError("a scale is not above 0")
 
     @classmethod
-    def of(cls, observations: Any, following: Any = None, discrete: bool = True) -> "Features":
-        """Learned from observations; codes from those that follow, too. With `discrete=False` integers are numbers."""
-        observations = batch(observations)
-        form = form_of(observations)
-        refuse_missing(observations)
-        if discrete and form == Form("integer", ()):
-            codes = np.unique(observations if following is None else np.append(observations, following))
+    def of(cls, observations: Any, next_observations: Any = None, discrete: bool = True) -> "Features":
+        """Return features learned from observations, with codes for next observations too.
+
+        With `discrete=False`, integers are taken as numbers.
+        """
+        observations = batch_of(observations)
+        spec = spec_of(observations)
+        check_finite(observations)
+        if discrete and spec == SINGLE_INTEGERS:
+            codes = np.unique(observations if next_observations is None else np.append(observations, next_observations))
             if len(codes) <= MOST_CODES:
-                return cls(form, {"codes": codes.astype(np.int64)})
+                return cls(spec, {"codes": codes.astype(np.int64)})
         # Two passes: observations far from 0 compared with their spread would lose it in a mean of squares.
         n, center = len(observations), sum(block.sum(axis=0) for block in _blocks(observations)) / len(observations)
         spread = np.sqrt(sum(((block - center) ** 2).sum(axis=0) for block in _blocks(observations)) / n)
         scale = np.where(spread > 1e-12 * np.abs(center), spread, 1.0)
-        return cls(form, {"center": center, "scale": np.where(scale > 0, scale, 1.0)})
+        return cls(spec, {"center": center, "scale": np.where(scale > 0, scale, 1.0)})
 
     def __call__(self, observations: Any) -> np.ndarray:
-        """The features of a batch: (n,) places, -1 for an unknown integer, or (n, width) float32.
+        """Return the features of a batch: (n,) indices of codes, -1 for an unknown integer, or (n, width) float32.
 
-        What is NaN or infinite stays so: `finite` tells which rows have features.
+        NaN and infinite values stay as they are; see `known`.
         """
-        observations = batch(observations, self.form)
+        observations = batch_of(observations, self.observation)
         if self.discrete:
-            places = np.searchsorted(self.codes, observations).clip(0, self.width - 1)
-            return np.where(self.codes[places] == observations, places, -1)
+            index = np.searchsorted(self.codes, observations).clip(0, self.width - 1)
+            return np.where(self.codes[index] == observations, index, -1)
         features = np.empty((len(observations), self.width), dtype=np.float32)
         at = 0
         with np.errstate(over="ignore", invalid="ignore"):
@@ -80,13 +84,13 @@ class Features:
                 at += len(block)
         return features
 
-    def finite(self, features: np.ndarray) -> np.ndarray:
-        """Which rows are known and finite: the others have no state."""
+    def known(self, features: np.ndarray) -> np.ndarray:
+        """Return True for each row of features that is of a known integer, or finite. The others have no state."""
         return features >= 0 if self.discrete else np.isfinite(features).all(axis=1)
 
 
-def refuse_missing(observations: np.ndarray, name: str = "observation") -> None:
-    """Raise `LogError` where an observation has a NaN or is infinite: nothing can be learned from those."""
+def check_finite(observations: np.ndarray, name: str = "observation") -> None:
+    """Raise `LogError` where an observation of a log is NaN or infinite: nothing can be learned from it."""
     if observations.dtype.kind != "f":
         return
     at = 0
@@ -100,7 +104,7 @@ def refuse_missing(observations: np.ndarray, name: str = "observation") -> None:
 
 
 def _blocks(observations: np.ndarray) -> Iterator[np.ndarray]:
-    """Flat rows of float64, some at a time."""
+    """Yield flat rows of float64, a block at a time."""
     width = math.prod(observations.shape[1:])
     rows = max(1, BLOCK // max(1, width))
     for start in range(0, len(observations), rows):

@@ -1,9 +1,8 @@
-"""What follows an observation: a model that knows the outcome of a row from those of other rows.
+"""A forecast of what follows an observation: a network that tells the outcome of a row from those of other rows.
 
-An outcome is (reward, terminated, x'). The model scores outcome y after (x, a) by phi(x, a) . mu(y), and is trained to
-pick a row's own outcome among those of its batch. At the optimum the score is log p(y|x,a)/p(y), plus what does not
-depend on y: all that replay needs to know of x, and nothing else. Nothing is tied and nothing is squeezed through
-states while it is trained: those are found afterwards.
+An outcome is (reward, terminated, x'). The network scores outcome y after (x, a) by phi(x, a) . mu(y). It is trained to
+pick a row's own outcome among those of its batch. At the optimum the score is log p(y|x,a)/p(y), plus a term that does
+not depend on y: all that replay needs to know of x, and nothing else. It knows no states: those are found afterwards.
 """
 
 from typing import Any
@@ -14,20 +13,20 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from understudy.contracts import Log
+from understudy.contracts.encoding import ObservationSpec
 from understudy.contracts.progress import Report
 from understudy.encoders.features import Features
-from understudy.encoders.form import Form
-from understudy.encoders.training import TRAINING, WEIGHTS, Best, generator_of, initialized, inlet
+from understudy.encoders.training import TRAINING, WEIGHTS, BestWeights, generator_of, input_layer, seeded_module
 
 FREQUENCIES = (1.0, 2.0, 4.0, 8.0)  # of the sines and cosines that let a small network draw sharp borders
 DIMENSION = 32  # of phi and mu
-MOST_REWARDS = 16  # distinct rewards that are told apart by name, not only by size
-CHECK = 100  # steps between two looks at the rows held out
+MOST_REWARDS = 16  # distinct rewards that are one-hot inputs too, besides their size
+CHECK_EVERY = 100  # steps between two losses on the rows held out
 HELD_BATCHES = 16
 
 
-class Waves(nn.Module):
-    """Vectors: each dimension with its sines and cosines, then two hidden layers."""
+class VectorTrunk(nn.Module):
+    """The hidden layers for vectors: each dimension with its sines and cosines, then two hidden layers."""
 
     def __init__(self, features: Features, width: int) -> None:
         super().__init__()
@@ -39,50 +38,50 @@ class Waves(nn.Module):
         return self.net(torch.cat([x, angles.sin(), angles.cos()], dim=1))
 
 
-class Pixels(nn.Module):
-    """Images, (H, W), (C, H, W) or (H, W, C): two convolutions that halve them, then a hidden layer."""
+class ImageTrunk(nn.Module):
+    """The hidden layers for images, (H, W), (C, H, W) or (H, W, C): two convolutions that halve them, then a layer."""
 
     def __init__(self, features: Features, width: int) -> None:
         super().__init__()
-        self.shape, self.last = image_shape(features.form)
+        self.shape, self.channels_last = image_shape(features.observation)
         channels, height, breadth = self.shape
-        places = ((height + 3) // 4) * ((breadth + 3) // 4)
+        n_pixels = ((height + 3) // 4) * ((breadth + 3) // 4)  # after the convolutions
         self.net = nn.Sequential(
             nn.Conv2d(channels, 16, 3, stride=2, padding=1), nn.ReLU(),
             nn.Conv2d(16, 32, 3, stride=2, padding=1), nn.ReLU(), nn.Flatten(),
-            nn.Linear(32 * places, width), nn.ReLU(),
+            nn.Linear(32 * n_pixels, width), nn.ReLU(),
         )  # fmt: skip
 
     def forward(self, x: Tensor) -> Tensor:
         channels, height, breadth = self.shape
-        if self.last:
+        if self.channels_last:
             x = x.reshape(-1, height, breadth, channels).movedim(3, 1)
         return self.net(x.reshape(-1, *self.shape))
 
 
-def is_image(form: Form) -> bool:
-    """Whether observations are large enough in two dimensions to be looked at as images."""
-    return len(form.shape) in (2, 3) and min(image_shape(form)[0][1:]) >= 8
+def is_image(observation: ObservationSpec) -> bool:
+    """Return True if observations have two dimensions of at least 8, so that they are taken as images."""
+    return len(observation.shape) in (2, 3) and min(image_shape(observation)[0][1:]) >= 8
 
 
-def image_shape(form: Form) -> tuple[tuple[int, int, int], bool]:
-    """An image's channels, height and breadth, and whether channels come last; the shorter end is the channels."""
-    shape = form.shape
+def image_shape(observation: ObservationSpec) -> tuple[tuple[int, int, int], bool]:
+    """Return (channels, height, breadth), and whether channels come last; the shorter end is taken as the channels."""
+    shape = observation.shape
     if len(shape) == 2:
         return (1, *shape), False
-    last = shape[2] < shape[0]
-    return ((shape[2], shape[0], shape[1]) if last else (shape[0], shape[1], shape[2])), last
+    channels_last = shape[2] < shape[0]
+    return ((shape[2], shape[0], shape[1]) if channels_last else (shape[0], shape[1], shape[2])), channels_last
 
 
 def trunk(features: Features, width: int) -> nn.Module:
-    """From features of observations to a hidden layer: by what observations are."""
+    """Return the layers from features of observations to a hidden layer, by the type and shape of observations."""
     if features.discrete:
-        return inlet(features, width)
-    return Pixels(features, width) if is_image(features.form) else Waves(features, width)
+        return input_layer(features, width)
+    return ImageTrunk(features, width) if is_image(features.observation) else VectorTrunk(features, width)
 
 
 class Forecast(nn.Module):
-    """phi(x, a) and mu(reward, terminated, x')."""
+    """The network: phi(x, a) and mu(reward, terminated, x')."""
 
     def __init__(self, features: Features, n_actions: int, n_signals: int, width: int) -> None:
         super().__init__()
@@ -92,22 +91,22 @@ class Forecast(nn.Module):
         self.tail = nn.Sequential(nn.Linear(width + n_signals, width), nn.ReLU(), nn.Linear(width, DIMENSION))
 
     def phi(self, x: Tensor) -> Tensor:
-        """(n, actions, DIMENSION)."""
+        """Return phi of n observations and all actions, (n, actions, DIMENSION)."""
         return self.head(self.before(x)).unflatten(1, (self.n_actions, DIMENSION))
 
-    def mu(self, following: Tensor, signals: Tensor) -> Tensor:
-        """(n, DIMENSION). What is observed after termination is never learned from, and is not looked at."""
-        goes_on = 1 - signals[:, :1]
-        return self.tail(torch.cat([self.after(following) * goes_on, signals], dim=1))
+    def mu(self, next_x: Tensor, signals: Tensor) -> Tensor:
+        """Return mu of n outcomes, (n, DIMENSION). Of outcomes that terminated, x' has no effect."""
+        continues = 1 - signals[:, :1]
+        return self.tail(torch.cat([self.after(next_x) * continues, signals], dim=1))
 
-    def contrast(self, x: Tensor, action: Tensor, following: Tensor, signals: Tensor) -> Tensor:
-        """The loss of picking each row's own outcome among all of the batch."""
+    def loss(self, x: Tensor, action: Tensor, next_x: Tensor, signals: Tensor) -> Tensor:
+        """Return the loss of picking each row's own outcome among those of the batch."""
         here = self.phi(x)[torch.arange(len(x), device=x.device), action]
-        return functional.cross_entropy(here @ self.mu(following, signals).T, torch.arange(len(x), device=x.device))
+        return functional.cross_entropy(here @ self.mu(next_x, signals).T, torch.arange(len(x), device=x.device))
 
 
-class Examples:
-    """A log's rows as tensors, some at a time: a log of images is not held twice."""
+class RowLoader:
+    """Loads rows of a log as tensors, a batch at a time, so that a log of images is not held twice."""
 
     def __init__(self, log: Log, features: Features, device: torch.device) -> None:
         self.log, self.features, self.device = log, features, device
@@ -117,52 +116,53 @@ class Examples:
 
     @property
     def n_signals(self) -> int:
-        """Columns of what follows a row apart from the next observation."""
+        """The number of inputs of mu besides x': whether it terminated, and the reward."""
         return 2 + len(self._values)
 
     def observations(self, rows: np.ndarray) -> Tensor:
-        """The features of some rows' observations."""
+        """Return the features of the observations of some rows."""
         return torch.from_numpy(self.features(self.log.observation[rows])).to(self.device)
 
     def outcomes(self, rows: np.ndarray) -> tuple[Tensor, Tensor]:
-        """What followed some rows: the features of x', and whether it terminated with the reward."""
+        """Return the outcomes of some rows: the features of x', and whether it terminated with the reward."""
         reward = self.log.reward[rows]
         size = np.clip((reward - self._center) / self._scale, -5, 5)
-        named = reward[:, None] == self._values
-        signals = np.column_stack([self.log.terminated[rows], size, named]).astype(np.float32)
-        following = torch.from_numpy(self.features(self.log.next_observation[rows]))
-        return following.to(self.device), torch.from_numpy(signals).to(self.device)
+        one_hot = reward[:, None] == self._values
+        signals = np.column_stack([self.log.terminated[rows], size, one_hot]).astype(np.float32)
+        next_x = torch.from_numpy(self.features(self.log.next_observation[rows]))
+        return next_x.to(self.device), torch.from_numpy(signals).to(self.device)
 
     def __call__(self, rows: np.ndarray) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Return the arguments of `Forecast.loss` for some rows."""
         action = torch.from_numpy(self.log.action[rows].astype(np.int64)).to(self.device)
         return self.observations(rows), action, *self.outcomes(rows)
 
 
 def trained_forecast(
-    examples: Examples, rows: np.ndarray, held: np.ndarray, options: dict[str, Any], report: Report
-) -> tuple[Forecast, Best]:
-    """A forecast trained on some rows, with the weights that did best on those held out."""
+    loader: RowLoader, rows: np.ndarray, held: np.ndarray, options: dict[str, Any], report: Report
+) -> tuple[Forecast, BestWeights]:
+    """Return a forecast trained on `rows`, with the weights of the least loss on the rows `held` out."""
     seed, steps, batch = options["seed"], options["steps"], min(options["batch_size"], len(rows))
-    net: Any = initialized(
-        lambda: Forecast(examples.features, examples.log.spec.n_actions, examples.n_signals, options["width"]),
+    net: Any = seeded_module(
+        lambda: Forecast(loader.features, loader.log.spec.n_actions, loader.n_signals, options["width"]),
         generator_of(seed, WEIGHTS),
-    ).to(examples.device)
+    ).to(loader.device)
     optimizer = torch.optim.AdamW(net.parameters(), lr=options["learning_rate"], weight_decay=1e-4)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, options["learning_rate"], total_steps=steps)
     rng = np.random.default_rng(generator_of(seed, TRAINING).initial_seed())
-    checks = [examples(rng.choice(held, batch)) for _ in range(HELD_BATCHES)]
-    best = Best(net, options["patience"])
+    checks = [loader(rng.choice(held, batch)) for _ in range(HELD_BATCHES)]
+    best = BestWeights(net, options["patience"])
     for step in range(1, steps + 1):
-        loss = net.contrast(*examples(rng.choice(rows, batch)))
+        loss = net.loss(*loader(rng.choice(rows, batch)))
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         optimizer.step()
         schedule.step()
-        if step % CHECK == 0 or step == steps:
+        if step % CHECK_EVERY == 0 or step == steps:
             with torch.no_grad():
-                best.took(float(sum(net.contrast(*check) for check in checks)) / len(checks))
+                best.record(float(sum(net.loss(*check) for check in checks)) / len(checks))
             report(step)
-            if best.hopeless:
+            if best.out_of_patience:
                 break
     best.restore()
     return net, best

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import Log
-from understudy.encoders.audit import audit
-from understudy.encoders.form import batch
-from understudy.errors import LogError
+from understudy.encoders.auditing import audit
+from understudy.encoders.observations import batch_of
+from understudy.errors import ContractError, EncoderError
 
 
 class Function:
@@ -27,38 +27,38 @@ class Function:
     """
 
     fitted = True
-    fits = 0  # a function is taken never to change, so codes made with it are kept
+    fits = 0  # the function is assumed never to change, so codes made with it are kept
     audit = audit
 
     def __init__(self, f: Callable[[np.ndarray], Any]) -> None:
         if not callable(f):
-            raise TypeError(f"Function takes a function of a batch of observations, not {f!r}")
+            raise ContractError(f"Function takes a function of a batch of observations, not {f!r}")
         self.f = f
         self.n_states: int | None = None
 
     def fit(self, log: Log) -> "Function":
-        """Count the states; the function stays as it is."""
+        """Count the states. The function stays as it is."""
         self.n_states = 1 + int(max(self.encode(log.observation).max(), self.encode(log.next_observation).max()))
         return self
 
     def encode(self, observations: np.ndarray) -> np.ndarray:
-        observations = batch(observations)
+        observations = batch_of(observations)
         return _checked(np.asarray(self.f(observations.copy())), len(observations), self._name)
 
     def save(self, path: Any) -> None:
-        """Not possible: raises `LogError`."""
-        raise LogError(
+        """Raise `EncoderError`: a function cannot be saved."""
+        raise EncoderError(
             f"Function({self._name}) cannot be saved, since files hold no code; keep the function in a module of yours "
             "and wrap it again"
         )
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What it is, as plain values; the function by its name, which is all that can be told of it."""
+        """The name of the function."""
         return {"encoder": "Function", "function": self._name}
 
-    def describe(self, state: int) -> str:
-        """The function and its value: more is not known of a state."""
+    def describe_state(self, state: int) -> str:
+        """Return the function's name and value in words: more is not known of a state."""
         return f"{self._name} = {state}"
 
     def __repr__(self) -> str:
@@ -71,17 +71,17 @@ class Function:
 
 
 def _checked(states: np.ndarray, n: int, name: str) -> np.ndarray:
-    """The states as int64. Raises `LogError` where they are not n integers from -1 up."""
+    """Return the states as int64. Raise `ContractError` where they are not n integers from -1 up."""
     if states.shape != (n,):
-        raise LogError(
+        raise ContractError(
             f"{name} returned shape {states.shape} for {n} observations; it has to return one state for each"
         )
     if states.dtype.kind not in "biuf":
-        raise LogError(f"{name} returned dtype {states.dtype}; states are integers")
+        raise ContractError(f"{name} returned dtype {states.dtype}; states are integers")
     states = states.astype(np.int64) if states.dtype == bool else states
     wrong = np.flatnonzero(~((states >= -1) & (states < 2**63) & (states == np.floor(states))))
     if len(wrong):
-        raise LogError(
+        raise ContractError(
             f"{name} returned {states[wrong[0]]} for observation {wrong[0]}; states are integers, -1 for none"
         )
     return states.astype(np.int64)

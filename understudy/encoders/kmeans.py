@@ -6,24 +6,25 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import Log
+from understudy.contracts.encoding import EncoderContents
 from understudy.contracts.streams import spawn
 from understudy.encoders import files
-from understudy.encoders.audit import audit
+from understudy.encoders.auditing import audit
+from understudy.encoders.contents import check_options, observation_of
 from understudy.encoders.features import Features
-from understudy.encoders.form import batch
-from understudy.encoders.options import same_options
-from understudy.errors import LogError
+from understudy.encoders.observations import batch_of
+from understudy.errors import EncoderError, SettingError
 from understudy.settings import whole
 
-CHUNK = 1 << 24  # distances held together
+CHUNK = 1 << 24  # distances computed together
 OPTIONS = ("n_states", "seed", "iterations", "most_rows")
 
 
 class KMeans:
     """A state is the region nearest to one of `n_states` centers, over standardized dimensions; arrays are flattened.
 
-    Centers start as k-means++ places them and settle in at most `iterations` rounds, on `most_rows` rows drawn from
-    the log where it has more. NaN and infinite observations have no state (-1).
+    Centers start as k-means++ places them and are moved at most `iterations` times, by `most_rows` rows drawn at random
+    where the log has more. NaN and infinite observations have no state (-1).
 
     Replay is exact where observations of one state have the same law of reward, next observation and termination under
     every action (A1). K-means knows only where observations lie, not what follows from them: it merges what a wall, a
@@ -50,19 +51,19 @@ class KMeans:
 
     @property
     def fitted(self) -> bool:
-        """Whether there are centers."""
+        """True once `fit` has placed the centers."""
         return self._features is not None
 
     def fit(self, log: Log) -> "KMeans":
         """Place the centers by the log's observations."""
-        observations = batch(log.observation)
+        observations = batch_of(log.observation)
         features = Features.of(observations, discrete=False)
         rng = np.random.default_rng(spawn(self.seed))
         few = rng.choice(len(log), self.most_rows, replace=False) if len(log) > self.most_rows else slice(None)
         points = features(observations[few])
         n_distinct = len(np.unique(points, axis=0))
         if n_distinct < self.n_states:
-            raise LogError(
+            raise EncoderError(
                 f"KMeans({self.n_states}) is asked for {self.n_states} states, and the log has {len(log):,} rows with "
                 f"{n_distinct:,} distinct observations; ask for at most {n_distinct:,}, or use Identity"
             )
@@ -72,27 +73,28 @@ class KMeans:
         return self
 
     def _placed(self, points: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return centers for these points, (n_states, dimensions)."""
         from scipy.cluster.vq import kmeans2
 
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "One of the clusters is empty")  # its center stays where it was
-            openers = spread_out(points, self.n_states, rng)
-            return kmeans2(points, openers, iter=self.iterations, minit="matrix")[0].astype(np.float32)
+            first = first_centers(points, self.n_states, rng)
+            return kmeans2(points, first, iter=self.iterations, minit="matrix")[0].astype(np.float32)
 
     def encode(self, observations: np.ndarray) -> np.ndarray:
         from scipy.cluster.vq import vq
 
         if self._features is None:
-            raise LogError("this KMeans has no centers yet: call fit(log) first")
+            raise EncoderError("this KMeans has no centers yet: call fit(log) first")
         points = self._features(observations)
-        known = self._features.finite(points)
+        known = self._features.known(points)
         states = np.full(len(points), -1, dtype=np.int64)
         rows = max(1, CHUNK // self.n_states)
         for start in range(0, len(points), rows):
             chunk = slice(start, start + rows)
             some = points[chunk][known[chunk]]
             nearest, distance = vq(some, self._centers, check_finite=False)
-            far = ~np.isfinite(distance)  # squares beyond float32, for which vq leaves the center open
+            far = ~np.isfinite(distance)  # squares overflow float32, and vq finds no center
             if far.any():
                 nearest[far] = vq(some[far].astype(np.float64), self._centers.astype(np.float64))[0]
             states[chunk][known[chunk]] = nearest
@@ -100,39 +102,36 @@ class KMeans:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What it is, as plain values; the centers by their digest."""
+        """The options, and a digest of the centers."""
         options = {"n_states": self.n_states, "seed": self.seed, "iterations": self.iterations}
         learned = {"centers": files.array_digest(self._centers)} if self.fitted else {}
         return {"encoder": "KMeans", **options, "most_rows": self.most_rows, **learned}
 
-    def contents(self) -> files.Contents:
-        """What it is, to be saved."""
+    def contents(self) -> EncoderContents:
         if self._features is None:
-            raise LogError("this KMeans has no centers to save yet: call fit(log) first")
+            raise EncoderError("this KMeans has no centers to save yet: call fit(log) first")
         options = {name: getattr(self, name) for name in OPTIONS}
         arrays = {"centers": self._centers, **self._features.arrays}
-        return files.Contents(options, self._features.form, arrays, self.fitted_on)
+        return EncoderContents(options, arrays, self._features.observation, self.fitted_on)
 
     @classmethod
-    def from_contents(cls, contents: files.Contents) -> "KMeans":
-        """The KMeans that these are the contents of."""
-        if contents.form is None:
-            raise LogError("the form of its observations is missing")
+    def from_contents(cls, contents: EncoderContents) -> "KMeans":
+        observation = observation_of(contents)
         kmeans, arrays = cls(**contents.settings), dict(contents.arrays)
-        same_options({name: getattr(kmeans, name) for name in OPTIONS}, contents.settings)
+        check_options({name: getattr(kmeans, name) for name in OPTIONS}, contents.settings)
         kmeans._centers = arrays.pop("centers")
-        kmeans._features, kmeans.fitted_on = Features(contents.form, arrays), contents.fitted_on
-        wanted = (kmeans.n_states, kmeans._features.width)
-        if kmeans._centers.shape != wanted or kmeans._centers.dtype != np.float32:
-            raise LogError(f"centers are {kmeans._centers.dtype} of shape {kmeans._centers.shape}, not {wanted}")
+        kmeans._features, kmeans.fitted_on = Features(observation, arrays), contents.fitted_on
+        expected = (kmeans.n_states, kmeans._features.width)
+        if kmeans._centers.shape != expected or kmeans._centers.dtype != np.float32:
+            raise EncoderError(f"centers are {kmeans._centers.dtype} of shape {kmeans._centers.shape}, not {expected}")
         if kmeans._features.discrete or not np.isfinite(kmeans._centers).all():
-            raise LogError("centers are not finite numbers")
+            raise EncoderError("centers are not finite numbers")
         return kmeans
 
-    def describe(self, state: int) -> str:
-        """The center of a state."""
+    def describe_state(self, state: int) -> str:
+        """Return the center of a state in words. Raise `SettingError` where there is no such state."""
         if self._features is None or not 0 <= state < self.n_states:
-            raise LogError(f"there is no state {state}")
+            raise SettingError(f"there is no state {state}")
         center = self._centers[state] * self._features.scale + self._features.center
         shown = ", ".join(f"{value:.4g}" for value in center[:6])
         return f"around ({shown}{', ...' if len(center) > 6 else ''})"
@@ -141,8 +140,8 @@ class KMeans:
         return f"KMeans({self.n_states}, seed={self.seed})" + ("" if self.fitted else "  # not fitted")
 
 
-def spread_out(points: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Some of the points, each drawn in proportion to its squared distance from those before (k-means++)."""
+def first_centers(points: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Return n of the points, each drawn in proportion to its squared distance from those before (k-means++)."""
     chosen = [int(rng.integers(len(points)))]
     distance = np.square(points - points[chosen[0]]).sum(axis=1, dtype=np.float64)
     while len(chosen) < n:

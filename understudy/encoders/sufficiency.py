@@ -1,9 +1,9 @@
-"""Whether states are sufficient (A1): within one, given the action, does the observation still predict the outcome?
+"""The test whether a state is sufficient (A1): given the action, does the observation still predict the outcome?
 
 Rows of a state that share their action are a *stratum*. Under A1 the outcome - reward, termination, next observation -
 has one law there, whatever the observation: outcomes may be permuted within a stratum, and the covariance between
 features of the observation and features of the outcome is as large as that of permuted rows. The statistic is the sum
-of squared covariances (Hilbert-Schmidt's, with random Fourier features), added over strata.
+of squared covariances (the Hilbert-Schmidt independence criterion, with random Fourier features) over strata.
 """
 
 import math
@@ -15,27 +15,27 @@ import numpy as np
 
 from understudy.contracts import Log
 from understudy.contracts.progress import Report
-from understudy.encoders.form import Form, form_of
+from understudy.encoders.observations import SINGLE_INTEGERS, spec_of
 
 Blocks = Sequence[np.ndarray]
-"""Features in groups, each (n, features of the group). Groups count alike, however many features they have."""
+"""Blocks of features, each (n, width of the block). Blocks have equal weight, whatever their width."""
 
 PERMUTATIONS = 199
-MOST_ROWS = 1000  # of a stratum, drawn at random: more would find what is too small to matter
-FEWEST_ROWS = 20  # of a stratum; smaller ones say nothing, and are left out
-N_WAVES = 16  # random Fourier features of a group
-MOST_COLUMNS = 16  # linear features of a group; wider observations are projected at random
+MOST_ROWS = 1000  # of a stratum, drawn at random: more would find differences too small to matter
+FEWEST_ROWS = 20  # of a stratum; smaller strata are left out
+N_WAVES = 16  # random Fourier features of a block
+MOST_COLUMNS = 16  # linear features of a block; wider observations are projected at random
 MOST_CODES = 32  # one-hot features; where integers have more values, they are projected at random
-RANKED = 10  # permutations at least as far out, below which the tail is read from a gamma law
+FEWEST_BEYOND = 10  # permutations beyond the statistic; with fewer, the p-value is read from a gamma law
 
 
 @dataclass(frozen=True)
 class Sufficiency:
-    """What the test found, state by state."""
+    """The test of each state of a log."""
 
     state: np.ndarray  # (K,) the states, in order
-    rows: np.ndarray  # (K,) of the log, in each
-    p_value: np.ndarray  # (K,) uniform where the state is sufficient; NaN where there are too few rows to tell
+    rows: np.ndarray  # (K,) the number of rows of the log in each
+    p_value: np.ndarray  # (K,) uniform where the state is sufficient; NaN where it was not tested or has too few rows
     explained: np.ndarray  # (K,) the share of the outcome that the observation predicts in rows not fitted, 0 to 1
 
 
@@ -49,9 +49,9 @@ def sufficiency(
     only: Iterable[int] | None = None,
     report: Report = lambda done: None,
 ) -> Sufficiency:
-    """Test each state of a log, given the state of each row's observation (-1: none); `only` some, where given.
+    """Return the test of each state of a log, or of `only` some; `states` has that of each row's observation, or -1.
 
-    `report` is told how many are tested.
+    `report` is called with the number of states tested so far.
     """
     order = np.argsort(states, kind="stable")
     names, starts, rows = np.unique(states[order], return_index=True, return_counts=True)
@@ -70,6 +70,7 @@ def sufficiency(
 def _tested(
     log: Log, rows: np.ndarray, rng: np.random.Generator, permutations: int, most_rows: int
 ) -> tuple[float, float]:
+    """Return the p-value and the share explained of a state with these rows; NaN where they are too few."""
     rows = sampled(rows, log.action[rows], rng, most_rows)
     if not len(rows):
         return math.nan, math.nan
@@ -81,7 +82,7 @@ def _tested(
 def sampled(
     rows: np.ndarray, strata: np.ndarray, rng: np.random.Generator, most: int = MOST_ROWS, fewest: int = FEWEST_ROWS
 ) -> np.ndarray:
-    """At most so many of these rows from each stratum, at random; none of strata with too few."""
+    """Return at most `most` of the rows of each stratum, drawn at random; none of strata with less than `fewest`."""
     kept = [
         rng.choice(members, most, replace=False) if len(members) > most else members
         for members in _members(strata)
@@ -93,10 +94,10 @@ def sampled(
 def independence(
     left: Blocks, right: Blocks, strata: np.ndarray, rng: np.random.Generator, permutations: int = PERMUTATIONS
 ) -> float:
-    """The p-value of left and right being independent within each stratum.
+    """Return the p-value of left and right being independent within each stratum; 1 where nothing varies.
 
-    It is the rank among statistics of permuted rows; below some ten in two hundred, the tail of a gamma law with the
-    mean and variance of those. 1 where nothing varies.
+    It is the rank among statistics of permuted rows. Where few permutations are beyond the statistic, it is the tail of
+    a gamma law with the mean and variance of the permutations.
 
     >>> rng = np.random.default_rng(0)
     >>> x, strata = rng.normal(size=(300, 1)), np.repeat([0, 1, 2], 100)
@@ -119,21 +120,22 @@ def independence(
 
 
 def _p_value(observed: float, permuted: np.ndarray) -> float:
+    """Return the p-value of a statistic, given those of permuted rows."""
     from scipy.stats import gamma
 
-    beyond = int((permuted >= observed * (1 - 1e-5)).sum())  # a permutation that changes nothing rounds otherwise
+    beyond = int((permuted >= observed * (1 - 1e-5)).sum())  # equal ones may differ by rounding
     mean, variance = float(permuted.mean()), float(permuted.var())
-    if beyond >= RANKED or variance <= 0:
+    if beyond >= FEWEST_BEYOND or variance <= 0:
         return (1 + beyond) / (1 + len(permuted))
     return float(gamma.sf(observed, mean**2 / variance, scale=variance / mean))
 
 
 def explained(left: Blocks, right: Blocks, strata: np.ndarray, ridge: float = 1e-2) -> float:
-    """The share of the right side's variance that a regression on the left predicts in rows it was not fitted on.
+    """Return the share of the right side's variance that a regression on the left predicts in rows held out.
 
-    Of the right side's groups, the one that is predicted best; 0 where none is. Every other row is held out.
+    It is that of the right block that is predicted best, and 0 where none is. Every other row is held out.
     """
-    within, left_over = np.zeros(len(right)), np.zeros(len(right))
+    total, unexplained = np.zeros(len(right)), np.zeros(len(right))
     for members in _members(strata):
         x = _leveled([block[members] for block in left]).astype(np.float64)
         fit, held = np.arange(0, len(members), 2), np.arange(1, len(members), 2)
@@ -142,15 +144,15 @@ def explained(left: Blocks, right: Blocks, strata: np.ndarray, ridge: float = 1e
             y = block[members].astype(np.float64)
             y = y - y[fit].mean(axis=0)
             predicted = (x[held] - x[fit].mean(axis=0)) @ np.linalg.solve(gram, x[fit].T @ y[fit])
-            within[place] += np.square(y[held]).sum()
-            left_over[place] += np.square(y[held] - predicted).sum()
-    shares = 1 - left_over[within > 0] / within[within > 0]
+            total[place] += np.square(y[held]).sum()
+            unexplained[place] += np.square(y[held] - predicted).sum()
+    shares = 1 - unexplained[total > 0] / total[total > 0]
     return float(np.clip(shares.max(initial=0.0), 0.0, 1.0))
 
 
 def observation_blocks(observations: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
-    """Features of observations: of single integers which one it is; of others themselves, squares and random waves."""
-    if form_of(observations) == Form("integer", ()):
+    """Return features of observations: single integers as one-hot; others as they are, squared, and as random waves."""
+    if spec_of(observations) == SINGLE_INTEGERS:
         return [_codes(observations, rng)]
     flat = _standardized(observations.reshape(len(observations), -1))
     flat = flat[:, flat.any(axis=0)]
@@ -161,9 +163,9 @@ def observation_blocks(observations: np.ndarray, rng: np.random.Generator) -> li
 
 
 def outcome_blocks(log: Log, rows: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
-    """Features of what followed some rows: the reward, whether it terminated, and the next observation.
+    """Return features of the outcomes of some rows: the reward, whether it terminated, and the next observation.
 
-    What is observed after termination is never learned from, and is left out.
+    The next observation of a row that terminated is left out: no learner uses it.
     """
     reward, over = _standardized(log.reward[rows, None]), log.terminated[rows]
     blocks = [np.hstack([reward, reward**2, _waves(reward, rng, 4)]), over[:, None].astype(np.float32)]
@@ -174,13 +176,13 @@ def outcome_blocks(log: Log, rows: np.ndarray, rng: np.random.Generator) -> list
 
 
 def _members(strata: np.ndarray) -> list[np.ndarray]:
-    """The places of each stratum."""
+    """Return the indices of each stratum."""
     order = np.argsort(strata, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(strata[order])) + 1) if len(order) else []
 
 
 def _leveled(blocks: Blocks) -> np.ndarray:
-    """Groups side by side, each centered and of one total variance; a group that does not vary is 0."""
+    """Return blocks side by side, each centered and of total variance 1; a block that does not vary is 0."""
     leveled = []
     for block in blocks:
         centered = block - block.mean(axis=0, dtype=np.float64)  # exact where nothing varies
@@ -190,7 +192,7 @@ def _leveled(blocks: Blocks) -> np.ndarray:
 
 
 def _standardized(columns: np.ndarray) -> np.ndarray:
-    """Mean 0 and variance 1 by column, outliers drawn in; a column that does not vary is 0."""
+    """Return columns of mean 0 and variance 1, clipped to [-5, 5]; a column that does not vary is 0."""
     columns = np.nan_to_num(columns.astype(np.float64), posinf=0.0, neginf=0.0)
     centered = columns - columns.mean(axis=0)
     spread = centered.std(axis=0)
@@ -199,18 +201,20 @@ def _standardized(columns: np.ndarray) -> np.ndarray:
 
 
 def _columns(flat: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return the columns, or random projections where there are many."""
     if flat.shape[1] <= MOST_COLUMNS:
         return flat
     return flat @ rng.normal(size=(flat.shape[1], MOST_COLUMNS)).astype(np.float32)
 
 
 def _waves(flat: np.ndarray, rng: np.random.Generator, n: int = N_WAVES) -> np.ndarray:
-    """Random Fourier features of a Gaussian kernel as wide as half the typical distance between rows."""
+    """Return random Fourier features of a Gaussian kernel as wide as half the typical distance between rows."""
     frequency = rng.normal(size=(flat.shape[1], n)) * math.sqrt(2 / max(1, flat.shape[1]))
     return np.cos(flat @ frequency.astype(np.float32) + rng.uniform(0, 2 * math.pi, n).astype(np.float32))
 
 
 def _codes(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return integers as one-hot rows, or as random vectors where they have many values."""
     known, places = np.unique(values, return_inverse=True)
     if len(known) <= MOST_CODES:
         return np.eye(len(known), dtype=np.float32)[places]
@@ -218,7 +222,7 @@ def _codes(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def holm(p_values: Any) -> np.ndarray:
-    """P-values adjusted for being many (Holm); NaN stays, and does not count.
+    """Return p-values adjusted for their number by Holm's method; NaN stays NaN, and does not count.
 
     >>> holm([0.01, 0.04, float("nan"), 0.03]).tolist()
     [0.03, 0.06, nan, 0.06]

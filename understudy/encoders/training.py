@@ -1,4 +1,4 @@
-"""What learned encoders share: inputs as tensors, held-out rows, the best weights kept, and states of any batch."""
+"""What encoders trained with torch share: features, rows held out, seeded weights, the best weights, batches."""
 
 import copy
 import math
@@ -13,24 +13,24 @@ from torch import Tensor, nn
 from understudy.contracts import Log
 from understudy.contracts.devices import one_thread
 from understudy.contracts.streams import spawn
-from understudy.encoders.features import Features, refuse_missing
-from understudy.errors import LogError, SettingError
+from understudy.encoders.features import Features, check_finite
+from understudy.errors import EncoderError, LogError, SettingError
 from understudy.settings import positive
 
 CHUNK = 1 << 16  # rows encoded together
 MANY_ROWS = 2048  # batches of fewer are not worth a second thread
 SPLITS = ("episodes", "transitions")
-SPLIT, WEIGHTS, TRAINING = range(3)  # what draws are for
+SPLIT, WEIGHTS, TRAINING = range(3)  # purposes of random streams
 
 
 def generator_of(seed: int, tag: int, device: torch.device | str = "cpu") -> torch.Generator:
-    """A generator of our own for each seed and tag, so that nothing touches torch's."""
+    """Return a generator of its own for each seed and tag, so that torch's global one is never used."""
     return torch.Generator(device).manual_seed(spawn(seed, tag))
 
 
-def learnable(log: Log, name: str, fewest: int) -> Features:
-    """The features of a log's observations. Raises `LogError` where there is nothing to learn from."""
-    refuse_missing(log.next_observation, "next_observation")
+def features_of_log(log: Log, name: str, fewest: int) -> Features:
+    """Return the features of a log's observations. Raise `LogError` where encoder `name` cannot learn from them."""
+    check_finite(log.next_observation, "next_observation")
     features = Features.of(log.observation, log.next_observation)
     if len(log) < fewest:
         raise LogError(
@@ -43,7 +43,7 @@ def learnable(log: Log, name: str, fewest: int) -> Features:
 
 
 def check_split(held_out: Any, split: Any = "episodes") -> float:
-    """The share of the log to hold out. Raises `SettingError` where it is none, or there is no such way to split."""
+    """Return the share of the log to hold out. Raise `SettingError` where it, or the way to split, cannot be used."""
     if split not in SPLITS:
         raise SettingError(f"split is {split!r}; it is one of {', '.join(SPLITS)}")
     if positive("held_out", held_out) >= 1:
@@ -52,9 +52,9 @@ def check_split(held_out: Any, split: Any = "episodes") -> float:
 
 
 def split_rows(log: Log, held_out: float, split: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """The rows to train on and those held out: whole episodes, or single rows.
+    """Return the rows to train on and the rows held out: whole episodes, or single rows ("transitions").
 
-    A log that is one episode, or mostly one, is cut in time: a few short ones would be too little on either side.
+    A log with an episode of more than half of its rows is cut in time: the other episodes would be too few.
     """
     check_split(held_out, split)
     n = min(max(1, round(len(log) * held_out)), len(log) - 1)
@@ -72,14 +72,14 @@ def split_rows(log: Log, held_out: float, split: str, seed: int) -> tuple[np.nda
     return np.flatnonzero(~rows), np.flatnonzero(rows)
 
 
-def inlet(features: Features, width: int) -> nn.Module:
-    """The first layer of a network: of codes a row each, of floats a linear map."""
+def input_layer(features: Features, width: int) -> nn.Module:
+    """Return the first layer of a network: an embedding of codes, or a linear map of floats."""
     return nn.Embedding(features.width, width) if features.discrete else nn.Linear(features.width, width)
 
 
-def initialized(make: Callable[[], nn.Module], generator: torch.Generator) -> nn.Module:
-    """A module with weights drawn from a generator by the laws that torch draws them by."""
-    with torch.random.fork_rng(devices=[]):  # torch's own draws are thrown away, and its generator put back
+def seeded_module(make: Callable[[], nn.Module], generator: torch.Generator) -> nn.Module:
+    """Return a module whose weights are drawn from a generator, by the distributions that torch uses."""
+    with torch.random.fork_rng(devices=[]):  # torch draws weights too, which are replaced; its generator is restored
         module = make()
     with torch.no_grad():
         for part in module.modules():
@@ -92,10 +92,10 @@ def initialized(make: Callable[[], nn.Module], generator: torch.Generator) -> nn
     return module
 
 
-class Best:
-    """The best weights a module has had, by a loss on rows held out, and whether there is hope of better ones.
+class BestWeights:
+    """Early stopping: the weights of a module with the least loss on rows held out.
 
-    Unlike the last weights, they are what the loss that is reported belongs to.
+    `loss` is that least loss, `epoch` when it was reached, and `losses` has the loss after each epoch.
     """
 
     def __init__(self, module: nn.Module, patience: int) -> None:
@@ -103,67 +103,63 @@ class Best:
         self._module, self._patience = module, patience
         self._weights: dict[str, Tensor] = copy.deepcopy(module.state_dict())
 
-    def took(self, loss: float) -> None:
-        """Take in the loss after one more epoch."""
+    def record(self, loss: float) -> None:
+        """Record the loss after one more epoch, and keep the weights if it is the least."""
         self.losses.append(loss)
         if loss < self.loss:
             self.loss, self.epoch = loss, len(self.losses) - 1
             self._weights = copy.deepcopy(self._module.state_dict())
 
     @property
-    def waited(self) -> int:
-        """Epochs since the best."""
-        return len(self.losses) - 1 - self.epoch
-
-    @property
-    def hopeless(self) -> bool:
-        """Whether patience has run out."""
-        return self.waited >= self._patience
+    def out_of_patience(self) -> bool:
+        """True if the least loss is `patience` epochs ago."""
+        return len(self.losses) - 1 - self.epoch >= self._patience
 
     def restore(self) -> None:
-        """Put the best weights back."""
+        """Give the module its best weights again."""
         self._module.load_state_dict(self._weights)
 
 
 def in_chunks(f: Callable[[Tensor], Tensor], inputs: Tensor, rows: int = CHUNK) -> Tensor:
-    """A function of a batch, chunk by chunk. The same row gives the same result, in a batch of one or of a million.
+    """Return f of a batch, computed chunk by chunk. A row gives the same result in a batch of one or of a million.
 
-    Torch rounds batches of fewer than eight rows differently, so chunks are filled up to multiples of eight.
+    Torch rounds batches of fewer than eight rows differently, so chunks are padded to multiples of eight.
     """
     results = []
     with torch.no_grad(), threads_for(len(inputs)):
         for chunk in inputs.split(rows):
-            short = -len(chunk) % 8
-            whole = torch.cat([chunk, chunk.new_zeros(short, *chunk.shape[1:])]) if short else chunk
-            results.append(f(whole)[: len(chunk)])
+            missing = -len(chunk) % 8
+            padded = torch.cat([chunk, chunk.new_zeros(missing, *chunk.shape[1:])]) if missing else chunk
+            results.append(f(padded)[: len(chunk)])
     return torch.cat(results)
 
 
 def threads_for(rows: int) -> AbstractContextManager[None]:
-    """One thread for batches of few rows: waiting for a second takes longer, and ever so long where cores are busy."""
+    """Return a context of one thread for few rows: waiting for a second takes longer, above all on busy cores."""
     return one_thread() if rows < MANY_ROWS else nullcontext()
 
 
-def arrays_of(module: nn.Module) -> dict[str, np.ndarray]:
-    """A module's weights, by name."""
+def weights_of(module: nn.Module) -> dict[str, np.ndarray]:
+    """Return a module's weights as arrays, by name."""
     return {name: weights.detach().cpu().numpy() for name, weights in module.state_dict().items()}
 
 
-def filled(make: Callable[[], Any], arrays: Mapping[str, Any]) -> Any:
-    """A module with these weights. Raises `LogError` where they are not its own, or are not finite.
+def module_with_weights(make: Callable[[], Any], arrays: Mapping[str, Any]) -> Any:
+    """Return a module with these weights. Raise `EncoderError` where their names or shapes are others, or not finite.
 
-    It is made without memory (torch's meta device) and then given the arrays, so that settings out of a file cannot ask
-    for more than the file holds, and torch's generator stays as it was.
+    The module is made without memory (torch's meta device) and then given the arrays, so that settings out of a file
+    cannot ask for more memory than the file has bytes, and torch's generator stays as it was.
     """
     with torch.device("meta"):
         module = make()
     expected = module.state_dict()
     if set(arrays) != set(expected):
-        raise LogError(f"weights are {sorted(arrays)}, not {sorted(expected)}")
+        raise EncoderError(f"weights are {sorted(arrays)}, not {sorted(expected)}")
     for name, weights in arrays.items():
-        if weights.shape != tuple(expected[name].shape) or weights.dtype != np.float32:
-            raise LogError(f"{name!r} is {weights.dtype} of shape {weights.shape}, not {tuple(expected[name].shape)}")
+        shape = tuple(expected[name].shape)
+        if weights.shape != shape or weights.dtype != np.float32:
+            raise EncoderError(f"{name!r} is {weights.dtype} of shape {weights.shape}, not {shape}")
         if not np.isfinite(weights).all():
-            raise LogError(f"{name!r} is not finite")
+            raise EncoderError(f"{name!r} is not finite")
     module.load_state_dict({name: torch.from_numpy(weights.copy()) for name, weights in arrays.items()}, assign=True)
     return module

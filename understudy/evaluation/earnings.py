@@ -2,53 +2,77 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from understudy.errors import SettingError
 from understudy.runs import Runs
 from understudy.runs.run import reached
+from understudy.tables import arrow_table, record_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 SHARE = 0.9
-"""Of the runs of each set, those that must have finished the episodes that are counted."""
+"""The share of the runs of each set that must have finished the episodes that are counted."""
+
+TYPES = {
+    "episodes": "int64", "steps": "int64", "mean": "float64", "low": "float64", "high": "float64",
+    "error": "float64", "missing": "float64",
+}  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Earnings:
     """What an episode earned on average, over the first `episodes` episodes of every run.
 
     Runs stop when the log has no answer, which depends on what happened in them, so finished episodes cannot be
-    averaged as they come: runs that lasted would count for their later, better episodes, and long episodes would be
-    missing at each run's end. The first so many episodes of every run are the same for all.
+    averaged as they come: long runs would count for their later, better episodes, and long episodes would be missing
+    at the end of each run. So the same first episodes of every run are counted.
 
     Where some runs stopped before the last of them, `low` and `high` are what the mean would be if each missing episode
     had earned the lowest and the highest return seen, what unfinished episodes had earned so far included; elsewhere
-    they equal the mean. That is a range to reckon with, not a bound: an episode that was cut off may have gone on
-    worse.
+    they equal the mean. They are a plausible range, not a bound: an episode that was cut off may have gone on worse.
 
-    `error` is 1.96 standard errors. Runs on one log share its luck, which their spread does not show: it is reckoned as
-    if all runs had been served the same episodes, whose own spread over their number it then is, however many runs
-    there are. For real runs, and for runs on logs of their own, only the spread of runs counts.
+    `error` is 1.96 standard errors. Runs on one log share its luck, which their spread does not show. So the variance
+    of one mean over episodes is added to it, as if all runs had been served the same episodes: more runs do not make
+    that part smaller. For real runs, and for runs on logs of their own, only the spread of runs counts.
     """
 
-    episodes: int  # of each run, from its first
-    steps: int  # by when the last of them was over, in the slowest run that finished them
-    mean: float  # over those that were finished
+    episodes: int  # counted in each run, from its first
+    steps: int  # when the last of them was over, in the slowest run that finished them
+    mean: float  # over the episodes that were finished
     low: float
     high: float
     error: float  # NaN for a single run
     missing: float  # share of these episodes that were not finished
 
     def to_json(self) -> dict[str, Any]:
-        """The same as plain values."""
+        """Return the fields as a dict of plain values."""
         return dict(vars(self))
+
+    def to_frame(self) -> "pa.Table":
+        """Return an Arrow table of one line, a column for each field."""
+        return arrow_table({name: [value] for name, value in vars(self).items()}, TYPES)
+
+    def __str__(self) -> str:
+        earned = f"{self.low:.4g} to {self.high:.4g}" if self.missing else f"{self.mean:.4g}"
+        which = f"the first {self.episodes:,} episodes" if self.episodes > 1 else "the first episode"
+        error = "" if np.isnan(self.error) else f" (+/- {self.error:.2g})"
+        return f"{earned}{error} an episode, over {which} of each run (steps 1 to {self.steps:,})"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return record_table(str(self), vars(self))._repr_html_()
 
 
 def earnings(sets: Mapping[str, Runs], *, share: float = SHARE) -> dict[str, Earnings]:
-    """What an episode earned in each set of runs, counted over the same number of episodes in all of them.
+    """Return what an episode earned in each set of runs, over the same number of first episodes in all sets.
 
-    That number is the largest that at least this share of the runs of every set finished; sets in which that is none
-    are left out. Use it to compare learners on one log, or a learner with what the log itself earned.
+    That number is the largest that at least this share of the runs of every set finished. Sets of which too few runs
+    finished an episode are left out. Use it to compare learners on one log, or a learner with the log's own return.
 
     >>> from understudy.contracts import Stop
     >>> from understudy.runs import Run
@@ -60,7 +84,9 @@ def earnings(sets: Mapping[str, Runs], *, share: float = SHARE) -> dict[str, Ear
     (2, 2.0, 0.5)
     """
     if not 0.5 <= share <= 1.0:
-        raise ValueError(f"share={share!r} must be from 0.5 to 1: the means of fewer runs would be those of survivors")
+        raise SettingError(
+            f"share={share!r} must be from 0.5 to 1: the means of fewer runs would be those of survivors"
+        )
     finished = {name: reached(np.array([len(run.ends) for run in runs]), share) for name, runs in sets.items() if runs}
     counted = {name: sets[name] for name, n in finished.items() if n}
     episodes = min((finished[name] for name in counted), default=0)
@@ -73,8 +99,8 @@ def _earnings(runs: Runs, episodes: int) -> Earnings:
         values[place, : len(run.returns)] = run.returns[:episodes]
     known = np.isfinite(values)
     cut_off = [run.partial for run in runs if len(run.returns) < episodes and run.partial is not None]
-    lowest, highest = (float(end) for end in _range(np.concatenate([values[known], cut_off])))
-    low, high = (np.where(known, values, filled) for filled in (lowest, highest))
+    seen = np.concatenate([values[known], cut_off])
+    low, high = (np.where(known, values, filled) for filled in (seen.min(), seen.max()))
     mean = float(values[known].mean())
     complete = bool(known.all())
     return Earnings(
@@ -83,17 +109,13 @@ def _earnings(runs: Runs, episodes: int) -> Earnings:
         mean=mean,
         low=mean if complete else float(low.mean()),
         high=mean if complete else float(high.mean()),
-        error=1.96 * _error(values, _independent(runs)),
+        error=1.96 * _error(values, runs.about.independent),
         missing=float(1 - known.mean()),
     )
 
 
-def _range(values: np.ndarray) -> tuple[float, float]:
-    return values.min(), values.max()
-
-
 def _error(values: np.ndarray, independent: bool) -> float:
-    """The standard error of the mean of (runs, episodes), NaN where an episode is missing."""
+    """Return the standard error of the mean of returns, (runs, episodes) with NaN where an episode is missing."""
     n_runs, n_episodes = values.shape
     if n_runs < 2:
         return float("nan")
@@ -109,13 +131,9 @@ def _error(values: np.ndarray, independent: bool) -> float:
 
 
 def _jackknife(totals: np.ndarray, counts: np.ndarray) -> float:
-    """The variance of the sum of totals over the sum of counts, by leaving out one run at a time."""
+    """Return the variance of sum(totals) / sum(counts), by leaving out one run at a time."""
     n, left = len(totals), counts.sum() - counts
     if (left == 0).any():
         return float("inf")
     without = (totals.sum() - totals) / left
     return float((n - 1) / n * ((without - without.mean()) ** 2).sum())
-
-
-def _independent(runs: Runs) -> bool:
-    return bool(runs.about.get("own_logs")) or runs.about.get("kind") == "real"

@@ -2,15 +2,26 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from understudy.errors import SettingError
 from understudy.evaluation.earnings import SHARE
 from understudy.runs import Runs
+from understudy.tables import arrow_table, record_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TYPES = {
+    "n_runs": "int64", "steps": "float64", "low_quartile": "float64", "high_quartile": "float64", "shortest": "int64",
+    "longest": "int64", "horizon": "int64", "episodes": "float64", "share_served": "float64",
+    "rows_per_step": "float64", "n_limited": "int64", "stop": "string", "n_stop": "int64",
+}  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Efficiency:
     """How far runs went before the log had no further answer. Steps and episodes are medians over runs."""
 
@@ -21,9 +32,9 @@ class Efficiency:
     longest: int
     horizon: int  # the largest step that nine of ten runs reached
     episodes: float  # finished ones
-    share_served: float | None  # steps over rows of the log; None without a log, and may pass 1 where rows return
+    share_served: float | None  # steps over rows of the log, above 1 where rows are served again; None without a log
     rows_per_step: float | None  # rows looked at for each one served
-    stops: dict[str, int]  # why runs stopped, and how many did
+    stops: dict[str, int]  # each reason why runs stopped, and how many did for it; the most frequent first
     n_limited: int  # runs that max_steps or the learner stopped: how long they could have gone is not known
 
     def __str__(self) -> str:
@@ -32,13 +43,29 @@ class Efficiency:
         reasons = "; ".join(listed) + (f"; {len(self.stops) - 3} other reasons" if len(self.stops) > 3 else "")
         return f"{self.steps:,.0f} steps (median of {self.n_runs} runs{share}); stopped since {reasons}"
 
+    __repr__ = __str__
+
     def to_json(self) -> dict[str, Any]:
-        """The same as plain values."""
+        """Return the fields as a dict of plain values."""
         return dict(vars(self)) | {"quartiles": list(self.quartiles)}
+
+    def to_frame(self) -> "pa.Table":
+        """Return an Arrow table of one line, a column for each field.
+
+        `quartiles` are two columns, `low_quartile` and `high_quartile`; of `stops` there is the most frequent one,
+        `stop`, and how many runs it stopped, `n_stop`. `runs.to_frame(per="run")` has the reason of every run.
+        """
+        low, high = self.quartiles
+        reason, count = next(iter(self.stops.items()))
+        values = vars(self) | {"low_quartile": low, "high_quartile": high, "stop": reason, "n_stop": count}
+        return arrow_table({name: [values[name]] for name in TYPES}, TYPES)
+
+    def _repr_html_(self) -> str:
+        return record_table("Efficiency", vars(self))._repr_html_()
 
 
 def efficiency(runs: Runs) -> Efficiency:
-    """How long the log could answer for these runs, and what ran out.
+    """Return how long the log could answer for these runs, and why they stopped.
 
     >>> from understudy.contracts import Stop
     >>> from understudy.runs import Run
@@ -49,13 +76,13 @@ def efficiency(runs: Runs) -> Efficiency:
     15 steps (median of 2 runs); stopped since state 3 has no row left (2 of 2)
     """
     if not len(runs):
-        raise ValueError("there is no run to measure")
-    lengths, rows = runs.lengths, runs.about.get("log_rows")
+        raise SettingError("there is no run to measure; give the Runs of an experiment")
+    lengths, rows = runs.lengths, runs.about.log_rows
     taken = np.array([run.stopped.counts.get("rows taken", np.nan) for run in runs])
     with np.errstate(invalid="ignore", divide="ignore"):
         per_step = taken / lengths
     known = per_step[np.isfinite(per_step)]
-    reasons = {run.stopped.group: run.stopped.reason for run in reversed(runs)}  # of those alike, the first one's
+    reasons = {run.stopped.group: run.stopped.reason for run in reversed(runs)}  # of equal ones, the first run's words
     stops = Counter(reasons[run.stopped.group] for run in runs)
     return Efficiency(
         n_runs=len(runs),

@@ -3,22 +3,34 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from understudy.errors import CensoringWarning
+from understudy.errors import CensoringWarning, SettingError
 from understudy.runs import Runs
 from understudy.settings import real, whole
+from understudy.tables import arrow_table, record_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TYPES = {
+    "probe": "string", "horizon": "int64", "n_points": "int64", "n_runs": "int64", "n_reference": "int64",
+    "rmse": "float64", "mean_error": "float64", "max_error": "float64", "floor": "float64", "alive": "float64",
+    "squared_error": "float64", "low": "float64", "high": "float64", "level": "float64", "margin": "float64",
+    "verdict": "string", "note": "string",
+}  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Fidelity:
     """The distance between the mean curves of a probe in two sets of runs, up to a horizon.
 
-    `rmse`, `mean_error` and `max_error` are the paper's, and never 0: `floor` is what the RMSE of a perfect simulator
-    would be about, from the spread of runs alone. Where runs are independent, `squared_error` is the mean squared
-    distance with that noise taken off, with an interval, and the verdict compares it with the margin's square.
+    `rmse`, `mean_error` and `max_error` are the paper's. They are never 0: `floor` is about what the RMSE of a perfect
+    simulator would be, from the spread of runs alone. Where runs are independent, `squared_error` is the mean squared
+    distance with that noise taken off, `interval` is its confidence interval, and `verdict` compares the interval with
+    the square of the margin.
     """
 
     probe: str
@@ -40,7 +52,7 @@ class Fidelity:
 
     @property
     def faithful(self) -> bool:
-        """Whether the curves are equivalent at the stated margin. Not knowing is not enough."""
+        """True if the curves are equivalent at the margin; False where they differ, and where that is undecided."""
         return self.verdict == "equivalent"
 
     def __str__(self) -> str:
@@ -56,9 +68,20 @@ class Fidelity:
             )
         return f"{text}. {self.note}" if self.note else text
 
+    __repr__ = __str__
+
     def to_json(self) -> dict[str, Any]:
-        """The same as plain values."""
+        """Return the fields as a dict of plain values."""
         return dict(vars(self)) | {"interval": None if self.interval is None else list(self.interval)}
+
+    def to_frame(self) -> "pa.Table":
+        """Return an Arrow table of one line, a column for each field; `interval` is two columns, `low` and `high`."""
+        low, high = self.interval or (None, None)
+        values = vars(self) | {"low": low, "high": high}
+        return arrow_table({name: [values[name]] for name in TYPES}, TYPES)
+
+    def _repr_html_(self) -> str:
+        return record_table("Fidelity", vars(self))._repr_html_()
 
 
 ONE_LOG = (
@@ -78,9 +101,9 @@ def fidelity(
 ) -> Fidelity:
     """Compare the mean curve of a probe, by default the first, with that of reference runs, usually real ones.
 
-    The horizon is the largest step that every run reached, or the one asked for; beyond the former, averages are over
-    survivors, which is said and warned of. The margin is in the probe's units, by default a tenth of the range of the
-    reference's mean curve. The level of the interval is between 0 and 1.
+    `horizon` is by default the largest step that every run reached. Beyond it, averages are over the runs that were
+    still going: the result's note says so, and a `CensoringWarning` is issued. `margin` is in the probe's units, by
+    default a tenth of the range of the reference's mean curve. `level` is that of the interval, between 0 and 1.
     """
     level = real("level", level, 0, 1, ends=False)
     margin = None if margin is None else real("margin", margin, 0)
@@ -92,10 +115,10 @@ def fidelity(
         horizon = int(min(runs.lengths.min(), reference.lengths.min()))
     points = points[points <= horizon]
     if not len(points):
-        raise ValueError(
+        raise SettingError(
             f"no reading of {probe!r} is shared up to step {horizon:,}; read probes more often, with every="
         )
-    longest = int(min(runs.lengths.max(), reference.lengths.max()))  # beyond it there is nothing to compare with
+    longest = int(min(runs.lengths.max(), reference.lengths.max()))  # beyond it one of the two sets has no run
     horizon = min(int(horizon), longest)
     ours = ours[:, np.isin(steps, points)].reshape(len(runs), len(points), -1)
     theirs = theirs[:, np.isin(theirs_steps, points)].reshape(len(reference), len(points), -1)
@@ -107,7 +130,7 @@ def fidelity(
         warnings.warn(f"fidelity of {probe!r}: {note}", CensoringWarning, stacklevel=2)
     usable = _usable(runs, ours, points) & _usable(reference, theirs, points)
     if not usable.any():
-        raise ValueError(
+        raise SettingError(
             f"{probe!r} has no reading up to step {horizon:,} that all runs share; it may be NaN throughout"
         )
     ours, theirs = ours[:, usable], theirs[:, usable]
@@ -129,7 +152,7 @@ def fidelity(
     }
     if not reached.all():
         return Fidelity(**result, note=f"No verdict: {note}")
-    if not (_independent(runs) and _independent(reference)):
+    if not (runs.about.independent and reference.about.independent):
         return Fidelity(**result, note=ONE_LOG)
     if min(len(runs), len(reference)) < 3:
         return Fidelity(**result, note="No verdict: fewer than three runs tell nothing of their spread")
@@ -141,12 +164,12 @@ def fidelity(
 
 
 def squared_distance(ours: np.ndarray, theirs: np.ndarray, level: float) -> tuple[float, tuple[float, float]]:
-    """The mean squared difference between two expected curves, (R, K) samples of each, unbiased, and its interval.
+    """Return the mean squared difference of two expected curves, unbiased, and its interval; (R, K) samples of each.
 
-    The interval holds the distances under which the observed one is no surprise, for normal curves whose difference
-    points where the noise is largest: other directions would give a shorter one. An interval from the estimate's own
-    standard error will not do: where the noise happens to cancel the difference, the standard error is small too
-    (95 % intervals covered 89 % in a test of ours).
+    The interval inverts a test: it holds the distances at which the observed one would not be unusual, for normal
+    curves whose difference points where the noise is largest (other directions give a shorter interval). An interval
+    from the estimate's own standard error does not do: where the noise happens to cancel the difference, the standard
+    error is small too (95 % intervals covered 89 % in a test of ours).
     """
     difference = ours.mean(axis=0) - theirs.mean(axis=0)
     spread, degrees = _noise_of_difference(ours, theirs)
@@ -155,8 +178,8 @@ def squared_distance(ours: np.ndarray, theirs: np.ndarray, level: float) -> tupl
         return observed, (observed, observed)
     tail = (1 - level) / 2
 
-    def surprise(distance: float) -> float:
-        """The probability of observing no more than was observed, at a true distance."""
+    def probability(distance: float) -> float:
+        """Return the probability of observing at most what was observed, at a true distance."""
         return float(np.mean((distance + along) ** 2 + across <= observed))
 
     rng = np.random.default_rng(0)  # numerical integration, the same every time
@@ -165,7 +188,7 @@ def squared_distance(ours: np.ndarray, theirs: np.ndarray, level: float) -> tupl
     varying, rest = spread[1:AXES], spread[AXES:].sum()  # the many small ones average out
     across = (rng.standard_normal((DRAWS, len(varying))) ** 2 @ varying + rest) * stretch**2
     farthest = np.sqrt(observed) + 10 * np.sqrt(spread.sum())
-    low, high = (_crossing(surprise, chance, farthest) for chance in (1 - tail, tail))
+    low, high = (_crossing(probability, chance, farthest) for chance in (1 - tail, tail))
     return observed - float(spread.sum()), (float(low**2), float(high**2))
 
 
@@ -173,7 +196,7 @@ DRAWS, AXES = 10_000, 16
 
 
 def _crossing(falling: Callable[[float], float], chance: float, end: float) -> float:
-    """Where a falling function of a distance crosses a chance, by bisection; 0 if it is below from the start."""
+    """Return where a falling function crosses a chance, by bisection; 0 if it is below from the start."""
     begin = 0.0
     if falling(begin) < chance:
         return 0.0
@@ -188,7 +211,7 @@ def _crossing(falling: Callable[[float], float], chance: float, end: float) -> f
 
 
 def _noise_of_difference(ours: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, float]:
-    """The variances, per point, of the mean curves' difference along its principal axes, and their degrees of freedom.
+    """Return the variances per point of the mean curves' difference along its principal axes, and degrees of freedom.
 
     The axes are found through the inner products of runs or of points, whichever are fewer.
     """
@@ -203,7 +226,7 @@ def _noise_of_difference(ours: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarr
 
 
 def _noise(curves: np.ndarray) -> np.ndarray:
-    """The variance of the mean at each point."""
+    """Return the variance of the mean at each point."""
     n = np.sum(np.isfinite(curves), axis=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a single survivor has no variance
@@ -211,18 +234,14 @@ def _noise(curves: np.ndarray) -> np.ndarray:
 
 
 def _usable(runs: Runs, curves: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Points at which every run that had got so far has a reading."""
+    """Return at which points every run that had not stopped before has a reading, (K,) bool."""
     going = runs.lengths[:, None] >= points[None, :]
     read = np.isfinite(curves).all(axis=2)
     return going.any(axis=0) & (read | ~going).all(axis=0)
 
 
-def _independent(runs: Runs) -> bool:
-    return bool(runs.about.get("own_logs")) or runs.about.get("kind") == "real"
-
-
 def _common_probe(runs: Runs, reference: Runs) -> str:
     shared = [name for name in runs.probes if name in reference.probes]
     if not shared:
-        raise ValueError("the two sets of runs have no probe in common; give both the same probes=")
+        raise SettingError("the two sets of runs have no probe in common; give both the same probes=")
     return shared[0]

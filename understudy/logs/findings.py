@@ -2,11 +2,15 @@
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from understudy.errors import visible
+from understudy.tables import Column, Table, arrow_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 SEVERITIES = ("error", "warning", "note")
 
@@ -46,6 +50,28 @@ class Audit:
     def to_json(self) -> dict[str, Any]:
         """Return the audit as a dictionary of plain types."""
         return {"ok": self.ok, **asdict(self), "findings": [_as_dict(finding) for finding in self.findings]}
+
+    def to_frame(self) -> "pa.Table":
+        """Return an Arrow table with a line for each finding: severity, rule, count, rows (the first few), sentence."""
+        import pyarrow as pa
+
+        types = {"severity": "string", "rule": "string", "count": "int64", "sentence": "string"}
+        frame = arrow_table({name: [getattr(one, name) for one in self.findings] for name in types}, types)
+        rows = pa.array([list(one.rows) for one in self.findings], pa.list_(pa.int64()))
+        return frame.add_column(3, "rows", rows)
+
+    def to_table(self) -> Table:
+        """Return the findings as a table for people."""
+        headings = (
+            Column("severity", numeric=False, is_severity=True),
+            Column("rule", numeric=False),
+            Column("what was found", numeric=False),
+        )
+        rows = tuple((one.severity, one.rule, one.sentence) for one in self.findings)
+        return Table(str(self).split("\n")[0], headings, rows)
+
+    def _repr_html_(self) -> str:
+        return self.to_table()._repr_html_()
 
     def __str__(self) -> str:
         title = "no log could be made"

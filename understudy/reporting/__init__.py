@@ -1,5 +1,6 @@
-"""Showing what runs were like: tables, figures, and the page that holds them."""
+"""Showing runs: tables, plots, and the page that holds them."""
 
+from understudy.reporting import plots
 from understudy.reporting.page import report
 
-__all__ = ["report"]
+__all__ = ["plots", "report"]

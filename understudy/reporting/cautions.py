@@ -1,4 +1,4 @@
-"""What a reader must know before believing a page."""
+"""Warnings that a reader needs before believing a page."""
 
 from collections.abc import Mapping
 
@@ -10,27 +10,26 @@ from understudy.runs import Runs
 MOST_NAMED = 3
 """Sets named in one sentence."""
 
-
 MISLEADING = ("propensity-frequency", "propensity-trend", "no-episode", "next-observation-continuity", "step-order")
 """Findings of an audit that can make every number of a page wrong."""
 
 
 def cautions(named: Mapping[str, Runs], audit: Audit | None = None, states_tested: bool = True) -> list[str]:
-    """A sentence for each reason to be careful.
+    """Return a sentence for each reason to be careful.
 
-    What the audit of the log found, states that merge observations and were not tested, few logged episodes, and
-    lengths that few runs reached.
+    Reasons are what the audit of the log found, states that merge observations and were not tested, few logged
+    episodes, and lengths that few runs reached.
     """
-    simulated = {name: runs for name, runs in named.items() if runs.about.get("kind") != "real" and len(runs)}
+    simulated = {name: runs for name, runs in named.items() if not runs.about.is_real and len(runs)}
     found = () if audit is None else audit.findings
     wrong = [finding for finding in found if finding.severity == "error" or finding.rule in MISLEADING]
-    told = [f"The audit of the log found: {finding.sentence}." for finding in wrong if finding.severity != "note"]
+    from_audit = [f"The audit of the log found: {finding.sentence}." for finding in wrong if finding.severity != "note"]
     untested = [] if states_tested else _untested(simulated)
-    return [*told, *untested, *_few_episodes(simulated), *_few_runs(simulated)]
+    return [*from_audit, *untested, *_few_episodes(simulated), *_few_runs(simulated)]
 
 
 def _untested(named: Mapping[str, Runs]) -> list[str]:
-    """Sets in which a run stopped in a state that stands for several observations."""
+    """Return a sentence where runs stopped in states that stand for several observations."""
     merging = [name for name, runs in named.items() if any(run.stopped.example is not None for run in runs)]
     if not merging:
         return []
@@ -42,9 +41,9 @@ def _untested(named: Mapping[str, Runs]) -> list[str]:
 
 
 def _few_episodes(named: Mapping[str, Runs]) -> list[str]:
-    ended = [runs.about for runs in named.values() if runs.about.get("log_terminated")]
-    counts = {about.get("log_episodes") for about in ended}
-    few = sorted(count for count in counts if isinstance(count, int) and count < FEW_EPISODES)
+    """Return a sentence where logs whose episodes end by themselves have few of them."""
+    counts = {runs.about.log_episodes for runs in named.values() if runs.about.log_terminated}
+    few = sorted(count for count in counts if count is not None and count < FEW_EPISODES)
     if not few:
         return []
     episodes = f"{few[0]:,} episode{'s' * (few[0] != 1)}" + (f" to {few[-1]:,}" if len(few) > 1 else "")
@@ -55,7 +54,7 @@ def _few_episodes(named: Mapping[str, Runs]) -> list[str]:
 
 
 def _few_runs(named: Mapping[str, Runs]) -> list[str]:
-    """Sets of which nine of ten runs get less than half as far as the median run."""
+    """Return a sentence on sets of which nine of ten runs reach less than half of what the median run reaches."""
     early = {name: runs.horizon(SHARE) for name, runs in named.items() if 2 * runs.horizon(SHARE) < runs.horizon(0.5)}
     if not early:
         return []

@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def names_of(folders: Sequence[Path]) -> list[str]:
-    """A name for each of some distinct folders: the parts of its path that not all of them share.
+    """Return a name for each of these distinct folders: the parts of its path that not all of them share.
 
     >>> names_of([Path("2021/out/psrs"), Path("2022/out/psrs")])
     ['2021', '2022']

@@ -9,18 +9,22 @@ from typing import Any
 import numpy as np
 
 from understudy.encoders import StateAudit
-from understudy.errors import LogError
+from understudy.errors import ContractError, SettingError
 from understudy.evaluation.curves import has_readings, is_scalar, mean_curve, return_curve
 from understudy.evaluation.earnings import SHARE
 from understudy.logs import Audit, Log, check
-from understudy.reporting import plots, tables
+from understudy.reporting import tables
 from understudy.reporting.cautions import cautions
-from understudy.reporting.learners import compare_learners
+from understudy.reporting.figures import curves_of_runs, episode_returns, learning_curves, visitation_bars
+from understudy.reporting.measurements import Measurements, measure
+from understudy.reporting.plots import mean_final_vector
+from understudy.reporting.returns import log_value
 from understudy.reporting.states import state_boxes
-from understudy.reporting.summary import tiles, what_came_of_it, what_was_done, what_was_earned
+from understudy.reporting.summary import earnings_sentences, result_sentences, setup_sentence, tiles
 from understudy.reporting.svg import inline_svg
 from understudy.runs import Runs
 from understudy.runs.folder import write_text
+from understudy.tables import NONE, Column, Table
 
 WIDE, NARROW = 900, 380
 """Figures are drawn twice, for a desk and for a phone; the page shows the one that fits."""
@@ -43,36 +47,44 @@ def report(
     `fidelity` takes. A `log` given without an `audit` is audited. `states` is what `encoder.audit(log)` found, or
     several such by name: it is shown first, since no curve is better than the states it was made with.
     """
-    path = Path(path)
-    if os.path.isdir(path):  # False for whatever is no path, which is told when the page is written
-        raise LogError(f"{path} is a folder; give the name of a file in it, such as {path / 'report.html'}")
-    named = _named(runs)
-    finished = {name: set_ for name, set_ in named.items() if len(set_)}
-    if not finished:
-        raise LogError("there is no finished run to report on; run the experiment first")
-    if reference is None:
-        reference = tables.reference_of(finished)
-    elif reference not in finished:
-        raise LogError(f"there is no set of runs {reference!r} to measure against; there is {', '.join(finished)}")
+    measured = measure(_named(runs), reference=reference, margin=margin)
     if audit is None and log is not None:
         audit = check(log)
+    return write_page(measured, path, audit=audit, states=states, title=title)
+
+
+def write_page(
+    measured: Measurements,
+    path: Any,
+    *,
+    audit: Audit | None = None,
+    states: StateAudit | Mapping[str, StateAudit] | None = None,
+    title: str | None = None,
+) -> Path:
+    """Write the page of runs that were measured before, as `report` does."""
+    path = Path(path)
+    if os.path.isdir(path):  # False for what cannot be a path, which is refused when the page is written
+        raise SettingError(f"{path} is a folder; give the name of a file in it, such as {path / 'report.html'}")
+    if not measured.finished:
+        raise SettingError("there is no finished run to report on; run the experiment first")
     boxes = state_boxes(states)
-    content = _content(named, finished, reference, margin, audit, title)
-    careful = cautions(finished, audit, states_tested=states is not None)
+    content = _content(measured, audit, title)
+    careful = cautions(measured.finished, audit, states_tested=states is not None)
     html = _template().render(**content, cautions=careful, state_boxes=boxes)
     write_text(path, html.encode("utf-8", "replace").decode("utf-8"))
     return path
 
 
 def _named(runs: Mapping[str, Runs] | Runs) -> dict[str, Runs]:
+    """Return the sets of runs by name; a single set is named for its simulator."""
     if isinstance(runs, Runs):
-        return {str(runs.about.get("simulator", {}).get("simulator", "runs")): runs}
+        return {runs.about.simulator_name or "runs": runs}
     for name, set_ in runs.items():
         if not isinstance(set_, Runs):
-            raise TypeError(f"{name!r} is a {type(set_).__name__}; give the Runs of an experiment, by name")
+            raise ContractError(f"{name!r} is a {type(set_).__name__}; give the Runs of an experiment, by name")
     named = {str(name): set_ for name, set_ in runs.items()}
     if len(named) < len(runs):
-        raise ValueError(f"two sets of runs are named alike: {', '.join(map(repr, runs))}; give each a name of its own")
+        raise SettingError(f"two sets of runs have one name: {', '.join(map(repr, runs))}; give each a name of its own")
     return named
 
 
@@ -89,63 +101,58 @@ def _template() -> Any:
     return environment.get_template("report.html.j2")
 
 
-def _content(
-    named: Mapping[str, Runs],
-    finished: Mapping[str, Runs],
-    reference: str | None,
-    margin: float | None,
-    audit: Audit | None,
-    title: str | None,
-) -> dict[str, Any]:
+def _content(measured: Measurements, audit: Audit | None, title: str | None) -> dict[str, Any]:
+    """Return what the template shows."""
     from understudy import __version__
 
-    others = {name: set_ for name, set_ in finished.items() if name != reference}
+    finished, reference = measured.finished, measured.reference
     names = dict.fromkeys(probe for set_ in finished.values() for probe in set_.probes)
     holders = {probe: {name: set_ for name, set_ in finished.items() if probe in set_.probes} for probe in names}
-    compared = tables.compared(finished, reference)
-    headline, found = None, None
-    if reference is not None and compared:
-        headline = compared[0]
-        found = tables.comparisons(others, finished[reference], headline, margin=margin)
-    rivals = compare_learners(finished)
     stops = tables.stops_table(finished)
-    efficiency, *fidelity = tables.tables_of(named, reference=reference, margin=margin)
     figures, skipped = _figures(holders, reference)
     return {
         "title": title or "What the rehearsal showed",
         "lead": [
-            *(rivals.sentences if rivals else []),
-            what_was_done(finished, reference),
-            *what_was_earned(finished, reference),
-            *what_came_of_it(finished, reference, headline, found),
+            *(measured.learners.sentences if measured.learners else []),
+            setup_sentence(measured),
+            *earnings_sentences(measured),
+            *result_sentences(measured),
         ],
-        "tiles": tiles(finished, reference, headline, found, rivals),
+        "tiles": tiles(measured),
         "figures": figures,
         "returns": _returns(finished, reference),
         "skipped": skipped,
-        "efficiency": efficiency,
-        "fidelity": fidelity,
+        "efficiency": tables.efficiency_table(measured),
+        "fidelity": [tables.fidelity_table(found, probe) for probe, found in measured.fidelity.items()],
         "reference": reference,
         "stops": stops,
         "names_states": any(places for *_, places in stops.values),
         "audit": audit,
-        "settings": {name: _settings(set_) for name, set_ in named.items()},
-        "apart": _apart(named),
+        "settings": {name: _settings(set_) for name, set_ in measured.runs.items()},
+        "differing_settings": _differing_settings(measured.runs),
         "probes_value": "start value" in names,
         "version": __version__,
+        "show": _as_markup,
     }
 
 
+def _as_markup(table: Table, headline: int | None = None) -> Any:
+    """Return a table as HTML that the template does not escape again."""
+    from markupsafe import Markup
+
+    return Markup(table.to_html(headline))
+
+
 def _returns(finished: Mapping[str, Runs], reference: str | None) -> dict[str, Any] | None:
-    """The figure of what episodes earned; None where no run finished one."""
+    """Return the figure of what episodes earned; None where no run finished one."""
     sets = {name: set_ for name, set_ in finished.items() if any(len(run.returns) for run in set_)}
     if not sets:
         return None
-    shown, logged = reference if reference in sets else None, tables.logged(finished, "log_return")
+    shown, logged = reference if reference in sets else None, log_value(finished, "log_return")
     if not any(np.isfinite(return_curve(set_, SHARE).mean).any() for set_ in sets.values()):
         return None
     return {"reference": shown, "logged": logged is not None} | _drawn(
-        lambda width: plots.episode_returns(sets, shown, logged=logged, share=SHARE, width=width),
+        lambda width: episode_returns(sets, shown, logged=logged, share=SHARE, width=width),
         f"Mean returns of episodes for {', '.join(sets)}",
         "episode_returns",
     )
@@ -154,31 +161,31 @@ def _returns(finished: Mapping[str, Runs], reference: str | None) -> dict[str, A
 def _figures(
     holders: Mapping[str, Mapping[str, Runs]], reference: str | None
 ) -> tuple[dict[str, list[Any]], list[str]]:
-    """The figures of each kind, and a sentence for each probe that has none."""
+    """Return the figures of each kind, and a sentence for each probe that has none."""
     figures: dict[str, list[Any]] = {"curves": [], "runs": [], "vectors": []}
     skipped = []
     for probe, sets in holders.items():
         scalar = {name: set_ for name, set_ in sets.items() if is_scalar(set_, probe)}
         if any(_has_curve(set_, probe) for set_ in scalar.values()):
-            figures["curves"].append(_of_probe(plots.learning_curves, scalar, probe, reference, share=SHARE))
-            figures["runs"].append(_of_probe(plots.curves_of_runs, scalar, probe, reference, share=SHARE))
+            figures["curves"].append(_of_probe(learning_curves, scalar, probe, reference, share=SHARE))
+            figures["runs"].append(_of_probe(curves_of_runs, scalar, probe, reference, share=SHARE))
         elif scalar:
             skipped.append(f"“{probe}” has no curve: {_why_no_curve(scalar)}")
         vectors = {name: set_ for name, set_ in sets.items() if name not in scalar}
-        if any(plots.final_vector(set_, probe) is not None for set_ in vectors.values()):
-            figures["vectors"].append(_of_probe(plots.visitation_bars, vectors, probe, reference))
+        if any(mean_final_vector(set_, probe) is not None for set_ in vectors.values()):
+            figures["vectors"].append(_of_probe(visitation_bars, vectors, probe, reference))
         elif vectors:
             skipped.append(f"“{probe}” is not drawn: its readings are neither numbers nor vectors of one length.")
     return figures, skipped
 
 
 def _has_curve(runs: Runs, probe: str) -> bool:
-    """Whether some mean is drawn: enough runs have a reading that is a number."""
+    """True if a mean can be drawn: enough runs have a reading that is a number."""
     return has_readings(runs, probe) and bool(np.isfinite(mean_curve(runs, probe, SHARE).mean).any())
 
 
 def _why_no_curve(sets: Mapping[str, Runs]) -> str:
-    """Why a probe has nothing to draw, and what to do."""
+    """Return why a probe has no curve, and what to do."""
     longest = max(int(set_.lengths.max()) for set_ in sets.values())
     if not longest:
         return "no run was served a single step."
@@ -193,21 +200,25 @@ def _why_no_curve(sets: Mapping[str, Runs]) -> str:
 def _of_probe(
     draw: Callable[..., Any], sets: Mapping[str, Runs], probe: str, reference: str | None, **options: Any
 ) -> dict[str, Any]:
-    """A figure of a probe, and what its caption says."""
+    """Return the figure of a probe, and what its caption needs."""
     shown = reference if reference in sets else None
     most_runs = max(len(set_) for set_ in sets.values())
     return {"probe": probe, "reference": shown, "most_runs": most_runs} | _drawn(
         lambda width: draw(sets, probe, shown, width=width, **options),
-        f"{WHAT[draw.__name__]} of {probe} for {', '.join(sets)}",
+        f"{DESCRIPTIONS[draw.__name__]} of {probe} for {', '.join(sets)}",
         f"{draw.__name__} {probe}",
     )
 
 
-WHAT = {"learning_curves": "Mean curves", "curves_of_runs": "Individual runs", "visitation_bars": "Final readings"}
+DESCRIPTIONS = {
+    "learning_curves": "Mean curves",
+    "curves_of_runs": "Individual runs",
+    "visitation_bars": "Final readings",
+}
 
 
 def _drawn(draw: Callable[[int], Any], description: str, key: str) -> dict[str, Any]:
-    """The figure at both widths, as the page holds it."""
+    """Return the figure at both widths, as the page holds it."""
     from markupsafe import Markup
 
     return {
@@ -216,31 +227,32 @@ def _drawn(draw: Callable[[int], Any], description: str, key: str) -> dict[str, 
     }
 
 
-def _apart(named: Mapping[str, Runs]) -> list[tuple[str, list[str]]]:
-    """The settings in which sets differ, and what each set has there; none where there is one set."""
-    flat = [dict(_flat(runs.about)) for runs in named.values()]
+def _differing_settings(named: Mapping[str, Runs]) -> Table | None:
+    """Return the settings in which sets differ, a column for each set; None where they differ in none."""
+    flat = [dict(_flat(runs.about.to_json())) for runs in named.values()]
     keys = dict.fromkeys(key for settings in flat for key in settings)
-    rows = [(key, [settings.get(key, tables.NONE) for settings in flat]) for key in keys]
-    return [(key, values) for key, values in rows if len(set(values)) > 1]
+    rows = tuple((key, *(settings.get(key, NONE) for settings in flat)) for key in keys)
+    headings = tuple(Column(name, numeric=False) for name in ("", *named))
+    differing = tuple(row for row in rows if len(set(row[1:])) > 1)
+    return Table("What differs between the sets", headings, differing) if differing else None
 
 
-def _settings(runs: Runs) -> list[tuple[str, str]]:
-    """What runs are of, as names and values."""
+def _settings(runs: Runs) -> Table:
+    """Return what the runs are of, and their seeds, a line for each setting."""
     seeds = [str(run.seed) for run in runs[:3]]
     more = [f"... ({len(runs):,} in all)"] if len(runs) > len(seeds) else []
-    return [
-        *_flat(runs.about),
-        ("runs", f"{len(runs):,}"),
-        ("seeds of runs", ", ".join([*seeds, *more]) or tables.NONE),
-    ]
+    last = (("runs", f"{len(runs):,}"), ("seeds of runs", ", ".join([*seeds, *more]) or NONE))
+    headings = (Column("", numeric=False), Column("", numeric=False))
+    return Table("Settings", headings, (*_flat(runs.about.to_json()), *last))
 
 
 def _flat(settings: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    """Return the names and values of nested settings."""
     lines = []
     for key, value in settings.items():
         if isinstance(value, Mapping):
             lines += _flat(value, f"{prefix}{key} · ")
         else:
             text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
-            lines.append((f"{prefix}{key}", tables.NONE if value is None else text))
+            lines.append((f"{prefix}{key}", NONE if value is None else text))
     return lines

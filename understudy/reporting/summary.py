@@ -1,22 +1,15 @@
-"""What was done and what came of it, in a few plain sentences."""
+"""What was done and what was found, in a few sentences and numbers: the top of the page."""
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from understudy.evaluation import Efficiency, Fidelity, earnings, efficiency
+from understudy.evaluation import Efficiency, Fidelity
 from understudy.evaluation.fidelity import ONE_LOG
-from understudy.reporting.learners import Rivals, n_learners
-from understudy.reporting.tables import (
-    Comparisons,
-    decimals,
-    earned_cell,
-    figures,
-    figures_of,
-    logged,
-    logged_sentence,
-    percent,
-)
+from understudy.reporting.formatting import decimals, percent, three_digits
+from understudy.reporting.learners import n_learners
+from understudy.reporting.measurements import Measurements
+from understudy.reporting.returns import earnings_cell, earnings_format, first_episodes, log_sentence, log_value
 from understudy.runs import Runs
 
 MOST_LISTED = 6
@@ -27,23 +20,24 @@ MOST_TILES = 4
 
 @dataclass(frozen=True)
 class Tile:
-    """One number that a reader should leave with."""
+    """One number that a reader should remember, and what it is."""
 
     value: str
     label: str
 
 
-def what_was_done(named: Mapping[str, Runs], reference: str | None) -> str:
-    """One sentence: which learner, how often, on which log."""
+def setup_sentence(measured: Measurements) -> str:
+    """Return one sentence: which learner ran, how often, on which log."""
+    named, reference = measured.finished, measured.reference
     shown = {name: runs for name, runs in named.items() if name != reference} or dict(named)
-    learners = {runs.about.get("learner", {}).get("class", "") for runs in shown.values()}
-    kind = f"{learners.pop()} learner" if len(learners) == 1 and "" not in learners else "learner"
+    learners = {runs.about.learner_name for runs in shown.values()}
+    kind = f"{learners.pop()} learner" if len(learners) == 1 and None not in learners else "learner"
     who = f"{n_learners(shown)} {kind}s" if n_learners(shown) > 1 else f"A {kind}"
     counts = sorted({len(runs) for runs in shown.values()})
     times = _times(counts[0]) if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,} times"
     text = f"{who} {_where(shown)} {times}"
     if len(shown) > 1:
-        simulators = {json.dumps(runs.about.get("simulator"), default=str) for runs in shown.values()}
+        simulators = {json.dumps(runs.about.simulator, default=str) for runs in shown.values()}
         alike = len(simulators) < len(shown)
         text += f" in each of {len(shown)} sets of runs" if alike else f" under each of {len(shown)} simulators"
     if reference in named and reference not in shown:
@@ -51,27 +45,24 @@ def what_was_done(named: Mapping[str, Runs], reference: str | None) -> str:
     return f"{text}."
 
 
-def what_was_earned(named: Mapping[str, Runs], reference: str | None) -> list[str]:
-    """What an episode earned, beside the log's own: where one learner is looked at by itself."""
-    earned = earnings(named) if reference is None and n_learners(named) == 1 else {}
-    if not earned:
+def earnings_sentences(measured: Measurements) -> list[str]:
+    """Return what an episode earned, beside the log's own; empty unless there is one learner and no reference."""
+    named, earned = measured.finished, measured.earnings
+    if not earned or measured.reference is not None or n_learners(named) != 1:
         return []
     name, one = next(iter(earned.items()))
-    show = figures(one.mean, logged(named, "log_return") or one.mean)
+    write = three_digits(one.mean, log_value(named, "log_return") or one.mean)
     whose = f" of “{name}”" if len(named) > 1 else ""
-    which = f"the first {one.episodes:,} episodes" if one.episodes > 1 else "the first episode"
-    sentences = [f"Over {which} of each run, an episode{whose} earned {earned_cell(one, show)}."]
-    return sentences + ([told] if (told := logged_sentence(named)) else [])
+    sentences = [f"Over {first_episodes(one)} of each run, an episode{whose} earned {earnings_cell(one, write)}."]
+    return sentences + ([sentence] if (sentence := log_sentence(named)) else [])
 
 
-def what_came_of_it(
-    named: Mapping[str, Runs], reference: str | None, probe: str | None, found: Comparisons | None
-) -> list[str]:
-    """The answer in a few sentences: how long the log could answer, and how far off the curves are."""
-    lasting = {name: efficiency(runs) for name, runs in named.items() if name != reference or len(named) == 1}
-    measured = _measured(found)
+def result_sentences(measured: Measurements) -> list[str]:
+    """Return how long the log could answer, and how far off the curves are, in a few sentences."""
+    named, reference, probe = measured.finished, measured.reference, measured.headline_probe
+    lasting, close = _lasting(measured), _close(measured)
     longest = max(lasting, key=lambda name: lasting[name].steps)
-    if not measured or found is None:
+    if not close:
         sentences = [f"“{longest}” {_answered(lasting[longest])}."]
         if len(lasting) > 1:
             shortest = min(lasting, key=lambda name: lasting[name].steps)
@@ -80,27 +71,27 @@ def what_came_of_it(
                 f"“{shortest}” was the shortest, with {lasting[shortest].steps:,.0f} steps.",
             ]
         if reference is not None and len(named) > 1:
-            why = "they share no probe" if found is None else "the notes below say why"
+            why = "they share no probe" if probe is None else "the notes below say why"
             sentences.append(f"How far that is from “{reference}” could not be measured: {why}.")
         return sentences
 
-    closest = min(measured, key=lambda name: measured[name].rmse)
-    best = measured[closest]
+    closest = min(close, key=lambda name: close[name].rmse)
+    best = close[closest]
     digits = decimals([best.rmse, best.floor])
     off = (
         f"the mean curve of its {probe} is off by an RMSE of {best.rmse:,.{digits}f}; "
         f"the noise floor is {best.floor:,.{digits}f}"
     )
-    if len(measured) == 1:
+    if len(close) == 1:
         first = f"“{closest}” {_answered(lasting[closest])}. Over the first {best.horizon:,} of these, {off}."
         return [first, *_verdict(best, digits)]
-    reached = ", which all sets reached" if len(measured) == len(found.together) else ""
+    reached = ", which all sets reached" if len(close) == len(named) - 1 else ""
     sentences = [
         f"Over the first {best.horizon:,} steps{reached}, the one closest to “{reference}” is “{closest}”: {off}.",
         *_verdict(best, digits),
         f"It {_answered(lasting[closest])}.",
     ]
-    after = sorted((one.rmse, name) for name, one in measured.items() if name != closest)
+    after = sorted((one.rmse, name) for name, one in close.items() if name != closest)
     listed = [f"“{name}” ({rmse:,.{digits}f})" for rmse, name in after[:MOST_LISTED]]
     more = [f"{len(after) - MOST_LISTED} others"] if len(after) > MOST_LISTED else []
     sentences.append(f"After it {'come' if len(after) > 1 else 'comes'} {_listed([*listed, *more])}.")
@@ -109,65 +100,67 @@ def what_came_of_it(
     return sentences
 
 
-def tiles(
-    named: Mapping[str, Runs],
-    reference: str | None,
-    probe: str | None,
-    found: Comparisons | None,
-    rivals: Rivals | None = None,
-) -> list[Tile]:
-    """The headline in numbers: what each of several learners earned, where that could be compared.
+def tiles(measured: Measurements) -> list[Tile]:
+    """Return the headline in numbers: what each of several learners earned, where that could be compared.
 
-    Else of the set that is closest to the reference, or that lasted longest.
+    Else the numbers of the set that is closest to the reference or, without one, that lasted longest.
     """
-    if rivals is not None and rivals.earned:
-        ranked = sorted(rivals.earned, key=lambda name: rivals.earned[name].mean, reverse=True)
-        show = figures_of(rivals.earned)
+    if measured.learners is not None and measured.learners.earned:
+        earned = measured.learners.earned
+        ranked = sorted(earned, key=lambda name: earned[name].mean, reverse=True)
+        write = earnings_format(earned)
         shown = []
         for name in ranked[:MOST_TILES]:
-            earned_by = rivals.earned[name]
-            range_ = f" ({earned_cell(earned_by, show)})" if earned_by.missing else ""
-            shown.append(Tile(show(earned_by.mean), f"an episode, “{name}”{range_}"))
+            range_ = f" ({earnings_cell(earned[name], write)})" if earned[name].missing else ""
+            shown.append(Tile(write(earned[name].mean), f"an episode, “{name}”{range_}"))
         return shown
-    measured = _measured(found)
-    lasting = {name: efficiency(runs) for name, runs in named.items() if name != reference or len(named) == 1}
-    if measured:
-        name = min(measured, key=lambda name: measured[name].rmse)
+    lasting, close, earned = _lasting(measured), _close(measured), measured.earnings
+    if close:
+        name = min(close, key=lambda name: close[name].rmse)
     else:
         name = max(lasting, key=lambda name: lasting[name].steps)
     one = lasting[name]
+    whose = f" of “{name}”" if len(lasting) > 1 else ""
     least = "≥ " if one.share_served is not None and 2 * one.n_limited >= one.n_runs else ""
-    shown = [Tile(f"{least}{one.steps:,.0f}", "steps, the median run" + (f" of “{name}”" if len(lasting) > 1 else ""))]
+    shown = [Tile(f"{least}{one.steps:,.0f}", f"steps, the median run{whose}")]
     if one.share_served is not None:
         shown.append(Tile(f"{least}{percent(one.share_served)}", "of the log served"))
-    if measured:
-        best = measured[name]
+    if close:
+        best = close[name]
         digits = decimals([best.rmse, best.floor])
-        shown.append(Tile(f"{best.rmse:,.{digits}f}", f"RMSE of {probe} over {best.horizon:,} steps"))
+        label = f"RMSE of {measured.headline_probe} over {best.horizon:,} steps"
+        shown.append(Tile(f"{best.rmse:,.{digits}f}", label))
         shown.append(Tile(f"{best.floor:,.{digits}f}", "noise floor of that RMSE"))
-    elif (earned := earnings(named)).get(name) is not None:
-        show = figures_of(earned)
-        whose = f" of “{name}”" if len(lasting) > 1 else ""
+    elif name in earned:
+        write = earnings_format(earned)
         which = f"the first {earned[name].episodes:,} of each run"
-        shown.append(Tile(earned_cell(earned[name], show), f"an episode{whose}, {which}"))
-        if (log_return := logged(named, "log_return")) is not None:
-            shown.append(Tile(show(log_return), "an episode of the log"))
+        shown.append(Tile(earnings_cell(earned[name], write), f"an episode{whose}, {which}"))
+        if (log_return := log_value(measured.finished, "log_return")) is not None:
+            shown.append(Tile(write(log_return), "an episode of the log"))
     else:
         shown.append(Tile(f"{one.n_runs:,}", "runs"))
     return shown
 
 
-def _measured(found: Comparisons | None) -> dict[str, Fidelity]:
-    together = {} if found is None else found.together
-    return {name: one for name, one in together.items() if isinstance(one, Fidelity)}
+def _lasting(measured: Measurements) -> dict[str, Efficiency]:
+    """Return the efficiency of each set but the reference, or of the reference where it is the only set."""
+    found = measured.efficiency
+    return {name: one for name, one in found.items() if name != measured.reference or len(found) == 1}
+
+
+def _close(measured: Measurements) -> dict[str, Fidelity]:
+    """Return the fidelity of the headline probe in each set where it could be measured."""
+    probe = measured.headline_probe
+    found = {} if probe is None else measured.fidelity[probe].at_shared
+    return {name: one for name, one in found.items() if isinstance(one, Fidelity)}
 
 
 def _where(shown: Mapping[str, Runs]) -> str:
-    """What the learner did, and on what."""
-    own = {bool(runs.about.get("own_logs")) for runs in shown.values()}
+    """Return what the learner did, and on what."""
+    own = {runs.about.own_logs for runs in shown.values()}
     if True in own:
         return "rehearsed on one log, or on one for each run," if len(own) > 1 else "rehearsed on a log for each run,"
-    logs = {runs.about.get("log_rows"): runs.about.get("log_episodes") for runs in shown.values()}
+    logs = {runs.about.log_rows: runs.about.log_episodes for runs in shown.values()}
     if None in logs:
         return "ran"
     if len(logs) > 1:

@@ -1,4 +1,4 @@
-"""A figure as SVG that can stand inside a page, follows its colors, and is the same each time."""
+"""Figures as SVG inside a page: in the page's colors, and the same bytes each time."""
 
 import io
 import re
@@ -18,7 +18,7 @@ PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8
 NAMES = {INK: "ink", MUTED: "muted", RULE: "rule", PAPER: "paper"} | {
     color: f"color-{place}" for place, color in enumerate(PALETTE, start=1)
 }
-"""The page's variable for each color; outside a page, the color itself holds."""
+"""The CSS variable of the page for each color; where there is none, the color itself is used."""
 
 STYLE: dict[str, Any] = {
     "font.family": "sans-serif",
@@ -47,12 +47,12 @@ STYLE: dict[str, Any] = {
     "path.simplify": True,
     "path.sketch": None,
 }
-"""All that a figure's looks depend on."""
+"""All settings of matplotlib that the looks of a figure depend on."""
 
 
 @contextmanager
 def drawn_alike(**more: Any) -> Iterator[None]:
-    """Figures drawn within have our style, whatever the caller has set, and what that was is put back."""
+    """Context in which figures have our style, whatever the caller has set; settings are restored after it."""
     import matplotlib
 
     settings: Any = STYLE | more
@@ -61,9 +61,9 @@ def drawn_alike(**more: Any) -> Iterator[None]:
 
 
 def inline_svg(figure: "Figure", description: str, salt: str = "") -> str:
-    """The figure as an svg element. Text stays text: small, searchable, and in any script the reader's fonts know.
+    """Return the figure as an svg element. Text stays text: small, searchable, and in any script of the reader's fonts.
 
-    `salt` tells the ids of several figures on one page apart.
+    `salt` keeps the ids of several figures on one page different.
     """
     settings = {"svg.fonttype": "none", "svg.hashsalt": f"understudy {salt}"}
     target = io.StringIO()
@@ -84,7 +84,7 @@ def inline_svg(figure: "Figure", description: str, salt: str = "") -> str:
 
 
 def _trimmed(tag: re.Match[str]) -> str:
-    """A tag without its running id, with two decimals, and with the page's colors."""
+    """Return a tag without its running id, with two decimals, and with the page's colors."""
     text = re.sub(r'^<g id="[^"]*"', "<g", tag[0])
     text = re.sub(r"(\.\d\d)\d+", r"\1", text)
     return re.sub(r"#[0-9a-f]{6}\b", lambda color: _variable(color[0]), text)

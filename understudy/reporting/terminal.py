@@ -1,49 +1,32 @@
-"""What a terminal shows of some runs."""
+"""The table that a terminal shows of some sets of runs."""
 
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any
 
 from understudy.errors import visible
-from understudy.evaluation import earnings, efficiency
-from understudy.reporting.tables import (
-    NONE,
-    Column,
-    Table,
-    compared,
-    comparisons,
-    decimals,
-    earned_cell,
-    errors_of,
-    figures_of,
-    notes_on,
-    notes_on_returns,
-    number,
-    percent,
-    reference_of,
-)
-from understudy.runs import Runs
+from understudy.reporting.formatting import decimals, percent, rounded
+from understudy.reporting.measurements import Measurements
+from understudy.reporting.returns import earnings_cell, earnings_format, notes_on_returns
+from understudy.reporting.tables import errors_of, fidelity_notes
+from understudy.tables import NONE, Column, Table
 
 
-def brief_table(runs: Mapping[str, Runs]) -> Table:
-    """All that fits a terminal's width: how long, what ran out and, where real runs are there, how close to them."""
-    reference = reference_of(runs)
-    probe = next(iter(compared(runs, reference)), None)
+def brief_table(measured: Measurements) -> Table:
+    """Return what fits a terminal: how long, what ran out and, with real runs, how close to them, else the return."""
+    runs, earned, probe = measured.finished, measured.earnings, measured.headline_probe
     title = "steps: median until the log had no further answer; log: share of its rows"
     headings = [Column("", numeric=False), Column("steps"), Column("log")]
     errors: dict[str, list[Any]] = {}
-    earned = earnings(runs)
-    show = figures_of(earned)
-    notes: tuple[str, ...] = ()
-    if reference is not None and probe is not None:
-        others = {name: set_ for name, set_ in runs.items() if name != reference}
-        found = comparisons(others, runs[reference], probe)
-        rows_of = map(errors_of, found.together.values())
-        errors = {name: [one[0], one[2], one[3]] for name, one in zip(others, rows_of, strict=True)}
-        upto = "" if found.shared is None else f" up to step {found.shared:,}"
-        title += f"\nerrors: of the mean curve of {probe!r} against {reference!r}{upto}"
+    write = earnings_format(earned)
+    if probe is not None:
+        found = measured.fidelity[probe]
+        for name, one in found.at_shared.items():
+            rmse, _, mean, largest = errors_of(one)
+            errors[name] = [rmse, mean, largest]
+        upto = "" if found.shared_horizon is None else f" up to step {found.shared_horizon:,}"
+        title += f"\nerrors: of the mean curve of {probe!r} against {measured.reference!r}{upto}"
         headings += [Column("RMSE"), Column("mean"), Column("max")]
-        notes = notes_on(found.together)
+        notes = fidelity_notes(found.at_shared)
     else:
         headings.append(Column("return"))
         title += "; return: of an episode"
@@ -52,11 +35,11 @@ def brief_table(runs: Mapping[str, Runs]) -> Table:
     digits = decimals([error for row in errors.values() for error in row if error is not None]) if errors else 3
     rows, values = [], []
     for name, set_ in runs.items():
-        length = efficiency(set_)
+        length = measured.efficiency[name]
         words = {run.stopped.group: run.stopped.what for run in reversed(set_)}
         what, count = Counter(words[run.stopped.group] for run in set_).most_common(1)[0]
         mine: list[Any] = errors.get(name, [None] * 3) if errors else [earned.get(name)]
-        cells = [number(value, digits) for value in mine] if errors else [earned_cell(earned.get(name), show)]
+        cells = [rounded(value, digits) for value in mine] if errors else [earnings_cell(earned.get(name), write)]
         share = NONE if length.share_served is None else percent(length.share_served)
         ran_out = f"{what} ({percent(count / len(set_))})"
         rows.append((name, f"{length.steps:,.0f}", share, *cells, ran_out))
@@ -65,7 +48,7 @@ def brief_table(runs: Mapping[str, Runs]) -> Table:
 
 
 def as_rich(table: Table) -> Any:
-    """The table as rich prints it in a terminal. Names are never read as markup, nor obeyed as escape bytes."""
+    """Return the table as rich prints it. Names are not read as markup, and escape bytes in them are written out."""
     from rich import box
     from rich.console import Group
     from rich.table import Table as RichTable
@@ -73,7 +56,7 @@ def as_rich(table: Table) -> Any:
 
     shown = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for column in table.headings:
-        last = column is table.headings[-1]  # the one that may be folded in a narrow terminal
+        last = column is table.headings[-1]  # only this one may be folded in a narrow terminal
         shown.add_column(Text(visible(column.name)), justify="right" if column.numeric else "left", no_wrap=not last)
     for row in table.rows:
         shown.add_row(*(Text(visible(cell)) for cell in row))

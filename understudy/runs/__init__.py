@@ -1,6 +1,7 @@
 """Runs: a learner meets the history that a simulator serves it, once or many times."""
 
 from understudy.runs import probes
+from understudy.runs.about import About
 from understudy.runs.env import gym_env, gym_envs
 from understudy.runs.experiment import experiment
 from understudy.runs.folder import load
@@ -8,4 +9,4 @@ from understudy.runs.loop import simulate
 from understudy.runs.run import Run, Runs
 from understudy.runs.vector import vector_env
 
-__all__ = ["Run", "Runs", "experiment", "gym_env", "gym_envs", "load", "probes", "simulate", "vector_env"]
+__all__ = ["About", "Run", "Runs", "experiment", "gym_env", "gym_envs", "load", "probes", "simulate", "vector_env"]

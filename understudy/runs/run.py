@@ -1,22 +1,32 @@
-"""What a simulation leaves behind: one run, and the runs of an experiment."""
+"""The results of a simulation: one run, and the runs of an experiment."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from understudy.contracts import Stop
 from understudy.contracts.streams import spawn
+from understudy.errors import SettingError
+from understudy.runs.about import About
 from understudy.runs.compact import NotKept, RowNumbers
+from understudy.runs.frames import episodes_frame, readings_frame, runs_frame
+from understudy.tables import Column, Table, record_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FRAMES = {"reading": readings_frame, "episode": episodes_frame, "run": runs_frame}
+MOST_SHOWN = 10
+"""Runs that a notebook lists."""
 
 KINDS = {(False, False): 0, (True, False): 1, (False, True): 2, (True, True): 3}
-"""Part of each run's seed, by whether it is real, and has a simulator of its own: the same number never couples real
-and simulated runs."""
+"""A part of each run's seed, by (real, has a simulator of its own): real and simulated runs never share a seed."""
 
 
 def seed_of_run(about: Mapping[str, Any], number: int) -> int | None:
-    """The seed of an experiment's run, by what the experiment is; None where that does not tell."""
+    """Return the seed of an experiment's run, given what `experiment.json` says; None where it says too little."""
     if not {"seed", "kind", "from_factory"} <= about.keys():
         return None
     return spawn(about["seed"], number, KINDS[about["kind"] == "real", about["from_factory"]])
@@ -26,15 +36,14 @@ def seed_of_run(about: Mapping[str, Any], number: int) -> int | None:
 class Run:
     """One pass of a learner through a simulator, as the rows it was served and the curves of its probes.
 
-    Rows, openings and emissions are held in few bits, and made an array each time they are read: keep that array
-    while you work on it. With `keep_rows=False` they are not held at all: their number is known, and whoever reads
-    them is told so by a `LogError`.
+    Rows, openings and emissions are held in few bits, and unpacked each time they are read: keep the array while you
+    work on it. With `keep_rows=False` only their number is held, and reading them raises a `LogError` that says so.
     """
 
     seed: int
-    rows: np.ndarray  # (T,) int32: whose action and outcome each step was; -1 in a real environment
+    rows: np.ndarray  # (T,) int32: the row whose action and outcome each step was; -1 in a real environment
     openings: np.ndarray  # int32: the row each episode began with, finished or not
-    emissions: np.ndarray | None  # (T,) int32: who lent the next observation, where that is not the row itself
+    emissions: np.ndarray | None  # (T,) int32: the row that lent the next observation; None where it is the row itself
     ends: np.ndarray  # int64: the number of steps when each finished episode was over
     returns: np.ndarray  # float64: the sum of its rewards
     steps: np.ndarray  # (K,) int64: after how many steps the probes were read
@@ -49,11 +58,22 @@ class Run:
 
     @property
     def has_rows(self) -> bool:
-        """Whether its rows were kept."""
+        """True if its rows were kept."""
         return not isinstance(vars(self)["rows"], NotKept)
+
+    def to_frame(self) -> "pa.Table":
+        """Return an Arrow table with a line for each reading: `step`, and a column for each probe.
+
+        Probes that are vectors have lists. A probe named "step" has the column "probe step".
+        """
+        return readings_frame([self]).drop_columns(["run", "seed"])
 
     def __repr__(self) -> str:
         return f"Run of {len(self):,} steps, {len(self.ends):,} finished episodes: {self.stopped}"
+
+    def _repr_html_(self) -> str:
+        last = {name: float(value) for name, value in self.final.items() if np.ndim(value) == 0}
+        return record_table(repr(self), {"seed": str(self.seed)} | last)._repr_html_()
 
 
 for _name in ("rows", "openings", "emissions"):
@@ -61,13 +81,13 @@ for _name in ("rows", "openings", "emissions"):
 
 
 def reached(lengths: np.ndarray, share: float) -> int:
-    """The largest number that at least this share of the lengths reaches.
+    """Return the largest number that at least this share of the lengths reaches.
 
     >>> reached(np.array([5, 30, 40, 50]), 0.75)
     30
     """
     if not 0.0 < share <= 1.0:
-        raise ValueError(f"share={share!r} must be above 0 and at most 1")
+        raise SettingError(f"share={share!r} must be above 0 and at most 1")
     needed = int(np.ceil(share * len(lengths) - 1e-9))  # rounding must not ask for one run more
     return int(np.sort(lengths)[len(lengths) - needed])
 
@@ -77,13 +97,13 @@ class Runs(Sequence[Run]):
     """The runs of one experiment, and what they are runs of."""
 
     runs: tuple[Run, ...]
-    about: Mapping[str, Any] = field(default_factory=dict)
+    about: About = field(default_factory=About)
 
     @classmethod
     def of(cls, runs: Sequence[Run], about: Mapping[str, Any]) -> "Runs":
-        """Runs, and whether each had a log of its own: two that share one are not independent."""
+        """Return the runs of an experiment, given what `experiment.json` says of it."""
         logs = {run.log for run in runs}
-        return cls(tuple(runs), {**about, "own_logs": None not in logs and len(logs) == len(runs)})
+        return cls(tuple(runs), About.from_json(about, own_logs=None not in logs and len(logs) == len(runs)))
 
     @overload
     def __getitem__(self, place: int) -> Run: ...
@@ -104,16 +124,16 @@ class Runs(Sequence[Run]):
         return np.array([len(run) for run in self.runs])
 
     def horizon(self, share: float = 1.0) -> int:
-        """The largest step that at least this share of runs reached."""
+        """Return the largest step that at least this share of runs reached."""
         return reached(self.lengths, share)
 
     @property
     def probes(self) -> list[str]:
-        """The names of what was measured."""
+        """The names of the probes."""
         return list(self.runs[0].curves) if self.runs else []
 
     def curve(self, probe: str) -> tuple[np.ndarray, np.ndarray]:
-        """The steps at which any run was probed, (K,), and each run's values, (R, K, ...); NaN after it stopped."""
+        """Return the steps of all readings, (K,), and each run's readings there, (R, K, ...); NaN after it stopped."""
         if not self.runs or probe not in self.runs[0].curves:
             raise KeyError(f"there is no probe {probe!r}; there is {', '.join(map(repr, self.probes)) or 'none'}")
         longest = max(self.runs, key=lambda run: len(run.steps))
@@ -124,9 +144,34 @@ class Runs(Sequence[Run]):
                 values[place, : len(run.steps)] = run.curves[probe]
         return longest.steps, values
 
+    def to_frame(self, per: Literal["reading", "run", "episode"] = "reading") -> "pa.Table":
+        """Return a tidy Arrow table: pandas takes it by `.to_pandas()`, polars by `polars.from_arrow`.
+
+        - per="reading", a line for each run and reading: `run`, `seed`, `step`, and a column for each probe;
+        - per="run", a line for each run: `run`, `seed`, `steps`, `episodes`, why it stopped (`cause`, `state`,
+          `action`, `reason`), and each probe when it stopped;
+        - per="episode", a line for each run and finished episode: `run`, `seed`, `episode`, `step` (when it was over)
+          and `return`.
+
+        Probes that are vectors have lists. A probe named like one of these columns has "probe " before its name. Runs
+        stop at different steps: before you average over runs, read what `horizon` and `us.fidelity` say of survivors.
+        """
+        if per not in FRAMES:
+            raise SettingError(f"per={per!r} is not one of {', '.join(map(repr, FRAMES))}")
+        return FRAMES[per](self.runs)
+
     def __repr__(self) -> str:
         if not self.runs:
             return "Runs: none"
-        name = self.about.get("simulator", {}).get("simulator", "simulator")
+        name = self.about.simulator_name or "simulator"
         low, high = self.lengths.min(), self.lengths.max()
         return f"{len(self)} runs of {name}, {low:,} to {high:,} steps, probes: {', '.join(self.probes) or 'none'}"
+
+    def _repr_html_(self) -> str:
+        headings = (Column("run", numeric=False), Column("steps"), Column("episodes"), Column("stopped", numeric=False))
+        rows = tuple(
+            (str(number), f"{len(run):,}", f"{len(run.ends):,}", run.stopped.reason)
+            for number, run in enumerate(self.runs[:MOST_SHOWN])
+        )
+        more = (f"... and {len(self) - MOST_SHOWN:,} more: to_frame(per='run') has all",) * (len(self) > MOST_SHOWN)
+        return Table(repr(self), headings, rows, notes=more)._repr_html_()

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy import contracts
-from understudy.contracts import Encoder, Log
+from understudy.contracts import Encoder, Log, Rehearsal
 from understudy.contracts.fitting import ensure_fitted
 from understudy.errors import ContractError, LogError, SettingError
 from understudy.simulators.coding import Coding, largest_observation
@@ -86,7 +85,7 @@ class ExogenousReplay:
         weakref.finalize(rehearsal, lambda *parts: None, endogenous, exogenous).atexit = False
         return rehearsal
 
-    def start_shared(self, seed: int, n: int) -> list[contracts.Rehearsal]:
+    def start_shared(self, seed: int, n: int) -> list[Rehearsal]:
         return shared_rehearsals(self.start(seed), n)
 
     @property

@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy import contracts
-from understudy.contracts import Encoder, Log
+from understudy.contracts import Encoder, Log, Rehearsal
 from understudy.contracts.streams import streams_of
 from understudy.contracts.vocabulary import Vocabulary
 from understudy.simulators.coding import Coding, largest_observation
@@ -59,7 +58,7 @@ class ModelSimulator:
             index=self.index,
         )
 
-    def start_shared(self, seed: int, n: int) -> list[contracts.Rehearsal]:
+    def start_shared(self, seed: int, n: int) -> list[Rehearsal]:
         return shared_rehearsals(self.start(seed), n)
 
     def _coded(self, codes: Any) -> tuple[np.ndarray, ...]:

@@ -9,8 +9,7 @@ import numpy as np
 from gymnasium.spaces import Discrete
 from gymnasium.wrappers import TimeLimit
 
-from understudy import contracts
-from understudy.contracts import Encoder, Step, Stop, owned
+from understudy.contracts import Encoder, Rehearsal, Step, Stop, owned
 from understudy.contracts.environments import Environment, HasTables, is_discrete
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import n_states_of
@@ -70,7 +69,7 @@ class RealTables:
             next_observation=lambda row, observation: observation,
         )
 
-    def start_shared(self, seed: int, n: int) -> list[contracts.Rehearsal]:
+    def start_shared(self, seed: int, n: int) -> list[Rehearsal]:
         return independent_rehearsals(self, seed, n)
 
     def __repr__(self) -> str:
@@ -95,7 +94,7 @@ class RealEnv:
         """A new rehearsal, in a copy of the environment."""
         return EnvRehearsal(deepcopy(self.env), self.encoder, self._limit, spawn(seed, REAL))
 
-    def start_shared(self, seed: int, n: int) -> list[contracts.Rehearsal]:
+    def start_shared(self, seed: int, n: int) -> list[Rehearsal]:
         return independent_rehearsals(self, seed, n)
 
     def __repr__(self) -> str:

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy import contracts
-from understudy.contracts import Encoder, Log
+from understudy.contracts import Encoder, Log, Rehearsal
 from understudy.contracts.streams import streams_of
 from understudy.errors import EncoderError, SettingError
 from understudy.simulators.coding import Coding, largest_observation
@@ -95,7 +94,7 @@ class Replay:
         weakref.finalize(rehearsal, self._spare.append, workspace).atexit = False
         return rehearsal
 
-    def start_shared(self, seed: int, n: int) -> list[contracts.Rehearsal]:
+    def start_shared(self, seed: int, n: int) -> list[Rehearsal]:
         return shared_rehearsals(self.start(seed), n)
 
     def _next_observation(self, row: int, emission: int) -> Any:

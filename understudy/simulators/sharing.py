@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy import contracts
-from understudy.contracts import Exhausted, Step, Stop
+from understudy.contracts import Exhausted, Rehearsal, Simulator, Step, Stop
 from understudy.contracts.streams import spawn
 from understudy.simulators.kernels import layout
 from understudy.simulators.rehearsal import KernelRehearsal
@@ -53,11 +52,11 @@ class SharedRehearsal:
         return self._shared.stop()
 
 
-def shared_rehearsals(rehearsal: KernelRehearsal, n: int) -> list[contracts.Rehearsal]:
+def shared_rehearsals(rehearsal: KernelRehearsal, n: int) -> list[Rehearsal]:
     """Return n rehearsals that take their rows from the queues of this one."""
     return [SharedRehearsal(rehearsal) for _ in range(n)]
 
 
-def independent_rehearsals(simulator: contracts.Simulator, seed: int, n: int) -> list[contracts.Rehearsal]:
+def independent_rehearsals(simulator: Simulator, seed: int, n: int) -> list[Rehearsal]:
     """Return n rehearsals of a true environment, each with a seed of its own: they have no log to share."""
     return [simulator.start(seed), *(simulator.start(spawn(seed, number)) for number in range(1, n))]

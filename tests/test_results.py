@@ -1,4 +1,4 @@
-"""What was asked of a results folder: kept whole, claimed once, and refused where it is damaged."""
+"""A results folder of the command line: written whole, created once, and refused where it is damaged."""
 
 import json
 import threading
@@ -12,7 +12,7 @@ from understudy.encoders import Identity
 from understudy.envs import Grid
 from understudy.errors import ResultsError
 from understudy.logs import Audit, Finding, Log
-from understudy.rehearsals import Rehearsal, keep_states, kept_states, states_of_folders
+from understudy.results import ResultsFolder, read_state_audit, read_state_audits, write_state_audit
 from understudy.runs.folder import FORMAT, seal
 
 AUDIT = Audit((Finding("warning", "rule", (1, 2), 2, "a sentence"),), n_rows=20, n_episodes=2, n_actions=4)
@@ -22,65 +22,66 @@ LOG = Log.from_columns(**Grid(3).rollout(np.full((9, 5), 0.2), 20, seed=0))
 FINDING = {"severity": "note", "rule": "", "rows": [], "count": 1, "sentence": ""}
 
 
-def rehearsal(folder, **asked):
-    return Rehearsal(folder, "a title", {"learner": "q-learning", "columns": ["a", "b"]} | asked, AUDIT)
+def results(folder, **asked):
+    return ResultsFolder(folder, "a title", {"learner": "q-learning", "columns": ["a", "b"]} | asked, AUDIT)
 
 
 def test_what_was_asked_comes_back_as_it_was(tmp_path):
-    rehearsal(tmp_path / "r").claim()
-    kept = Rehearsal.of(tmp_path / "r")
-    assert (kept.title, kept.asked, kept.audit) == ("a title", {"learner": "q-learning", "columns": ["a", "b"]}, AUDIT)
-    assert rehearsal(tmp_path / "r").check()
-    assert Rehearsal.of(tmp_path / "nowhere") is None
+    results(tmp_path / "r").create()
+    kept = ResultsFolder.read(tmp_path / "r")
+    assert (kept.title, kept.audit) == ("a title", AUDIT)
+    assert kept.settings == {"learner": "q-learning", "columns": ["a", "b"]}
+    assert results(tmp_path / "r").check()
+    assert ResultsFolder.read(tmp_path / "nowhere") is None
 
 
 def test_a_folder_in_which_something_else_was_asked_is_refused(tmp_path):
-    rehearsal(tmp_path / "r", gamma=0.9).claim()
-    for refuse in (rehearsal(tmp_path / "r", gamma=0.5).check, rehearsal(tmp_path / "r", gamma=0.5).claim):
+    results(tmp_path / "r", gamma=0.9).create()
+    for refuse in (results(tmp_path / "r", gamma=0.5).check, results(tmp_path / "r", gamma=0.5).create):
         with pytest.raises(ResultsError, match=r"gamma is 0\.9 there and 0\.5 here; give another folder with --out"):
             refuse()
 
 
-def test_of_rehearsals_that_start_together_one_takes_the_folder(tmp_path):
+def test_of_processes_that_start_together_one_takes_the_folder(tmp_path):
     for attempt in range(40):
         folder, barrier, taken, told = tmp_path / str(attempt), threading.Barrier(4), [], []
 
-        def claim(number, folder=folder, barrier=barrier, taken=taken, told=told):
+        def create(number, folder=folder, barrier=barrier, taken=taken, told=told):
             barrier.wait()
             try:
-                rehearsal(folder, seed=number % 2).claim()
+                results(folder, seed=number % 2).create()
                 taken.append(number % 2)
             except ResultsError as refused:
                 told.append(str(refused))
 
-        threads = [threading.Thread(target=claim, args=(number,)) for number in range(4)]
+        threads = [threading.Thread(target=create, args=(number,)) for number in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         assert len(taken) == len(told) == 2
         assert all("another rehearsal: seed is" in message for message in told)
-        assert {Rehearsal.of(folder).asked["seed"]} == set(taken)
+        assert {ResultsFolder.read(folder).settings["seed"]} == set(taken)
         assert [path.name for path in folder.iterdir()] == ["rehearsal.json"]
 
 
-def damaged_rehearsals(tmp_path, damage, count):
-    rehearsal(tmp_path).claim()
+def damaged_results(tmp_path, damage, count):
+    results(tmp_path).create()
     path = tmp_path / "rehearsal.json"
-    whole, content = Rehearsal.of(tmp_path), path.read_bytes()
+    whole, content = ResultsFolder.read(tmp_path), path.read_bytes()
     for version in damage(content, count):
         path.write_bytes(version)
         with suppress(ResultsError):
-            assert Rehearsal.of(tmp_path) == whole
+            assert ResultsFolder.read(tmp_path) == whole
 
 
 def test_a_damaged_file_is_refused_or_reads_as_it_was(tmp_path, damage):
-    damaged_rehearsals(tmp_path, damage, 300)
+    damaged_results(tmp_path, damage, 300)
 
 
 @pytest.mark.slow
 def test_ten_thousand_damaged_files_are_refused_or_read_as_they_were(tmp_path, damage):
-    damaged_rehearsals(tmp_path, damage, 10_000)
+    damaged_results(tmp_path, damage, 10_000)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +99,7 @@ def test_ten_thousand_damaged_files_are_refused_or_read_as_they_were(tmp_path, d
 def test_values_of_another_type_are_refused_even_where_the_digest_is_right(tmp_path, changed):
     whole = {"format": FORMAT, "title": "t", "asked": {}, "audit": AUDIT.to_json()}
     (tmp_path / "rehearsal.json").write_text(json.dumps(seal(whole | changed)))
-    for read in (lambda: Rehearsal.of(tmp_path), rehearsal(tmp_path).check, rehearsal(tmp_path).claim):
+    for read in (lambda: ResultsFolder.read(tmp_path), results(tmp_path).check, results(tmp_path).create):
         with pytest.raises(ResultsError, match=r"rehearsal\.json does not say what was asked"):
             read()
 
@@ -107,47 +108,47 @@ def test_a_file_of_an_earlier_version_or_a_folder_in_its_place_is_refused(tmp_pa
     path = tmp_path / "rehearsal.json"
     path.write_text(json.dumps({"title": "t", "asked": {}, "audit": AUDIT.to_json()}))
     with pytest.raises(ResultsError, match=r"rehearsal\.json has format None, of an earlier version"):
-        Rehearsal.of(tmp_path)
+        ResultsFolder.read(tmp_path)
     path.unlink()
     path.mkdir()
     with pytest.raises(ResultsError, match="Is a directory"):
-        Rehearsal.of(tmp_path)
+        ResultsFolder.read(tmp_path)
 
 
 def test_odd_names_do_not_count_as_finished_runs(tmp_path):
     (tmp_path / "psrs" / "runs").mkdir(parents=True)
     for name in ("000000", "0", "notes", "\u00b2"):
         (tmp_path / "psrs" / "runs" / f"{name}.json").write_text("{}")
-    assert rehearsal(tmp_path).n_finished("psrs") == 1
-    assert rehearsal(tmp_path).n_finished("qbe") == 0
+    assert results(tmp_path).n_finished("psrs") == 1
+    assert results(tmp_path).n_finished("qbe") == 0
 
 
 STATES = Identity().fit(LOG).audit(LOG)
 
 
 def test_an_audit_of_states_comes_back_as_it_was(tmp_path):
-    rehearsal(tmp_path).claim()
-    keep_states(tmp_path, STATES)
-    assert kept_states(tmp_path).to_json() == STATES.to_json()
+    results(tmp_path).create()
+    write_state_audit(tmp_path, STATES)
+    assert read_state_audit(tmp_path).to_json() == STATES.to_json()
 
 
 def test_an_audit_of_states_of_another_rehearsal_is_refused(tmp_path):
     for name, gamma in (("one", 0.9), ("other", 0.5)):
-        rehearsal(tmp_path / name, gamma=gamma).claim()
-        keep_states(tmp_path / name, STATES)
+        results(tmp_path / name, gamma=gamma).create()
+        write_state_audit(tmp_path / name, STATES)
     (tmp_path / "one" / "states.json").write_bytes((tmp_path / "other" / "states.json").read_bytes())
     with pytest.raises(ResultsError, match=r"states\.json is of another rehearsal .*; remove it, and call"):
-        kept_states(tmp_path / "one")
+        read_state_audit(tmp_path / "one")
 
 
 def damaged_states(tmp_path, damage, count):
-    rehearsal(tmp_path).claim()
-    keep_states(tmp_path, STATES)
+    results(tmp_path).create()
+    write_state_audit(tmp_path, STATES)
     path = tmp_path / "states.json"
     for content in damage(path.read_bytes(), count, seed=3):
         path.write_bytes(content)
         with suppress(ResultsError):
-            assert kept_states(tmp_path).to_json() == STATES.to_json()
+            assert read_state_audit(tmp_path).to_json() == STATES.to_json()
 
 
 def test_a_damaged_audit_of_states_is_refused_or_reads_as_it_was(tmp_path, damage):
@@ -161,10 +162,10 @@ def test_ten_thousand_damaged_audits_of_states_are_refused_or_read_as_they_were(
 
 def test_states_are_found_from_within_a_folder_and_named_by_it(tmp_path, monkeypatch):
     for name in ("one", "other"):
-        rehearsal(tmp_path / name, title=name).claim()
-        keep_states(tmp_path / name, STATES)
+        results(tmp_path / name, title=name).create()
+        write_state_audit(tmp_path / name, STATES)
         (tmp_path / name / "psrs").mkdir()
     monkeypatch.chdir(tmp_path / "one" / "psrs")
-    assert list(states_of_folders([Path(".")])) == ["psrs"]
-    assert list(states_of_folders([Path("."), Path("../../other/psrs")])) == ["one, other"]
-    assert states_of_folders([]) == {}
+    assert list(read_state_audits([Path(".")])) == ["psrs"]
+    assert list(read_state_audits([Path("."), Path("../../other/psrs")])) == ["one, other"]
+    assert read_state_audits([]) == {}

@@ -1,4 +1,9 @@
-"""What the command line keeps of a results folder beside its runs: what was asked, and the audit of the log."""
+"""The results folder of `understudy simulate`: sets of runs, their settings, and the audits of log and states.
+
+DIR/rehearsal.json   what was asked for: columns, learner, encoder, seed; the audit of the log; the page's title
+DIR/states.json      the audit of the states
+DIR/SIMULATOR/       a results folder of runs (`runs.folder`) for each simulator
+"""
 
 import json
 import os
@@ -20,25 +25,25 @@ from understudy.storage import write_first
 
 
 @dataclass(frozen=True)
-class Rehearsal:
+class ResultsFolder:
     """A folder with the results of several simulators, for one learner on one log."""
 
     folder: Path
     title: str
-    asked: dict[str, Any]
+    settings: dict[str, Any]  # what was asked for; in the file, under "asked"
     audit: Audit
 
     @classmethod
-    def of(cls, folder: Path) -> "Rehearsal | None":
-        """What is kept in a folder, or None where nothing is. Raises `ResultsError` where it cannot be read."""
+    def read(cls, folder: Path) -> "ResultsFolder | None":
+        """Return what a folder says of itself; None where it has no rehearsal.json. Raise `ResultsError` if damaged."""
         path = folder / "rehearsal.json"
         if not os.path.lexists(path):
             return None
-        kept = read_sealed(path, "give another folder, or remove this one")
+        content = read_sealed(path, "give another folder, or remove this one")
         try:
             return cls(
-                folder, expect("title", kept["title"], "a text"), expect("asked", kept["asked"], "a table"),
-                audit_of(kept["audit"]),
+                folder, expect("title", content["title"], "a text"), expect("asked", content["asked"], "a table"),
+                audit_from_json(content["audit"]),
             )  # fmt: skip
         except (ValueError, KeyError, TypeError) as error:
             raise ResultsError(
@@ -46,16 +51,19 @@ class Rehearsal:
             ) from error
 
     def check(self) -> bool:
-        """Whether the folder is ours already. Refuses one in which something else was asked: that would not compare."""
-        kept = Rehearsal.of(self.folder)
-        apart = differences(kept.asked, self._content["asked"]) if kept is not None else []
-        if apart:
-            found = f"{self.folder} holds another rehearsal: {'; '.join(apart)}"
+        """True if the folder exists with these settings already; raise `ResultsError` where it has others."""
+        there = ResultsFolder.read(self.folder)
+        differing = differences(there.settings, self._content["asked"]) if there is not None else []
+        if differing:
+            found = f"{self.folder} holds another rehearsal: {'; '.join(differing)}"
             raise ResultsError(f"{found}; give another folder with --out, or remove it")
-        return kept is not None
+        return there is not None
 
-    def claim(self) -> None:
-        """Take the folder; of several that try, the first one does, and others are refused unless they ask the same."""
+    def create(self) -> None:
+        """Make the folder, or go on with it where it has these settings; raise `ResultsError` where it has others.
+
+        Of several processes that create one folder with different settings, the first succeeds.
+        """
         path = self.folder / "rehearsal.json"
         text = json.dumps(seal(self._content), indent=1)
         try:
@@ -69,61 +77,61 @@ class Rehearsal:
 
     @property
     def _content(self) -> dict[str, Any]:
-        return {"format": FORMAT, "title": self.title, "asked": plain(self.asked), "audit": self.audit.to_json()}
+        return {"format": FORMAT, "title": self.title, "asked": plain(self.settings), "audit": self.audit.to_json()}
 
     def n_finished(self, simulator: str) -> int:
-        """Runs of a simulator that are there already."""
+        """Return how many runs of a simulator are in the folder already."""
         return len(Folder(self.folder / simulator).numbers())
 
 
-def audit_of(told: Any) -> Audit:
-    """An audit out of JSON. Raises `ValueError`, `KeyError` or `TypeError` where it cannot be one."""
+def audit_from_json(content: Any) -> Audit:
+    """Return the audit that `Audit.to_json` wrote. Raise `ValueError`, `KeyError` or `TypeError` for anything else."""
     findings = []
-    for finding in told["findings"]:
+    for finding in content["findings"]:
         for name in ("severity", "rule", "sentence"):
             expect(name, finding[name], "a text")
         rows = tuple(expect("row", row, "a whole number") for row in finding["rows"])
         findings.append(Finding(**finding | {"rows": rows, "count": expect("count", finding["count"], "a count")}))
     return Audit(
         errors_first(findings),
-        **{name: expect(name, told[name], "a count, or null") for name in ("n_rows", "n_episodes", "n_actions")},
+        **{name: expect(name, content[name], "a count, or null") for name in ("n_rows", "n_episodes", "n_actions")},
     )
 
 
-def keep_states(folder: Path, audit: StateAudit) -> None:
-    """Write what was found of the states beside rehearsal.json, for pages that are drawn later."""
+def write_state_audit(folder: Path, audit: StateAudit) -> None:
+    """Write the audit of the states beside rehearsal.json, for pages that are drawn later."""
     content = {"format": FORMAT, "rehearsal": _identity(folder), "audit": audit.to_json()}
     write_text(folder / "states.json", json.dumps(seal(content)))
 
 
 def _identity(folder: Path) -> str | None:
-    """What tells the rehearsal of a folder from others: its log, encoder, learner and seed."""
-    rehearsal = Rehearsal.of(folder)
-    return None if rehearsal is None else digest(json.dumps(rehearsal.asked, sort_keys=True).encode())
+    """Return a digest of the folder's settings: its log, encoder, learner and seed."""
+    results = ResultsFolder.read(folder)
+    return None if results is None else digest(json.dumps(results.settings, sort_keys=True).encode())
 
 
-def kept_states(folder: Path) -> StateAudit | None:
-    """What was found of the states of a folder's runs; None where that was not kept."""
+def read_state_audit(folder: Path) -> StateAudit | None:
+    """Return the audit of the states of a folder's runs; None where the folder has none."""
     path = folder / "states.json"
-    if not (os.path.exists(folder / "rehearsal.json") and os.path.exists(path)):  # someone else's, or none
+    if not (os.path.exists(folder / "rehearsal.json") and os.path.exists(path)):  # without the first it is not ours
         return None
     again = "remove it, and call understudy simulate again to have it made anew"
     try:
-        kept = read_sealed(path, again)
-        audit = StateAudit.from_json(kept.get("audit"))
+        content = read_sealed(path, again)
+        audit = StateAudit.from_json(content.get("audit"))
     except ValueError as error:
         raise ResultsError(f"{path} cannot be read, or is not an audit of states; {again}") from error
-    if kept.get("rehearsal") != _identity(folder):
+    if content.get("rehearsal") != _identity(folder):
         raise ResultsError(f"{path} is of another rehearsal than the one in {folder}; {again}")
     return audit
 
 
-def states_of_folders(folders: Sequence[Path]) -> dict[str, StateAudit]:
-    """What was found of the states of folders (or of the rehearsals that they are in), once where it is the same."""
+def read_state_audits(folders: Sequence[Path]) -> dict[str, StateAudit]:
+    """Return the audits of states of folders, or of the folders that they are in, by name; equal ones once."""
     found: dict[str, tuple[list[str], StateAudit]] = {}
     paths = list(dict.fromkeys(folder.resolve() for folder in folders))  # the parent of "." is "."
     for name, path in zip(names_of(paths) if paths else (), paths, strict=True):
-        audit = kept_states(path) or kept_states(path.parent)
+        audit = read_state_audit(path) or read_state_audit(path.parent)
         if audit is not None:
             found.setdefault(json.dumps(audit.to_json()), ([], audit))[0].append(name)
     return {", ".join(names): audit for names, audit in found.values()}

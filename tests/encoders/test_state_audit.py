@@ -1,22 +1,15 @@
 import json
+from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 
-from understudy.encoders import Boxes, Function, Identity, KMeans, StateAudit, load
-from understudy.encoders.audit import audit
-from understudy.envs import CounterGrid
-from understudy.errors import LogError
+from understudy.encoders import Function, Identity, StateAudit
+from understudy.encoders.state_audit import shown
+from understudy.errors import EncoderError
 from understudy.logs import Log
 from understudy.storage import parse_json
-
-
-def test_true_states_are_not_suspicious(grid, grid_log):
-    audit = Function(grid.latent).audit(grid_log)
-    assert audit.ok  # false alarm: once in a hundred logs, the level
-    assert audit.n_states == 8
-    assert audit.rows.sum() == audit.n_rows == len(grid_log)
-    assert "none of 8 states tested is suspicious" in str(audit)
 
 
 def test_a_wrong_merge_is_named_first(merged, grid_log):
@@ -29,71 +22,10 @@ def test_a_wrong_merge_is_named_first(merged, grid_log):
     assert lines[3].endswith("suspicious")
 
 
-@pytest.mark.parametrize("encoder", [Boxes(bins=2), KMeans(4), Identity(), Function(lambda x: x[:, 0] > 0.5)])
-def test_every_encoder_is_audited(encoder, log_of, grid_log):
-    audit = encoder.audit(grid_log.select(np.arange(100)))
-    assert type(encoder).__name__ in audit.encoder
-    assert audit.n_states > 0
-
-
-def test_homer_is_audited(homer, grid_log):
-    audit = homer.audit(grid_log)
-    assert audit.n_states == len(np.unique(homer.encode(grid_log.observation))) <= homer.n_states
-
-
-def test_fitting_and_auditing_on_one_log_is_said(grid_log, tmp_path):
-    half = np.arange(grid_log.n_episodes) % 2 == 0
-    encoder = KMeans(4).fit(grid_log.select(half))
-    encoder.save(tmp_path / "encoder.npz")
-    for fitted in (encoder, load(tmp_path / "encoder.npz")):
-        assert fitted.audit(grid_log.select(half)).same_log
-        assert not fitted.audit(grid_log.select(~half)).same_log
-    assert "fitted on this log" in str(encoder.audit(grid_log.select(half)))
-
-
-def test_integers_are_audited_and_observations_that_merge_nothing_pass():
-    env = CounterGrid(4, size=3)
-    log = Log.from_columns(**env.rollout(np.full((env.n_observations, 5), 0.2), 100, seed=0))
-    assert Identity().audit(log).ok
-    dropped = Function(lambda x: x % 9).audit(log)
-    assert dropped.suspicious.all()
-    assert dropped.explained.min() > 0.5
-
-
-def test_what_is_lost_is_counted():
-    log = Log.from_columns(
-        observation=[0, 1, 0, 1], action=[0, 0, 0, 0], reward=[0, 0, 0, 0], next_observation=[1, 5, 1, 3],
-        terminated=[False, False, False, True],
-    )  # fmt: skip
-    audit = Function(lambda x: np.where(x == 0, -1, x)).audit(log)
-    assert (audit.n_without_state, audit.n_following) == (2, 1)
-    assert np.isnan(audit.p_value).all()
-    notes = " ".join(audit.notes)
-    for words in ("2 rows have an observation without a state", "1 rows lead to a state"):
-        assert words in notes
-
-
 def test_an_audit_is_plain_types(merged):
     content = json.loads(json.dumps(merged.to_json(), allow_nan=False))
     assert (content["ok"], content["n_states"], len(content["states"])) == (False, 7, 7)
     assert content["states"][1]["suspicious"]
-
-
-def test_an_encoder_of_ones_own_is_fitted_before_it_is_audited(grid, grid_log):
-    class Own:
-        """Halves of the square at the median of a log; it does not say whether it is fitted."""
-
-        def fit(self, log):
-            self.median = np.median(log.observation[:, 0])
-            return self
-
-        def encode(self, observations):
-            return (observations[:, 0] > self.median).astype(int)
-
-    found = audit(Own(), grid_log)
-    assert found.same_log
-    assert sorted(found.state.tolist()) == [0, 1]
-    assert not found.ok
 
 
 def few_rows_log(n_states, rows, n_large=3, large=200, seed=0):
@@ -116,7 +48,7 @@ def test_a_few_states_tested_of_many_do_not_reassure():
     assert found.tested_share == pytest.approx(600 / 2520)
     assert (found.verdict, found.ok) == ("could not be told", False)
     lines = str(found).splitlines()
-    assert "the test could hardly look: 23.8% of the rows are in states that could be tested" in lines[1]
+    assert "too little could be tested: 23.8% of the rows are in states that could be tested" in lines[1]
     assert "log more, or use fewer states" in lines[1]
     assert "none of" not in str(found)
 
@@ -164,11 +96,6 @@ def test_states_of_one_observation_do_not_make_up_for_others_that_could_not_be_t
     assert StateAudit.from_json(found.to_json()).sentence == found.sentence
 
 
-def test_an_observation_with_a_nan_is_like_no_other(log_of):
-    x = np.array([[0.0, np.nan], [0.0, np.nan], [1.0, 1.0], [1.0, 1.0]])
-    assert Function(lambda x: x[:, 0].astype(int)).audit(log_of(x)).merges.tolist() == [True, False]
-
-
 def test_an_audit_is_the_same_once_read_again(merged, grid, grid_log):
     for found in (merged, Identity().audit(grid_log), BY_FIRST.audit(few_rows_log(5, rows=8))):
         again = StateAudit.from_json(json.loads(json.dumps(found.to_json())))
@@ -203,7 +130,7 @@ def test_what_is_not_an_audit_is_refused_or_reads_as_one(place, odd):
     at[("", *place)[-1]] = odd
     try:
         found = StateAudit.from_json(content[""])
-    except LogError:
+    except EncoderError:
         return
     assert 0 <= found.suspicious_share <= found.tested_share <= 1
     assert str(found)
@@ -213,13 +140,13 @@ def test_what_is_not_an_audit_is_refused_or_reads_as_one(place, odd):
 @pytest.mark.parametrize("name", list(CONTENT))
 def test_what_lacks_a_part_is_refused(name):
     assert StateAudit.from_json(CONTENT).n_states == 3
-    with pytest.raises(LogError, match="is not an audit of states"):
+    with pytest.raises(EncoderError, match="is not an audit of states"):
         StateAudit.from_json({key: value for key, value in CONTENT.items() if key != name})
 
 
 def test_rows_that_do_not_add_up_are_refused():
     for change in ({"n_rows": 99}, {"n_states": 1}, {"rows_unlisted": 8}, {"n_without_state": 0}):
-        with pytest.raises(LogError, match="is not an audit of states"):
+        with pytest.raises(EncoderError, match="is not an audit of states"):
             StateAudit.from_json(CONTENT | change)
 
 
@@ -228,7 +155,7 @@ def check_damaged(found, versions):
     for content in versions(json.dumps(found.to_json()).encode()):
         try:
             read = StateAudit.from_json(parse_json(content))
-        except ValueError:  # a LogError, or no JSON
+        except ValueError:  # a EncoderError, or no JSON
             continue
         assert 0 <= read.suspicious_share <= read.tested_share <= 1
         assert str(read)
@@ -241,3 +168,45 @@ def test_no_damaged_audit_is_more_than_an_audit(merged, damage):
 @pytest.mark.slow
 def test_none_of_ten_thousand_damaged_audits_is_more_than_an_audit(merged, damage):
     check_damaged(merged, lambda content: damage(content, 10_000, seed=1))
+
+
+@pytest.mark.parametrize(
+    ("p_value", "explained", "cells"),
+    [(np.nan, np.nan, ("-", "-")), (1e-9, 0.5, ("< 1e-6", "50.0%")), (0.034, 0.001, ("0.034", "0.1%"))],
+)
+def test_a_test_is_two_cells_of_a_table(p_value, explained, cells):
+    assert shown(p_value, explained) == cells
+
+
+def test_plot_still_writes_a_picture_and_says_what_replaces_it(merged, tmp_path):
+    with pytest.warns(DeprecationWarning, match=r"use understudy\.reporting\.state_pictures\.states"):
+        figure = merged.plot(tmp_path / "states.png")
+    assert (tmp_path / "states.png").read_bytes().startswith(b"\x89PNG")
+    assert figure.axes[0].get_title(loc="left").startswith("7 states, 1 suspicious")
+    with (
+        pytest.warns(DeprecationWarning, match="StateAudit.plot"),
+        pytest.raises(EncoderError, match=r"cannot write .*; give a path that ends in"),
+    ):
+        merged.plot(tmp_path / "states.nonsense")
+
+
+def test_the_frame_has_a_line_for_each_state(merged):
+    frame = merged.to_frame()
+    assert frame.column_names == ["state", "rows", "p_value", "explained", "suspicious", "merges"]
+    assert frame["state"].to_pylist() == merged.state.tolist()
+    assert frame["suspicious"].to_pylist() == merged.suspicious.tolist()
+    assert len(frame.to_pandas()) == len(pl.from_arrow(frame)) == 7
+
+
+def test_in_the_frame_a_state_that_was_not_tested_has_no_p_value(grid_log):
+    frame = Identity().audit(grid_log.select(np.arange(5))).to_frame()
+    assert frame["p_value"].null_count == frame.num_rows > 0
+
+
+def test_a_notebook_shows_the_worst_states_first_and_obeys_no_name(merged):
+    html = replace(merged, encoder="<script>")._repr_html_()
+    assert "<script" not in html
+    first = html[html.index("<tbody>") :].split("</tr>")[0]
+    assert first.startswith('<tbody>\n<tr><th scope="row">1</th>')
+    assert "suspicious" in first
+    assert html.count("<tr>") == 8

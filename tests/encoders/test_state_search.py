@@ -6,8 +6,8 @@ import torch
 
 import understudy as us
 from understudy.encoders.features import Features
-from understudy.encoders.forecast import Examples, trained_forecast
-from understudy.encoders.search import Search
+from understudy.encoders.forecast import RowLoader, trained_forecast
+from understudy.encoders.state_search import StateSearch
 from understudy.encoders.training import split_rows
 
 
@@ -23,13 +23,13 @@ def search():
     log = us.Log.from_columns(
         observation=x[:-1], next_observation=x[1:], action=action, reward=reward, terminated=np.zeros(n, bool)
     )
-    examples = Examples(log, Features.of(log.observation), torch.device("cpu"))
+    loader = RowLoader(log, Features.of(log.observation), torch.device("cpu"))
     rows, held = split_rows(log, 0.3, "episodes", 0)
     options = {
         "seed": 0, "steps": 300, "batch_size": 256, "width": 32, "learning_rate": 3e-3, "patience": 10, "radius": 0.02,
     }  # fmt: skip
-    net, _ = trained_forecast(examples, rows, held, options, lambda done: None)
-    return Search(examples, net, held, options), strip
+    net, _ = trained_forecast(loader, rows, held, options, lambda done: None)
+    return StateSearch(loader, net, held, options), strip
 
 
 def test_rows_from_which_the_same_follows_are_alike_and_others_are_not(search):

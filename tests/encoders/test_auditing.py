@@ -1,0 +1,93 @@
+import numpy as np
+import pytest
+
+from understudy.encoders import Boxes, Function, Identity, KMeans, audit, load
+from understudy.envs import CounterGrid
+from understudy.logs import Log
+
+
+def test_true_states_are_not_suspicious(grid, grid_log):
+    audit = Function(grid.latent).audit(grid_log)
+    assert audit.ok  # false alarm: once in a hundred logs, the level
+    assert audit.n_states == 8
+    assert audit.rows.sum() == audit.n_rows == len(grid_log)
+    assert "none of 8 states tested is suspicious" in str(audit)
+
+
+@pytest.mark.parametrize("encoder", [Boxes(bins=2), KMeans(4), Identity(), Function(lambda x: x[:, 0] > 0.5)])
+def test_every_encoder_is_audited(encoder, log_of, grid_log):
+    audit = encoder.audit(grid_log.select(np.arange(100)))
+    assert type(encoder).__name__ in audit.encoder
+    assert audit.n_states > 0
+
+
+def test_homer_is_audited(homer, grid_log):
+    audit = homer.audit(grid_log)
+    assert audit.n_states == len(np.unique(homer.encode(grid_log.observation))) <= homer.n_states
+
+
+def test_fitting_and_auditing_on_one_log_is_said(grid_log, tmp_path):
+    half = np.arange(grid_log.n_episodes) % 2 == 0
+    encoder = KMeans(4).fit(grid_log.select(half))
+    encoder.save(tmp_path / "encoder.npz")
+    for fitted in (encoder, load(tmp_path / "encoder.npz")):
+        assert fitted.audit(grid_log.select(half)).same_log
+        assert not fitted.audit(grid_log.select(~half)).same_log
+    assert "fitted on this log" in str(encoder.audit(grid_log.select(half)))
+
+
+def test_integers_are_audited_and_observations_that_merge_nothing_pass():
+    env = CounterGrid(4, size=3)
+    log = Log.from_columns(**env.rollout(np.full((env.n_observations, 5), 0.2), 100, seed=0))
+    assert Identity().audit(log).ok
+    dropped = Function(lambda x: x % 9).audit(log)
+    assert dropped.suspicious.all()
+    assert dropped.explained.min() > 0.5
+
+
+def test_what_is_lost_is_counted():
+    log = Log.from_columns(
+        observation=[0, 1, 0, 1], action=[0, 0, 0, 0], reward=[0, 0, 0, 0], next_observation=[1, 5, 1, 3],
+        terminated=[False, False, False, True],
+    )  # fmt: skip
+    audit = Function(lambda x: np.where(x == 0, -1, x)).audit(log)
+    assert (audit.n_without_state, audit.n_dead_ends) == (2, 1)
+    assert np.isnan(audit.p_value).all()
+    notes = " ".join(audit.notes)
+    for words in ("2 rows have an observation without a state", "1 rows lead to a state"):
+        assert words in notes
+
+
+def test_an_encoder_of_ones_own_is_fitted_before_it_is_audited(grid, grid_log):
+    class Own:
+        """Halves of the square at the median of a log; it does not say whether it is fitted."""
+
+        def fit(self, log):
+            self.median = np.median(log.observation[:, 0])
+            return self
+
+        def encode(self, observations):
+            return (observations[:, 0] > self.median).astype(int)
+
+    found = audit(Own(), grid_log)
+    assert found.same_log
+    assert sorted(found.state.tolist()) == [0, 1]
+    assert not found.ok
+
+
+def test_an_observation_with_a_nan_is_like_no_other(log_of):
+    x = np.array([[0.0, np.nan], [0.0, np.nan], [1.0, 1.0], [1.0, 1.0]])
+    assert Function(lambda x: x[:, 0].astype(int)).audit(log_of(x)).merges.tolist() == [True, False]
+
+
+def test_of_rare_states_as_many_observations_are_kept_for_pictures_as_of_common_ones(merged):
+    counts = np.bincount(merged.sample_state)
+    assert counts[counts > 0].min() > 200
+    assert len(merged.sample_observation) == len(merged.sample_state) <= 20_000
+    assert set(merged.sample_state) == set(merged.state)
+
+
+def test_observations_that_are_not_of_two_dimensions_are_not_kept():
+    env = CounterGrid(2, size=3)
+    found = Identity().audit(Log.from_columns(**env.rollout(np.full((env.n_observations, 5), 0.2), 50, seed=0)))
+    assert len(found.sample_observation) == len(found.sample_state) == 0

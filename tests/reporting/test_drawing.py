@@ -1,0 +1,93 @@
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from understudy.evaluation.curves import mean_curve
+from understudy.reporting.axes import canvas
+from understudy.reporting.drawing import (
+    MOST_BANDS,
+    differences_of,
+    draw_differences,
+    draw_legend,
+    draw_mean,
+    draw_share_going,
+    legend_height,
+    looks_of,
+    means_of,
+    reference_first,
+)
+from understudy.reporting.svg import INK, PALETTE, drawn_alike
+
+LOOK = {"color": PALETTE[0], "linewidth": 2.0, "marker": ""}
+
+
+@pytest.fixture
+def axes():
+    return Figure().add_subplot()
+
+
+def test_a_mean_is_solid_where_complete_then_a_dot_then_dashed(runs_of, axes):
+    draw_mean(axes, mean_curve(runs_of([40, 60, 60]), "g"), LOOK, 3)
+    solid, dashed, dot = axes.lines
+    assert solid.get_xdata()[np.isfinite(solid.get_ydata())].tolist() == [10, 20, 30, 40]
+    assert dashed.get_xdata()[np.isfinite(dashed.get_ydata())].tolist() == [40, 50, 60]
+    assert dot.get_xdata() == [40]
+    assert len(axes.collections) == 1  # the band
+
+
+def test_a_mean_has_no_band_where_none_is_asked_for(runs_of, axes):
+    draw_mean(axes, mean_curve(runs_of([40, 40]), "g"), LOOK, 3, band=False)
+    assert not axes.collections
+    assert len(axes.lines) == 2  # nothing is dashed
+
+
+def test_more_sets_than_colors_differ_by_markers_and_the_reference_is_black():
+    looks = looks_of([*map(str, range(9)), "real"], "real")
+    assert len({(look["color"], look["marker"]) for look in looks.values()}) == 10
+    assert looks["real"]["color"] == INK
+    assert looks["0"]["linewidth"] > looks["8"]["linewidth"]  # earlier ones show beneath later ones
+
+
+def test_the_reference_comes_first_and_others_keep_their_order(runs_of):
+    sets = {name: runs_of([40]) for name in ("b", "a", "real")}
+    assert list(reference_first(sets, "real")) == ["real", "b", "a"]
+    assert list(reference_first(sets, None)) == ["b", "a", "real"]
+
+
+def test_means_are_of_sets_with_readings_by_steps_or_epochs(runs_of):
+    sets = {"a": runs_of([40]), "early": runs_of([5]), "other": runs_of([40], probe="h")}
+    assert means_of(sets, "g")["a"].steps.tolist() == [10, 20, 30, 40]
+    assert means_of(sets, "g", epoch=10)["a"].steps.tolist() == [1, 2, 3, 4]
+    assert list(means_of(sets, "g")) == ["a"]
+
+
+def test_differences_are_from_the_reference_and_have_bands_unless_they_are_many(runs_of, axes):
+    sets = {"real": runs_of([40] * 3, noise=0), "a": runs_of([40] * 3, level=2.0, noise=0)}
+    means = means_of(sets, "g")
+    np.testing.assert_allclose(differences_of(means, "real")["a"].mean, 2.0)
+    draw_differences(axes, means, "real", looks_of(sets, "real"))
+    assert len(axes.collections) == 2  # of the set and of the reference
+    many = {str(number): means["a"] for number in range(MOST_BANDS)} | {"real": means["real"]}
+    other = Figure().add_subplot()
+    draw_differences(other, many, "real", looks_of(many, "real"))
+    assert len(other.collections) == 1
+
+
+def test_the_share_going_is_by_steps_or_epochs(runs_of, axes):
+    sets = {"a": runs_of([40, 60])}
+    draw_share_going(axes, sets, looks_of(sets, None), epoch=20)
+    assert axes.lines[0].get_xdata().tolist() == [0, 2, 3]
+
+
+def test_a_legend_reads_row_by_row_and_is_as_high_as_it_says():
+    names = {f"set {number}": None for number in range(9)}
+    figure, _ = canvas(380, 300)
+    with drawn_alike():
+        draw_legend(figure, names, looks_of(names, None), 380)
+        FigureCanvasAgg(figure).draw()
+    at = {text.get_text(): text.get_window_extent() for text in figure.legends[0].get_texts()}
+    assert sorted(at, key=lambda name: (-round(at[name].y0 / 10), at[name].x0)) == list(names)
+    assert figure.legends[0].get_window_extent().height <= legend_height(names, 380)
+    draw_legend(figure, {}, {}, 380)
+    assert len(figure.legends) == 1

@@ -1,0 +1,49 @@
+import pytest
+
+from understudy.evaluation import earnings
+from understudy.reporting.returns import (
+    earnings_cell,
+    earnings_format,
+    first_episodes,
+    log_sentence,
+    log_value,
+    notes_on_returns,
+)
+from understudy.tables import NONE
+
+
+def test_a_cell_is_the_mean_or_a_range_where_episodes_are_missing(runs_of):
+    whole, part = (earnings({"a": runs_of(lengths)})["a"] for lengths in ([40] * 3, [12] + [40] * 9))
+    write = earnings_format({"a": whole})
+    assert earnings_cell(whole, write) == "0.00"
+    assert earnings_cell(part, write) == "0.00 to 0.00"
+    assert earnings_cell(None, write) == NONE
+
+
+@pytest.mark.parametrize(("length", "found"), [(40, "the first 8 episodes"), (7, "the first episode")])
+def test_which_episodes_are_counted_is_said(runs_of, length, found):
+    assert first_episodes(earnings({"a": runs_of([length] * 2)})["a"]) == found
+
+
+def test_what_the_log_earned_is_known_where_all_sets_share_it(runs_of, real_of):
+    sets = {"a": runs_of([40], log_return=2.0), "real": real_of([40])}
+    assert log_value(sets, "log_return") == 2.0
+    assert log_value({**sets, "b": runs_of([40], log_return=3.0)}, "log_return") is None
+    assert log_value({"own": runs_of([40], log_return=2.0, own_logs=True)}, "log_return") is None
+    assert log_value({"a": runs_of([40])}, "log_return") is None
+
+
+def test_the_log_is_told_by_episodes_or_by_steps_where_they_do_not_end(runs_of):
+    assert log_sentence({"a": runs_of([40])}) is None
+    assert log_sentence({"a": runs_of([40], log_reward=0.5)}) == "The log itself earned 0.500 a step."
+    told = log_sentence({"a": runs_of([40], log_return=2.0, log_cut_off=3)})
+    assert told == "The log's own episodes earned 2.00 on average (3 were cut off, and count up to there)."
+
+
+def test_notes_say_which_episodes_and_which_sets_have_none(runs_of):
+    sets = {"a": runs_of([40] * 3), "b": runs_of([90] * 3), "early": runs_of([3] * 3)}
+    notes = notes_on_returns(sets, earnings(sets))
+    assert notes == [
+        "Return: the mean over the first 8 episodes of each run (steps 1 to 40), the same number in every set.",
+        "No return of early: fewer than nine of ten runs finished an episode.",
+    ]

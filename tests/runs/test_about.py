@@ -1,0 +1,55 @@
+"""What runs are runs of: a typed record, which reads the files that earlier versions wrote as a dict."""
+
+import json
+from dataclasses import FrozenInstanceError, fields
+
+import pytest
+
+from understudy.learners import QLearning
+from understudy.runs import About, experiment, load
+from understudy.runs.checking import ABOUT
+from understudy.runs.folder import read_sealed
+from understudy.simulators import psrs
+
+
+def test_fields_are_those_that_files_hold_and_own_logs():
+    assert [field.name for field in fields(About)] == [*ABOUT, "own_logs"]
+
+
+def test_a_folder_holds_what_its_runs_say(log, make, tmp_path):
+    runs = experiment(psrs(log), make, runs=2, max_steps=20, out=tmp_path / "out")
+    content = read_sealed(tmp_path / "out" / "experiment.json", "")["about"]
+    assert list(content) == list(ABOUT)  # files keep their format
+    assert runs.about == load(tmp_path / "out").about == About.from_json(content, own_logs=False)
+    told = json.loads(json.dumps(runs.about.to_json()))
+    assert {name: told[name] for name in content} == content
+
+
+def test_names_are_those_of_simulator_and_learner(log, make):
+    about = experiment(psrs(log), make, runs=1, max_steps=5).about
+    assert (about.simulator_name, about.learner_name) == ("psrs", QLearning.__name__)
+    assert (About().simulator_name, About().learner_name) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("about", "independent"),
+    [(About(), False), (About(own_logs=True), True), (About(kind="real"), True), (About(from_factory=True), False)],
+)
+def test_runs_are_independent_with_logs_of_their_own_or_none(about, independent):
+    assert about.independent is independent
+
+
+def test_a_record_cannot_be_changed():
+    with pytest.raises(FrozenInstanceError):
+        About().seed = 3
+
+
+def test_names_that_are_not_known_are_passed_over():
+    assert About.from_json({"seed": 3, "later": 4, "own_logs": True}) == About(seed=3)
+
+
+def test_access_by_name_still_works_with_a_warning():
+    with pytest.warns(DeprecationWarning, match=r"runs\.about\['seed'\] is deprecated; use runs\.about\.seed"):
+        assert About(seed=3)["seed"] == 3
+    with pytest.raises(KeyError, match="sed"):
+        About()["sed"]

@@ -1,0 +1,133 @@
+"""Parts of figures: means with their bands, the share of runs still going, differences, and legends."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from understudy.evaluation.curves import MeanCurve, difference, has_readings, mean_curve, shares_going
+from understudy.reporting.axes import LEFT, short_label, ticks
+from understudy.reporting.svg import INK, MUTED, PALETTE, PAPER
+from understudy.runs import Runs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Look = Mapping[str, Any]
+"""The color, line and marker of a set, as matplotlib takes them."""
+
+MARKERS = ("", "s", "^", "o", "D")
+"""Where there are more sets than colors, markers distinguish those of one color."""
+
+MOST_BANDS = 5
+"""Sets whose differences have bands; with more, bands would hide each other."""
+
+
+def looks_of(names: Iterable[str], reference_name: str | None) -> dict[str, dict[str, Any]]:
+    """Return the color, line and marker of each set, by its place among the others; the reference is black."""
+    looks = {}
+    others = [name for name in names if name != reference_name]
+    # Later sets lie over earlier ones and are thinner, so that curves that coincide all show.
+    widths = 2.0 + min(0.6, 2.4 / max(1, len(others))) * np.arange(len(others))[::-1]
+    for place, name in enumerate(others):
+        marker = MARKERS[place // len(PALETTE) % len(MARKERS)]
+        looks[name] = {"color": PALETTE[place % len(PALETTE)], "linewidth": float(widths[place]), "marker": marker}
+    if reference_name is not None:
+        looks[reference_name] = {"color": INK, "linewidth": 1.2, "marker": ""}
+    return looks
+
+
+def reference_first(named_runs: Mapping[str, Runs], reference_name: str | None) -> dict[str, Runs]:
+    """Return the sets in the order of legends: the reference first."""
+    return dict(sorted(named_runs.items(), key=lambda item: item[0] != reference_name))
+
+
+def means_of(
+    named_runs: Mapping[str, Runs], probe: str, epoch: int | None = None, share: float = 1.0
+) -> dict[str, MeanCurve]:
+    """Return the mean curve of each set that has a reading, by steps, or by epochs of so many steps."""
+    means = {name: mean_curve(runs, probe, share) for name, runs in named_runs.items() if has_readings(runs, probe)}
+    return {name: replace(mean, steps=mean.steps / (epoch or 1)) for name, mean in means.items()}
+
+
+def differences_of(means: Mapping[str, MeanCurve], reference_name: str) -> dict[str, MeanCurve]:
+    """Return each mean minus the reference's."""
+    return {name: difference(mean, means[reference_name]) for name, mean in means.items() if name != reference_name}
+
+
+def draw_mean(axes: "Axes", curve: MeanCurve, look: Look, order: float, band: bool = True) -> None:
+    """Draw a mean: solid with a band where complete, a dot where that ends, dashed beyond."""
+    solid = np.where(curve.complete, curve.mean, np.nan)
+    if band:
+        low, high = (np.where(curve.complete, end, np.nan) for end in (curve.low, curve.high))
+        axes.fill_between(curve.steps, low, high, color=look["color"], alpha=0.18, linewidth=0, zorder=order - 1)
+    axes.plot(curve.steps, solid, **look, markevery=max(1, len(solid) // 8), markersize=4, zorder=order)
+    # The dashes start at the last complete point, so that there is no gap between line and dashes.
+    beside = ~curve.complete
+    beside[:-1] |= ~curve.complete[1:]
+    beside[1:] |= ~curve.complete[:-1]
+    part = np.where(beside, curve.mean, np.nan)
+    dashed = {"color": look["color"], "linewidth": look["linewidth"], "linestyle": (0, (2, 1))}
+    if (~curve.complete).any():
+        axes.plot(curve.steps, part, **dashed, zorder=order - 0.5)
+    if curve.complete.any():
+        last = np.flatnonzero(curve.complete)[-1]
+        end = {"color": look["color"], "markeredgecolor": PAPER, "markeredgewidth": 1.2, "markersize": 7 if band else 5}
+        axes.plot(curve.steps[last], curve.mean[last], "o", **end, zorder=9)
+
+
+def draw_differences(
+    axes: "Axes", means: Mapping[str, MeanCurve], reference_name: str, looks: Mapping[str, Look]
+) -> None:
+    """Draw each mean minus the reference's, with 1.96 standard errors; gray is the error of the reference alone."""
+    reference = means[reference_name]
+    noise: dict[str, Any] = {"color": MUTED, "alpha": 0.35, "linewidth": 0, "zorder": 1}
+    axes.fill_between(reference.steps, -reference.half_width, reference.half_width, **noise)
+    axes.axhline(0, color=INK, linewidth=0.8, zorder=2)
+    for name, apart in differences_of(means, reference_name).items():
+        draw_mean(axes, apart, {**looks[name], "linewidth": 1.6}, 4, band=len(means) <= MOST_BANDS)
+    axes.yaxis.set_major_locator(ticks(4))
+
+
+def draw_share_going(
+    axes: "Axes", named_runs: Mapping[str, Runs], looks: Mapping[str, Look], epoch: int | None = None
+) -> None:
+    """Draw the share of runs still going, in percent."""
+    for name, runs in named_runs.items():
+        steps, shares = shares_going(runs)
+        line = {"color": looks[name]["color"], "linestyle": looks[name].get("linestyle", "-"), "linewidth": 1.4}
+        axes.step(steps / (epoch or 1), 100 * shares, where="post", **line)
+
+
+def draw_legend(figure: "Figure", names: Mapping[str, Any], looks: Mapping[str, Look], width: int) -> None:
+    """Draw the names of the sets above all panels, row by row."""
+    from matplotlib.lines import Line2D
+
+    if not names:
+        return
+    n_columns, longest = _legend_columns(names, width)
+    # matplotlib fills column by column; taken in this order, the rows read from left to right.
+    by_row = [name for column in range(n_columns) for name in list(names)[column::n_columns]]
+    legend = figure.legend(
+        handles=[Line2D([], [], **{**looks[name], "linewidth": 2.4, "markersize": 4}) for name in by_row],
+        labels=[short_label(name, longest) for name in by_row],
+        loc="upper left", bbox_to_anchor=((LEFT - 8) / width, 1.0), ncols=n_columns, borderaxespad=0.2,
+        handlelength=2.2, handletextpad=0.6, columnspacing=1.6, labelspacing=0.5, fontsize=12,
+    )  # fmt: skip
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+
+
+def _legend_columns(names: Mapping[str, Any], width: int) -> tuple[int, int]:
+    """Return the number of columns that makes rows about equally long, and how many characters of a name fit."""
+    longest = min(44, max((len(short_label(name, 44)) for name in names), default=1), max(8, (width - LEFT - 60) // 8))
+    most = max(1, min(len(names), (width - LEFT) // (7 * longest + 52)))
+    n_rows = max(1, -(-len(names) // most))
+    return max(1, -(-len(names) // n_rows)), longest
+
+
+def legend_height(names: Mapping[str, Any], width: int) -> int:
+    """Return the height of the legend in pixels."""
+    return 21 * -(-len(names) // _legend_columns(names, width)[0]) + 8

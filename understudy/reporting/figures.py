@@ -1,0 +1,186 @@
+"""Figures of the page: plots in panels, laid out for a width in pixels."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from understudy.evaluation.curves import MeanCurve, return_curve
+from understudy.reporting import plots
+from understudy.reporting.axes import (
+    BOTTOM,
+    LEFT,
+    RIGHT,
+    canvas,
+    short_label,
+    style_axes,
+    style_log_scale,
+    style_share_going,
+    ticks,
+)
+from understudy.reporting.drawing import Look, draw_legend, legend_height, looks_of, means_of, reference_first
+from understudy.reporting.svg import INK, MUTED, drawn_alike
+from understudy.runs import Runs
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def learning_curves(
+    named_runs: Mapping[str, Runs],
+    probe: str,
+    reference: str | None = None,
+    *,
+    differences: bool = False,
+    share: float = 1.0,
+    width: int = 900,
+) -> "Figure":
+    """Return `plots.learning_curves` with the share of runs still going beneath.
+
+    With `differences`, a panel between the two shows each mean minus the reference's.
+    """
+    sets = reference_first(named_runs, reference)
+    means = means_of(sets, probe, share=share)
+    middle = 220 if differences and reference in means else 0
+    with drawn_alike():
+        top, main, gap, beneath = legend_height(sets, width) + 26, min(360, int(0.75 * width)), 34, 64
+        main = 300 if middle else main
+        extra = middle + gap if middle else 0
+        figure, place = canvas(width, top + main + gap + beneath + BOTTOM + extra)
+        across, n_ticks = width - LEFT - RIGHT, 6 if width > 600 else 4
+        axes = place(LEFT, top, across, main)
+        between = place(LEFT, top + main + gap, across, middle, sharex=axes) if middle else None
+        going = place(LEFT, top + main + gap + extra, across, beneath, sharex=axes)
+        plots.learning_curves(sets, probe, reference=reference, share=share, legend=False, ax=axes)
+        plots.runs_still_going(sets, reference=reference, legend=False, ax=going)
+        axes.set_xlim(0, 1.03 * _last_step(means))
+        style_axes(axes, n_ticks)
+        axes.tick_params(labelbottom=False)
+        axes.set(xlabel="", ylabel="")
+        axes.set_title(short_label(probe, 60), loc="left", parse_math=False, color=INK, pad=10)
+        if between is not None and reference is not None:
+            style_axes(between, n_ticks)
+            between.tick_params(labelbottom=False)
+            plots.differences(sets, probe, reference=reference, share=share, legend=False, ax=between)
+            between.set(xlabel="", ylabel="")
+            name = short_label(reference, 20)
+            title = f"minus the mean of {name}, with 1.96 standard errors; gray: those of the mean of {name} alone"
+            between.set_title(title, loc="left", parse_math=False, color=MUTED, fontsize=11, pad=8)
+        style_share_going(going, n_ticks)
+        going.set_ylabel("")
+        draw_legend(figure, sets, looks_of(sets, reference), width)
+    return figure
+
+
+def episode_returns(
+    named_runs: Mapping[str, Runs],
+    reference: str | None = None,
+    *,
+    logged: float | None = None,
+    share: float = 1.0,
+    width: int = 900,
+) -> "Figure":
+    """Return `plots.episode_returns` with a legend above it."""
+    sets = reference_first(named_runs, reference)
+    means = {name: return_curve(runs, share) for name, runs in sets.items() if any(len(run.returns) for run in runs)}
+    with drawn_alike():
+        top, main = legend_height(means, width) + 26, min(300, int(0.7 * width))
+        figure, place = canvas(width, top + main + BOTTOM)
+        axes = place(LEFT, top, width - LEFT - RIGHT, main)
+        plots.episode_returns(sets, reference=reference, logged=logged, share=share, legend=False, ax=axes)
+        style_axes(axes, 6 if width > 600 else 4)
+        axes.set_xlim(0, 1.03 * _last_step(means))
+        axes.set_ylabel("")
+        axes.set_title("return of an episode", loc="left", color=INK, pad=10)
+        draw_legend(figure, means, looks_of(sets, reference), width)
+    return figure
+
+
+def curves_of_runs(
+    named_runs: Mapping[str, Runs],
+    probe: str,
+    reference: str | None = None,
+    *,
+    looks: Mapping[str, Look] | None = None,
+    epoch: int | None = None,
+    log_scale: bool = False,
+    share: float = 1.0,
+    width: int = 900,
+) -> "Figure":
+    """Return `plots.individual_runs` of each set: a panel a set, all on the same axes, the reference first.
+
+    Where there is a reference, its mean is drawn in every panel. `epoch` is how many steps a unit of the x axis has.
+    """
+    sets = reference_first(named_runs, reference)
+    sets_read = {name: sets[name] for name in means_of(sets, probe, share=share)}
+    n_columns = max(1, min(len(sets_read), 4, width // 180))
+    n_rows = max(1, -(-len(sets_read) // n_columns))
+    with drawn_alike():
+        gap, top, between, left = 14, 28, 34, LEFT + 18
+        across = (width - left - RIGHT - gap * (n_columns - 1)) / n_columns
+        down = 132
+        figure, place = canvas(width, n_rows * (top + down) + (n_rows - 1) * (between - top) + BOTTOM)
+        looks, first = looks or looks_of(sets, reference), None
+        for number, (name, runs) in enumerate(sets_read.items()):
+            row, column = divmod(number, n_columns)
+            axes = place(
+                left + column * (across + gap), top + row * (down + between), across, down, sharex=first, sharey=first
+            )
+            first = first or axes
+            theirs = sets_read.get(reference) if reference is not None and name != reference else None
+            plots.individual_runs(
+                runs, probe, reference=theirs, epoch=epoch or 1, share=share, look=looks[name], ax=axes
+            )
+            style_axes(axes, 3)
+            if log_scale:
+                style_log_scale(axes)
+            else:
+                axes.yaxis.set_major_locator(ticks(4))
+            axes.set_title(short_label(name, int(across / 6.3)), loc="left", parse_math=False, fontsize=11, pad=6)
+            lowest = number + n_columns >= len(sets_read)
+            axes.tick_params(labelleft=column == 0, labelbottom=lowest)
+            axes.set_xlabel(("epochs" if epoch else "steps") if lowest else "", fontsize=11)
+            axes.set_ylabel(short_label(probe, 24) if column == 0 else "", fontsize=10, parse_math=False)
+        if first is not None:
+            longest = max(int(runs.lengths.max()) for runs in sets_read.values())
+            first.set_xlim(0, 1.01 * longest / (epoch or 1))
+    return figure
+
+
+def visitation_bars(
+    named_runs: Mapping[str, Runs], probe: str, reference: str | None = None, *, width: int = 900
+) -> "Figure":
+    """Return `plots.final_vector` of each set, a strip a set, with the reference's outline where lengths are equal."""
+    sets = {
+        name: runs
+        for name, runs in named_runs.items()
+        if len(runs) and probe in runs.probes and plots.mean_final_vector(runs, probe) is not None
+    }
+    vectors = [plots.mean_final_vector(runs, probe) for runs in sets.values()]
+    known = [vector for vector in vectors if vector is not None]
+    with drawn_alike():
+        top, down = 28, 56
+        between = 48 if len({len(vector) for vector in known}) > 1 else 34
+        figure, place = canvas(width, top + len(sets) * (down + between) - between + BOTTOM if sets else 60)
+        looks = looks_of(named_runs, reference)
+        highest = max((float(np.nanmax(vector)) for vector in known), default=1.0)
+        lowest = min((float(np.nanmin(vector)) for vector in known), default=0.0)
+        for number, (name, runs) in enumerate(sets.items()):
+            axes = place(LEFT, top + number * (down + between), width - LEFT - RIGHT, down)
+            theirs = sets.get(reference) if reference is not None and name != reference else None
+            plots.final_vector(runs, probe, reference=theirs, look=looks[name], ax=axes)
+            style_axes(axes, 12)
+            axes.set(ylim=(min(0.0, lowest), 1.05 * highest if highest > 0 else 1.0), ylabel="")
+            axes.yaxis.set_major_locator(ticks(2))
+            axes.set_title(short_label(name, 60), loc="left", parse_math=False, fontsize=11, pad=6)
+            last = number == len(sets) - 1
+            axes.tick_params(labelbottom=last or between > 34)
+            if not last:
+                axes.set_xlabel("")
+    return figure
+
+
+def _last_step(means: Mapping[str, MeanCurve]) -> float:
+    """Return the largest step at which a mean is drawn."""
+    drawn = [mean.steps[np.isfinite(mean.mean)] for mean in means.values()]
+    return max((float(steps.max()) for steps in drawn if len(steps)), default=1.0)

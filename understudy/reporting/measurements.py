@@ -1,0 +1,119 @@
+"""What page and terminal show of some sets of runs, computed once for both."""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from understudy.errors import CensoringWarning, SettingError
+from understudy.evaluation import Earnings, Efficiency, Fidelity, earnings, efficiency, fidelity
+from understudy.reporting.learners import LearnerComparison, compare_learners
+from understudy.runs import Runs
+
+NO_READING = "there is no reading up to the horizon that every run has"
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """The fidelity of each set to the reference, or the reason why there is none."""
+
+    shared_horizon: int | None  # None where no set could be compared
+    at_shared: dict[str, Fidelity | str]  # up to the same step for all sets, so that errors are comparable
+    at_own: dict[str, Fidelity | str]  # up to the largest step that all runs of the set and the reference reached
+
+
+@dataclass(frozen=True, eq=False)
+class Measurements:
+    """Some sets of runs by name, and what was measured of them."""
+
+    runs: dict[str, Runs]  # sets without a finished run included
+    reference: str | None  # the set that others are compared with
+    efficiency: dict[str, Efficiency]  # of each finished set
+    earnings: dict[str, Earnings]  # of each set of which enough runs finished an episode
+    fidelity: dict[str, Comparisons]  # by probe, those that the reference shares with another set
+    learners: LearnerComparison | None  # None where all sets are of one learner
+
+    @property
+    def finished(self) -> dict[str, Runs]:
+        """The sets that have a finished run."""
+        return {name: set_ for name, set_ in self.runs.items() if len(set_)}
+
+    @property
+    def headline_probe(self) -> str | None:
+        """The first probe that sets are compared by; None where there is none."""
+        return next(iter(self.fidelity), None)
+
+
+def measure(runs: Mapping[str, Runs], *, reference: str | None = None, margin: float | None = None) -> Measurements:
+    """Measure sets of runs; `reference` names the set that others are compared with, by default the first real one."""
+    named = {str(name): set_ for name, set_ in runs.items()}
+    finished = {name: set_ for name, set_ in named.items() if len(set_)}
+    if reference is None:
+        reference = reference_of(finished)
+    elif reference not in finished:
+        raise SettingError(f"there is no set of runs {reference!r} to measure against; there is {', '.join(finished)}")
+    others = {name: set_ for name, set_ in named.items() if name != reference}
+    return Measurements(
+        runs=named,
+        reference=reference,
+        efficiency={name: efficiency(set_) for name, set_ in finished.items()},
+        earnings=earnings(finished),
+        fidelity={
+            probe: compare(others, finished[str(reference)], probe, margin=margin)
+            for probe in shared_probes(finished, reference)
+        },
+        learners=compare_learners(finished),
+    )
+
+
+def reference_of(runs: Mapping[str, Runs]) -> str | None:
+    """Return the name of the first set of real runs; None where there is none."""
+    return next((name for name, set_ in runs.items() if len(set_) and set_.about.is_real), None)
+
+
+def shared_probes(runs: Mapping[str, Runs], reference: str | None) -> list[str]:
+    """Return the probes that the reference shares with any other set."""
+    if reference is None:
+        return []
+    others = {probe for name, set_ in runs.items() if name != reference for probe in set_.probes}
+    return [probe for probe in runs[reference].probes if probe in others]
+
+
+def compare(
+    runs: Mapping[str, Runs],
+    reference: Runs,
+    probe: str,
+    *,
+    horizon: int | None = None,
+    margin: float | None = None,
+) -> Comparisons:
+    """Compare each set with the reference; the shared horizon is by default the largest step that all runs reached."""
+    own = {str(name): _fidelity(set_, reference, probe, None, margin) for name, set_ in runs.items()}
+    horizons = [found.horizon for found in own.values() if isinstance(found, Fidelity)]
+    shared = horizon if horizon is not None else min(horizons, default=None)
+    if shared is None:
+        return Comparisons(None, own, own)
+    at_shared = {str(name): _fidelity(set_, reference, probe, shared, margin) for name, set_ in runs.items()}
+    if horizon is None:  # a set without a fidelity up to its own horizon could only be compared by survivors
+        at_shared |= {name: found for name, found in own.items() if isinstance(found, str)}
+    return Comparisons(shared, at_shared, own)
+
+
+def _fidelity(runs: Runs, reference: Runs, probe: str, horizon: int | None, margin: float | None) -> Fidelity | str:
+    """Return the fidelity, or the reason why there is none."""
+    if not len(runs) or not len(reference):
+        return "there is no finished run"
+    if probe not in runs.probes or probe not in reference.probes:
+        return f"{probe} was not probed"
+    if not any(len(run.steps) for run in runs) or min(runs.lengths.min(), reference.lengths.min()) == 0:
+        return NO_READING
+    shapes = {np.shape(run.curves[probe])[1:] for set_ in (runs, reference) for run in set_ if len(run.steps)}
+    if len(shapes) > 1:
+        return "its readings have another shape than the reference's"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CensoringWarning)  # the notes of the table say it
+            return fidelity(runs, reference, probe, horizon=horizon, margin=margin)
+    except ValueError:  # its message names a horizon, and would differ from set to set
+        return NO_READING

@@ -1,0 +1,63 @@
+"""What episodes earned, beside what the log's own episodes earned, in words."""
+
+from collections.abc import Callable, Mapping
+
+from understudy.evaluation import Earnings
+from understudy.reporting.formatting import three_digits
+from understudy.runs import Runs
+from understudy.tables import NONE
+
+
+def earnings_cell(earned: Earnings | None, write: Callable[[float], str]) -> str:
+    """Return what an episode earned; a range where some runs did not finish all the episodes that are counted."""
+    if earned is None:
+        return NONE
+    return f"{write(earned.low)} to {write(earned.high)}" if earned.missing else write(earned.mean)
+
+
+def earnings_format(earned: Mapping[str, Earnings]) -> Callable[[float], str]:
+    """Return a function that writes what episodes earned, with the same decimals in all sets."""
+    return three_digits(*(found.mean for found in earned.values()))
+
+
+def first_episodes(earned: Earnings) -> str:
+    """Return which episodes of each run are counted, such as "the first 20 episodes"."""
+    return f"the first {earned.episodes:,} episodes" if earned.episodes > 1 else "the first episode"
+
+
+def notes_on_returns(runs: Mapping[str, Runs], earned: Mapping[str, Earnings]) -> list[str]:
+    """Return sentences on which episodes are counted, which sets have none, and what the log's own episodes earned."""
+    notes = []
+    if earned:
+        steps = max(found.steps for found in earned.values())
+        alike = ", the same number in every set" if len(earned) > 1 else ""
+        which = first_episodes(next(iter(earned.values())))
+        notes.append(f"Return: the mean over {which} of each run (steps 1 to {steps:,}){alike}.")
+    if any(found.missing for found in earned.values()):
+        notes.append(
+            "A range of returns: some runs stopped before the last of these episodes; its ends are what the mean would "
+            "be if each missing one had earned the lowest and the highest return seen. It may have been worse."
+        )
+    none = [name for name, set_ in runs.items() if len(set_) and name not in earned]
+    if none:
+        notes.append(f"No return of {', '.join(none)}: fewer than nine of ten runs finished an episode.")
+    if (sentence := log_sentence(runs)) is not None:
+        notes.append(sentence)
+    return notes
+
+
+def log_sentence(runs: Mapping[str, Runs]) -> str | None:
+    """Return what the log's episodes earned, or its steps where episodes do not end; None where sets share no log."""
+    mean, reward = log_value(runs, "log_return"), log_value(runs, "log_reward")
+    if mean is None:
+        return None if reward is None else f"The log itself earned {three_digits(reward)(reward)} a step."
+    cut_off = log_value(runs, "log_cut_off")
+    part = f" ({int(cut_off):,} were cut off, and count up to there)" if cut_off else ""
+    return f"The log's own episodes earned {three_digits(mean)(mean)} on average{part}."
+
+
+def log_value(runs: Mapping[str, Runs], field: str) -> float | None:
+    """Return a field of `About` that describes the log, such as "log_return"; None where sets do not share one log."""
+    known = {value for set_ in runs.values() if (value := getattr(set_.about, field)) is not None}
+    shared = len(known) == 1 and not any(set_.about.own_logs for set_ in runs.values())
+    return known.pop() if shared else None

@@ -1,0 +1,75 @@
+"""What the runs of an experiment are runs of: simulator, log, learner, probes and seed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from understudy.deprecation import warn_of_old_name
+
+
+@dataclass(frozen=True)
+class About:
+    """What the runs of an experiment are runs of. Fields are None where there is no log, or where nothing is known.
+
+    The same record gives the same runs: a results folder holds it, and refuses runs of another one.
+    """
+
+    simulator: Mapping[str, Any] = field(default_factory=dict)  # its name, under "simulator", and its settings
+    simulator_code: str | None = None  # a digest of its code, where it is not ours
+    kind: str = "simulated"  # or "real": a true environment
+    from_factory: bool = False  # each run had a simulator of its own
+    log: str | None = None  # the log's fingerprint; with a log for each run, that of the first
+    log_rows: int | None = None
+    log_episodes: int | None = None
+    log_terminated: int | None = None  # episodes that ended by themselves
+    log_return: float | None = None  # the mean return of the log's episodes
+    log_cut_off: int | None = None  # episodes that the end of the recording cut off
+    log_reward: float | None = None  # the mean reward of the log's rows
+    states: str | None = None  # a fingerprint of the state of each row
+    n_states: int | None = None
+    learner: Mapping[str, Any] = field(default_factory=dict)  # its class, under "class", and its settings
+    seed: int | None = None  # the experiment's
+    max_steps: int | None = None
+    probes: Mapping[str, Any] = field(default_factory=dict)  # what each probe is, by its name
+    every: int | None = None  # steps between two readings of the probes
+    make: str | None = None  # a digest of the function that makes learners
+    factory: str | None = None  # a digest of the function that makes simulators
+    digest: str | None = None  # of all that is described, the parts that are not shown here included
+    own_logs: bool = False  # no two runs share a log
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any], own_logs: bool = False) -> "About":
+        """Return the record of a results folder, whose files do not say `own_logs`: that depends on the runs."""
+        known = {one.name for one in fields(cls)} - {"own_logs"}
+        return cls(**{name: value for name, value in content.items() if name in known}, own_logs=own_logs)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as a dict of plain values."""
+        return dict(vars(self))
+
+    @property
+    def is_real(self) -> bool:
+        """True if the runs were made in a true environment."""
+        return self.kind == "real"
+
+    @property
+    def independent(self) -> bool:
+        """True if runs share no luck: each had a log of its own, or they were made in a true environment."""
+        return self.own_logs or self.is_real
+
+    @property
+    def simulator_name(self) -> str | None:
+        """The simulator's name, such as "psrs"."""
+        return self.simulator.get("simulator")
+
+    @property
+    def learner_name(self) -> str | None:
+        """The name of the learner's class."""
+        return self.learner.get("class")
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a field as `about["seed"]` did while this was a dict."""
+        if name not in vars(self):
+            raise KeyError(name)
+        warn_of_old_name(f"runs.about[{name!r}]", f"runs.about.{name}")
+        return getattr(self, name)
