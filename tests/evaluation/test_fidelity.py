@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from understudy.contracts import Stop
-from understudy.errors import CensoringWarning, LogError, SettingError
+from understudy.errors import CensoringWarning, SettingError
 from understudy.evaluation import fidelity
 from understudy.evaluation.fidelity import squared_distance
 from understudy.runs import About, Run, Runs
@@ -205,7 +205,7 @@ def test_runs_that_do_not_differ_leave_nothing_uncertain():
 )
 def test_levels_margins_and_horizons_that_are_none_are_refused(options):
     runs = runs_of([[1.0, 2.0]] * 3, own_logs=True)
-    with pytest.raises(LogError, match=rf"^{next(iter(options))} is .*; give .*, a (whole )?number"):
+    with pytest.raises(SettingError, match=rf"^{next(iter(options))} is .*; give .*, a (whole )?number"):
         fidelity(runs, runs, **options)
 
 
