@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from understudy import encoders
 from understudy.contracts import Encoder, HasSettings, Log
 from understudy.contracts.encoding import CountsFits, CountsStates, Encodes, RemembersLog, Savable, SaysFitted
 from understudy.contracts.fitting import ensure_fitted
 from understudy.contracts.offering import offers
+from understudy.encoders import load, save
 from understudy.learners import Uniform
 from understudy.runs import simulate
 from understudy.simulators import qbe
@@ -147,8 +147,8 @@ def _check_file(rules: Rules, encoder: Any, log: Log, states: np.ndarray) -> Non
     advice = "call understudy.encoders.register(name, Class) where the class is defined"
     with tempfile.TemporaryDirectory() as folder, rules.trying(rule, advice):
         path = Path(folder) / "encoder.npz"
-        encoders.save(encoder, path)
-        loaded = encoders.load(path)
+        save(encoder, path)
+        loaded = load(path)
     rules.check(
         rule,
         type(loaded) is type(encoder) and np.array_equal(loaded.encode(log.observation.copy()), states),

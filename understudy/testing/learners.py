@@ -34,6 +34,7 @@ from understudy.testing.rules import (
     check_described,
     check_travels,
     default_log,
+    digest_of,
     global_randomness,
     same_run,
 )
@@ -232,9 +233,9 @@ def _check_batches(rules: Rules, make: Callable[[int], Any], log: Log, simulator
     learner: Any = make(0)
     observations = _observations(log, 20)
     simulate(simulator, learner, 0, max_steps, compiled=False)
+    single = np.stack([np.asarray(learner.policy(owned(observation))) for observation in observations])
     if offers(learner, BatchLearner):
         batch = np.asarray(learner.policies(observations.copy()))
-        single = np.stack([np.asarray(learner.policy(owned(observation))) for observation in observations])
         rules.check(
             "policies(observations) are those that policy gives one by one",
             batch.shape == single.shape and np.allclose(batch, single, atol=CLOSE),
@@ -309,7 +310,7 @@ def _check_settings(rules: Rules, make: Callable[[int], Any]) -> None:
     )
     rules.check(
         "settings does not depend on the seed",
-        str(dict(one.settings)) == str(dict(other.settings)),
+        digest_of(one.settings) == digest_of(other.settings),
         "learners of two seeds have different settings",
         "leave out the seed and all that follows from it",
     )

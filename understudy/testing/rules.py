@@ -119,3 +119,8 @@ def check_described(rules: Rules, what: str, part: Any) -> None:
         f"{found}, which cannot be described",
         "give its class a property settings, a mapping of all that makes it what it is",
     )
+
+
+def digest_of(settings: Any) -> str:
+    """Return a digest of settings, in which functions count by what they do."""
+    return describe({"settings": dict(settings)}).digest

@@ -34,7 +34,7 @@ def check_simulator(
     follows_policy: bool = True,
     each_row_once: bool = True,
 ) -> Checked:
-    """Check that a simulator keeps its promises. Returns the rules it keeps; raises `ContractError` at the first broken.
+    """Check that a simulator keeps its promises. Return the rules it keeps; raise `ContractError` at the first broken.
 
     `n_actions` is needed where the simulator does not say. Say `follows_policy=False` for a simulator that is not meant
     to act by the policy it is given (as `states_only`), and `each_row_once=False` for one that serves rows again.
@@ -319,13 +319,8 @@ def _copy(step: Any) -> Any:
 
 
 def _overwrite(observation: Any, write: bool) -> None:
-    if (
-        write
-        and isinstance(observation, np.ndarray)
-        and observation.flags.writeable
-        and observation.dtype.kind in "iuf"
-    ):
-        observation[...] = 77
+    if write and isinstance(observation, np.ndarray) and observation.flags.writeable:
+        observation[...] = 0 if (observation != 0).any() else 1
 
 
 def _equal(one: Any, other: Any) -> bool:
