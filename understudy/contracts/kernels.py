@@ -145,6 +145,9 @@ def _reason(error: Exception) -> str:
     return reason + (f" ({Path(where[1]).name}, line {where[2]})" if where else "") + needed
 
 
+AROUND = ("During:", "File ", "Failed in", "Enable logging", "- ", ">>>")
+"""How lines begin that Numba writes around its reason."""
+
 IN_FILE = re.compile(r'File "([^"]+)", line (\d+)')
 """How Numba names a line."""
 

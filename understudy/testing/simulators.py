@@ -100,6 +100,12 @@ class SimulatorChecks:
                     step = rehearsal.step((self.uniform if policy is None else policy).copy())
                 except Exhausted:
                     break
+            self.rules.check(
+                "step(policy) returns a Step, or raises Exhausted when the log has no answer",
+                isinstance(step, Step),
+                f"it returned a {type(step).__name__}",
+                "return understudy.contracts.Step",
+            )
             steps.append(_copy(step))
             _overwrite(step.observation, write)
             _overwrite(step.next_observation, write)
@@ -120,12 +126,6 @@ class SimulatorChecks:
             "check it with a log in which openings are followed by all actions",
         )
         for number, step in enumerate(steps):
-            rules.check(
-                "step(policy) returns a Step, or raises Exhausted when the log has no answer",
-                isinstance(step, Step),
-                f"step {number} is a {type(step).__name__}",
-                "return understudy.contracts.Step",
-            )
             rules.check(
                 f"an action is a whole number from 0 to {self.n_actions - 1}",
                 isinstance(step.action, int | np.integer) and 0 <= step.action < self.n_actions,
@@ -212,7 +212,7 @@ class SimulatorChecks:
         )
         self.rules.check(
             OWN,
-            _same(steps, self.steps(write=True)),
+            _same(steps, self.steps(write=True)) and _same(steps, self.steps()),
             "steps changed after observations that were handed out had been overwritten",
             "hand out copies of arrays",
         )
@@ -311,10 +311,8 @@ class SimulatorChecks:
         )
 
 
-def _copy(step: Any) -> Any:
+def _copy(step: Step) -> Step:
     """Return a step whose observations are copies."""
-    if not isinstance(step, Step):
-        return step
     return step._replace(observation=np.array(step.observation), next_observation=np.array(step.next_observation))
 
 
