@@ -133,7 +133,7 @@ def test_the_same_learner_still_runs_in_plain_python():
     [
         (
             {"act": lambda arrays, code: None},
-            r"act of Arrays is called as act\(arrays, code, policy\), and .* cannot be",
+            r"act of Arrays is called as act\(arrays, code, policy\), and .* cannot",
         ),
         ({"learn": even}, r"learn of Arrays is called as learn\(arrays, code, action, reward, next_code,"),
         ({"act": 3}, r"act of Arrays is 3; give a function act\(arrays, code, policy\)"),
@@ -158,5 +158,5 @@ def test_arrays_without_kernels_say_how_to_register_them():
 
 def test_a_number_in_the_place_of_an_array_is_refused():
     arrays = type(registered().arrays())(3.0)
-    with pytest.raises(ContractError, match="q of Arrays is 3.0, which is not a NumPy array; keep a single number as"):
+    with pytest.raises(ContractError, match=r"q of Arrays is 3.0, which is not a NumPy array; keep a single number as"):
         check_kernels(arrays, 5)

@@ -18,9 +18,13 @@ def offers(part: Any, protocol: type[Offered]) -> TypeGuard[Offered]:
     False
     """
     methods, attributes = _members(protocol)  # type: ignore[arg-type]
-    return all(callable(getattr(part, name, None)) for name in methods) and all(
-        hasattr(part, name) for name in attributes
-    )
+    for name in methods:  # loops, not all(...): every run asks some twenty times when it begins
+        if not callable(getattr(part, name, None)):
+            return False
+    for name in attributes:  # noqa: SIM110
+        if not hasattr(part, name):
+            return False
+    return True
 
 
 def members_of(protocol: type) -> tuple[str, ...]:
