@@ -47,8 +47,8 @@ class LoopOwner(Protocol):
 class HasPlannedSteps(Protocol):
     """A loop owner that knows how many steps it will take.
 
-    Promised: `rehearse` takes at most `total_timesteps` steps; None where that is not known. Gained: simulators that
-    never run out need no max_steps=.
+    Promised: `rehearse` ends by itself after about `total_timesteps` steps; None where it does not. Gained: simulators
+    that never run out need no max_steps=.
     """
 
     total_timesteps: int | None
