@@ -72,7 +72,7 @@ def test_both_parts_are_read_in_the_same_order(log):
         while not rehearsal.step(EVENLY).terminated:
             pass
     endogenous, exogenous = rehearsal.source.endogenous, rehearsal.source.exogenous
-    n = min(endogenous.cursor[layout.DEALT], exogenous.cursor[layout.DEALT])
+    n = min(endogenous.cursor[layout.TAPE_READ], exogenous.cursor[layout.TAPE_READ])
     assert n > 10
     assert np.array_equal(endogenous.order[:n], exogenous.order[:n])
 

@@ -33,15 +33,15 @@ def test_records_are_the_columns(random_log, merge):
     assert np.array_equal(packed.state, merge.encode(log.observation))
     assert np.array_equal(packed.opening["row"], log.starts[:-1])
     with np.errstate(divide="ignore"):
-        assert np.array_equal(packed.inverse[packed.records["vector"]], 1 / log.propensity)
+        assert np.array_equal(packed.inverse_propensity[packed.records["vector"]], 1 / log.propensity)
 
 
 def test_a_record_is_32_bytes_and_equal_propensities_are_kept_once(walk_log):
     packed = index(walk_log([0] * 50), None)
     assert packed.records.itemsize == 32
-    assert packed.inverse.shape == (1, 2)
+    assert packed.inverse_propensity.shape == (1, 2)
     two = np.tile([[0.5, 0.5], [0.25, 0.75]], (25, 1))[:49]
-    assert index(walk_log([0] * 50, propensity=two), None, propensities=True).inverse.shape == (2, 2)
+    assert index(walk_log([0] * 50, propensity=two), None, propensities=True).inverse_propensity.shape == (2, 2)
 
 
 def test_a_propensity_of_minus_zero_is_zero(walk_log, play):

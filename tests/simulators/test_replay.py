@@ -206,7 +206,7 @@ def test_a_run_depends_on_its_seed_alone(make, order, openings, random_log, play
     for steps in (1, 3, 20):  # after others that were left half-read
         play(shared, learner, 9, max_steps=steps)
         assert play(shared, learner, 4, max_steps=60).rows == alone[4].rows
-    assert len(shared._spare) == 1
+    assert len(shared._spare_workspaces) == 1
     kept = shared.start(5)  # while another is under way
     first = kept.begin()
     for seed in (0, 1):
@@ -435,8 +435,10 @@ def test_a_state_that_was_only_reached_is_named_by_what_was_seen_there(walk_log,
 
 def test_what_a_stop_is_called_is_found_once_for_each_state(grid_log, monkeypatch):
     asked = []
-    whole = type(psrs(grid_log).index)._words
-    monkeypatch.setattr("understudy.simulators.index.Index._words", lambda self, z: asked.append(z) or whole(self, z))
+    whole = type(psrs(grid_log).index)._found_stop_fields
+    monkeypatch.setattr(
+        "understudy.simulators.index.Index._found_stop_fields", lambda self, z: asked.append(z) or whole(self, z)
+    )
     simulator = psrs(grid_log)
     stops = [simulate(simulator, Uniform(5), seed).stopped for seed in range(20)]
     assert len(asked) == len(set(asked)) == len({stop.state for stop in stops} - {None})

@@ -13,7 +13,7 @@ from understudy.encoders import Function
 from understudy.logs import Log, concatenate
 from understudy.simulators import any_row, psrs, qbe, states_only
 from understudy.simulators.kernels import layout
-from understudy.simulators.kernels.tape import deal_ahead, next_openings, next_rows, restore, rewind, settle
+from understudy.simulators.kernels.tape import next_openings, next_rows, read_ahead, rewind, shuffle_step, undo_shuffle
 from understudy.simulators.rehearsal import begin_episode, serve_step
 
 CHANCE = 0.1  # a step's true probability of being terminal, in a world of one state and one action
@@ -129,13 +129,13 @@ def test_in_episode_order_openings_are_those_of_the_episodes_as_they_are_read(wa
     assert trace.rows == trace.openings != list(range(12))
 
 
-def test_restore_undoes_any_number_of_steps_of_a_shuffle():
+def test_undoing_a_shuffle_undoes_any_number_of_steps_of_a_shuffle():
     for seed in range(50):
         for n in (0, 1, 5, 19, 20):
             streams, order = streams_of(seed), np.arange(20, dtype=np.int32)
             for place in range(n):
-                settle(order, place, 15, streams, ORDER)
-            restore(order, n)
+                shuffle_step(order, place, 15, streams, ORDER)
+            undo_shuffle(order, n)
             assert order.tolist() == list(range(20))
 
 
@@ -154,15 +154,15 @@ def test_rewind_is_complete(make, openings, steps, random_log, play, table):
     assert steps == 0 or not np.array_equal(tape.cursor, new[-1])
     rewind(tape)
     for name, part, was in zip(tape._fields, tape, new, strict=True):
-        if name not in ("dealt", "touched", "streams"):  # never read before they are written
+        if name not in ("queued", "filled", "streams"):  # never read before they are written
             assert np.array_equal(part, was), name
 
 
 def test_starting_reads_nothing_of_the_tape(random_log):
     rehearsal = psrs(random_log(2, episodes=30)).start(0)
-    assert rehearsal.source.cursor[layout.DEALT] == 0
+    assert rehearsal.source.cursor[layout.TAPE_READ] == 0
     rehearsal.begin()
-    assert rehearsal.source.cursor[layout.DEALT] == 1
+    assert rehearsal.source.cursor[layout.TAPE_READ] == 1
 
 
 OPENING_WAYS = [
@@ -178,19 +178,19 @@ def test_what_will_open_next_is_told_without_using_it_up(options):
     plain, looked = psrs(log, **options).start(3), psrs(log, **options).start(3)
     for _ in range(20):
         ahead, swapped = np.empty((2, 5), np.int64)
-        deal_ahead(looked.source, np.full(1, 10**6), 10**6)
+        read_ahead(looked.source, np.full(1, 10**6), 10**6)
         n = next_openings(looked.source, ahead, swapped)
         told = log.starts[ahead[:n]]
         plain.begin()
         looked.begin()
         assert n >= 1
         assert told[0] == plain.opening == looked.opening
-    np.testing.assert_array_equal(plain.source.shuffled, looked.source.shuffled)
+    np.testing.assert_array_equal(plain.source.opening_order, looked.source.opening_order)
     np.testing.assert_array_equal(plain.source.streams[OPENINGS], looked.source.streams[OPENINGS])
 
 
 @pytest.mark.parametrize("order", ["log", "episodes", "rows"])
-def test_rows_dealt_ahead_are_served_in_the_same_order(order):
+def test_rows_read_ahead_are_served_in_the_same_order(order):
     log = finished_log(np.random.default_rng(1), 30)
     served = []
     for far in (0, 7, 10**6):
@@ -200,7 +200,7 @@ def test_rows_dealt_ahead_are_served_in_the_same_order(order):
             while True:
                 rehearsal.begin()
                 while True:
-                    deal_ahead(rehearsal.source, np.full(1, far), 10**6)
+                    read_ahead(rehearsal.source, np.full(1, far), 10**6)
                     step = rehearsal.step(SURELY)
                     rows.append(step.row)
                     if step.terminated:
@@ -215,7 +215,7 @@ def test_next_rows_are_those_served_next_but_for_terminal_and_known_ones():
     rehearsal = psrs(log).start(5)
     rehearsal.begin()
     wanted, slot, rows = np.full(1, 40), np.zeros(len(log), np.int64), np.empty(40, np.int64)
-    deal_ahead(rehearsal.source, wanted, 10**6)
+    read_ahead(rehearsal.source, wanted, 10**6)
     n = next_rows(rehearsal.source, wanted, slot, 1, rows)
     slot[rows[: n // 2]] = 1
     rest = np.empty(40, np.int64)

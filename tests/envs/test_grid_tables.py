@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from understudy.envs.layout import DOWN, LEFT, RIGHT, STAY, UP, cumulated, grid_tables, neighbors, rewards
+from understudy.envs.grid_tables import DOWN, LEFT, RIGHT, STAY, UP, cumulated, grid_tables, neighbors, rewards
 from understudy.envs.solve import probabilities
 from understudy.errors import SettingError
 
