@@ -226,8 +226,8 @@ class Nodes:
                 self._add(node, ((f".{name}", part) for name, part in attributes.items()))
         yours = [base for base in kind.__mro__ if anatomy.is_yours(base)]
         self._add(node, [("code", yours[0])] if yours else [])
-        if any(anatomy.is_ours(base) and "knows" in vars(base) for base in kind.__mro__):
-            self._add(node, [(KNOWS, digest_of(value.knows))])
+        if any(anatomy.is_ours(base) and "learned_state" in vars(base) for base in kind.__mro__):
+            self._add(node, [(KNOWS, digest_of(value.learned_state))])
         changed = anatomy.changed_parts(kind)
         self._add(node, [(CHANGED, changed)] if changed else [])
         node.believed = frozenset(believed)
