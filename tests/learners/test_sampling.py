@@ -158,7 +158,7 @@ class TestWhatCannotBeTold:
         with us.learners.accepting(env):
             env.reset()
             Categorical(probs=POLICY).sample()
-            with pytest.raises(RuntimeError, match=r"second Categorical was sampled before env.step.*not_accepting"):
+            with pytest.raises(us.UsageError, match=r"second Categorical was sampled before env.step.*not_accepting"):
                 Categorical(probs=POLICY).sample()
 
     def test_another_action_than_the_one_sampled(self, log):
@@ -166,11 +166,11 @@ class TestWhatCannotBeTold:
         with us.learners.accepting(env):
             env.reset()
             action = int(Categorical(probs=POLICY).sample())
-            with pytest.raises(RuntimeError, match=f"and {action} was sampled for it"):
+            with pytest.raises(us.UsageError, match=f"and {action} was sampled for it"):
                 env.step((action + 1) % 5)
 
     def test_an_env_of_no_simulator(self):
-        with pytest.raises(TypeError, match="is not an env of a simulator"), us.learners.accepting(GRID):
+        with pytest.raises(us.ContractError, match="is not an env of a simulator"), us.learners.accepting(GRID):
             pass
 
     def test_a_policy_that_is_none(self, log):
@@ -214,6 +214,9 @@ class TestBlocks:
             for_other, for_one = (int(Categorical(probs=POLICY).sample()) for _ in range(2))
             one.step(for_one)
             other.step(for_other)
+        rows = one.run().rows[0], other.run().rows[0]
+        assert rows[0] != rows[1]
+        assert log.action[list(rows)].tolist() == [for_one, for_other]
 
     def test_of_generators_close_in_any_order(self, log):
         def block(env):

@@ -14,7 +14,7 @@ from scipy.stats import chisquare
 from understudy.contracts import Exhausted
 from understudy.encoders import Function
 from understudy.envs import NoisyGrid
-from understudy.errors import LogError
+from understudy.errors import LogError, SettingError
 from understudy.learners import Uniform
 from understudy.logs import Log, read
 from understudy.runs import simulate
@@ -299,19 +299,19 @@ def test_a_simulator_can_be_pickled_in_mid_rehearsal(random_log, play, table):
     ],
 )
 def test_a_choice_that_is_none_is_refused_with_a_list_of_those_that_are(make, option, value, choices, random_log):
-    with pytest.raises(ValueError, match=f"{option}={value!r}") as error:
+    with pytest.raises(SettingError, match=f"{option}={value!r}") as error:
         make(random_log(0), **{option: value})
     assert all(choice in str(error.value) for choice in choices)
 
 
 def test_a_stop_that_is_none_is_refused_with_a_list_of_those_that_are(random_log):
-    with pytest.raises(ValueError, match="stop='predictible' is not one of 'plain', 'predictable'"):
+    with pytest.raises(SettingError, match="stop='predictible' is not one of 'plain', 'predictable'"):
         qbe(random_log(0), stop="predictible")
 
 
 @pytest.mark.parametrize("limit", [0, -1, 2.5, True, "ten", np.nan])
 def test_a_time_limit_that_is_no_number_of_steps_is_refused(limit, random_log):
-    with pytest.raises(ValueError, match="max_episode_steps"):
+    with pytest.raises(SettingError, match="max_episode_steps"):
         psrs(random_log(0), max_episode_steps=limit)
 
 
@@ -319,7 +319,7 @@ def test_a_time_limit_that_is_no_number_of_steps_is_refused(limit, random_log):
 def test_baselines_without_states_know_row_order_only(make, random_log):
     assert make(random_log(0), order="rows").settings["order"] == "rows"
     for order in ("episodes", "log"):
-        with pytest.raises(ValueError, match="rows"):
+        with pytest.raises(SettingError, match="rows"):
             make(random_log(0), order=order)
 
 

@@ -13,7 +13,18 @@ from understudy.encoders import Function
 from understudy.logs import Log, concatenate
 from understudy.simulators import any_row, psrs, qbe, states_only
 from understudy.simulators.kernels import layout
-from understudy.simulators.kernels.tape import next_openings, next_rows, read_ahead, rewind, shuffle_step, undo_shuffle
+from understudy.simulators.kernels.layout import EMPTY
+from understudy.simulators.kernels.tape import (
+    has_row,
+    next_openings,
+    next_rows,
+    open_episode,
+    read_ahead,
+    rewind,
+    shuffle_step,
+    take,
+    undo_shuffle,
+)
 from understudy.simulators.rehearsal import begin_episode, serve_step
 
 CHANCE = 0.1  # a step's true probability of being terminal, in a world of one state and one action
@@ -214,12 +225,12 @@ def test_next_rows_are_those_served_next_but_for_terminal_and_known_ones():
     log = finished_log(np.random.default_rng(2), 30)
     rehearsal = psrs(log).start(5)
     rehearsal.begin()
-    wanted, slot, rows = np.full(1, 40), np.zeros(len(log), np.int64), np.empty(40, np.int64)
-    read_ahead(rehearsal.source, wanted, 10**6)
-    n = next_rows(rehearsal.source, wanted, slot, 1, rows)
+    needed, slot, rows = np.full(1, 40), np.zeros(len(log), np.int64), np.empty(40, np.int64)
+    read_ahead(rehearsal.source, needed, 10**6)
+    n = next_rows(rehearsal.source, needed, slot, 1, rows)
     slot[rows[: n // 2]] = 1
     rest = np.empty(40, np.int64)
-    assert rest[: next_rows(rehearsal.source, wanted, slot, 1, rest)].tolist() == rows[n // 2 : n].tolist()
+    assert rest[: next_rows(rehearsal.source, needed, slot, 1, rest)].tolist() == rows[n // 2 : n].tolist()
     served = []
     for _ in range(40):
         step = rehearsal.step(SURELY)
@@ -227,3 +238,36 @@ def test_next_rows_are_those_served_next_but_for_terminal_and_known_ones():
         if step.terminated:
             rehearsal.begin()
     assert rows[:n].tolist() == served
+
+
+def test_queues_by_hand(walk_log, form):
+    # two episodes in log order: queue 0 gets rows 0 and 2, queue 1 gets row 1, and nothing else is ever queued
+    tape = (rehearsal := states_only(walk_log([0, 1, 0], [0, 9]), order="log").start(0)).source
+    assert form(open_episode)(tape) == 0
+    assert (tape.cursor[layout.TAPE_READ], tape.cursor[layout.QUEUES_FILLED]) == (1, 2)
+    assert tape.queued[form(take)(tape, 0)]["row"] == 0
+    assert tape.queued[form(take)(tape, 1)]["row"] == 1
+    assert not form(has_row)(tape, 1)
+    assert tape.cursor[layout.TAPE_READ] == 1  # no row of queue 1 is missing, so nothing was read to know that
+    assert form(has_row)(tape, 0)
+    assert tape.cursor[layout.TAPE_READ] == 2
+    assert tape.queued[form(take)(tape, 0)]["row"] == 2
+    assert form(take)(tape, 0) == EMPTY
+    assert tape.filled[:2].tolist() == [0, 1]
+    assert tape.cursor[layout.ROWS_TAKEN] == 3
+    assert form(open_episode)(tape) == 1
+    assert form(open_episode)(tape) == EMPTY
+    assert tape.cursor[layout.CAUSE] == layout.NO_OPENING
+    assert rehearsal.stop().cause == "no opening"
+
+
+def test_a_step_of_a_shuffle_swaps_with_a_later_position_before_the_end(form):
+    seen = set()
+    for seed in range(50):
+        order = np.array([5, 6, 7, 8, 9], np.int32)
+        assert form(shuffle_step)(order, 1, 4, streams_of(seed), ORDER) == order[1]
+        assert sorted(order) == [5, 6, 7, 8, 9]
+        assert (order[0], order[4]) == (5, 9)
+        seen.add(int(order[1]))
+    assert seen == {6, 7, 8}
+    assert form(shuffle_step)(order, 4, 4, streams_of(0), ORDER) == 9  # a position at the end stays
