@@ -60,7 +60,7 @@ def epochs():
     return rng.random((3, 50, 2)), rng.integers(3, size=(3, 50)), *rng.normal(size=(2, 3, 50))
 
 
-def test_a_batch_is_padded_with_steps_of_no_weight(epochs):
+def test_a_batch_is_padded_with_steps_of_weight_zero(epochs):
     batch = Batch.of(*epochs, (2, 8, 3), "cpu")
     assert batch.x.shape == (3, 2, PAD_TO)
     np.testing.assert_array_equal(batch.x[:, :, :50], epochs[0].transpose(0, 2, 1).astype(np.float32))

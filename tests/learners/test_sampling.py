@@ -115,7 +115,7 @@ class TestOnlyWhileTheEnvWaits:
             assert Categorical(probs=POLICY).sample((3,)).shape == (3,)
             assert not env.shared_run.has_pending
 
-    def test_what_is_put_aside_is_torchs(self, log):
+    def test_samples_under_not_accepting_are_torchs(self, log):
         env = us.gym_env(us.psrs(log), seed=0)
         with us.learners.accepting(env):
             env.reset()
@@ -152,7 +152,7 @@ class TestOnlyWhileTheEnvWaits:
         assert torch.equal(found, ORIGINAL(distribution))
 
 
-class TestWhatCannotBeTold:
+class TestRefusals:
     def test_a_second_sample_before_the_step(self, log):
         env = us.gym_env(us.psrs(log), seed=0)
         with us.learners.accepting(env):
@@ -173,7 +173,7 @@ class TestWhatCannotBeTold:
         with pytest.raises(us.ContractError, match="is not an env of a simulator"), us.learners.accepting(GRID):
             pass
 
-    def test_a_policy_that_is_none(self, log):
+    def test_probabilities_that_are_not_a_policy(self, log):
         env = us.gym_env(us.psrs(log), seed=0)
         with us.learners.accepting(env):
             env.reset()
@@ -266,7 +266,7 @@ class TestBlocks:
                 play(alone)
             np.testing.assert_array_equal(env.run().rows, alone.run().rows)
 
-    def test_a_thread_without_a_block_samples_as_ever(self, log):
+    def test_a_thread_without_a_block_samples_as_torch_does(self, log):
         env = us.gym_env(us.psrs(log), seed=0)
         with us.learners.accepting(env):
             env.reset()
@@ -297,3 +297,8 @@ def test_copies_accept_all_their_rows_at_once(log, mode, how):
     run = copies[0].run()
     np.testing.assert_array_equal(log.action[run.rows], sampled)
     assert len(np.unique(run.rows)) == len(run) > 290
+
+
+def test_the_old_name_of_not_accepting_still_works_with_a_warning():
+    with pytest.warns(DeprecationWarning, match="as_ever is deprecated; use not_accepting"):
+        assert us.learners.as_ever is us.learners.not_accepting

@@ -140,7 +140,7 @@ def test_the_fingerprint_tells_one_encoders_states_from_anothers(random_log, mer
     assert index(log, merge).fingerprint != index(log, None).fingerprint
 
 
-def test_what_is_no_log_or_no_encoder_is_told_what_is():
+def test_something_else_than_a_log_or_an_encoder_is_refused_with_the_next_move():
     with pytest.raises(ContractError, match=r"us\.read"):
         psrs({"observation": [0]})
     log = Log.from_columns(

@@ -42,7 +42,7 @@ def test_outcomes_have_their_empirical_frequencies():
     assert chisquare(seen, N * np.array([1, 1, 1]) / 3).pvalue < 1e-12
 
 
-def test_what_a_step_pays_is_what_its_row_paid():
+def test_a_step_has_the_reward_of_its_row():
     log = star_log()
     steps = draws(model(log), [0.5, 0.5], n=100)
     assert {step.row for step in steps} == set(range(5))
@@ -132,7 +132,7 @@ def test_its_time_limit_is_its_own(walk_log, play):
     assert not any(step.terminated and step.truncated for step in steps)
 
 
-def test_an_emission_that_is_none_of_those_offered_is_refused():
+def test_an_unknown_emission_is_refused():
     with pytest.raises(SettingError, match="emission='even' is not one of 'uniform', 'empirical', 'row'"):
         model(star_log(), emission="even")
 

@@ -11,7 +11,7 @@ MAKERS = ["psrs", "qbe", "states_only", "actions_only", "any_row", "model"]
 
 @pytest.mark.parametrize("limit", [0, -1, True, 2.5, "5", 2**63, 2**64, 10**400, np.uint64(2**63), float("nan")])
 @pytest.mark.parametrize("name", MAKERS)
-def test_a_time_limit_that_is_no_number_of_steps_is_refused_in_a_sentence(name, limit, walk_log):
+def test_a_time_limit_that_is_not_a_number_of_steps_is_refused_in_a_sentence(name, limit, walk_log):
     with pytest.raises(
         us.SettingError,
         match=r"^max_episode_steps is .*; give max_episode_steps=, a whole number from 1 to 9223372036854775807",

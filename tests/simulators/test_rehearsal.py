@@ -59,7 +59,7 @@ def test_the_env_without_tables_is_stepped_from_python():
 
 
 @pytest.mark.parametrize("fault", BAD)
-def test_a_policy_that_is_none_is_refused_and_the_rehearsal_goes_on_as_if_nothing_was(simulator, fault):
+def test_an_invalid_policy_is_refused_and_the_rehearsal_goes_on_as_before(simulator, fault):
     rehearsal, undisturbed = simulator.start(3), simulator.start(3)
     assert rehearsal.begin() == undisturbed.begin()
     for _ in range(3):

@@ -98,7 +98,7 @@ def test_a_stop_gives_the_encoders_own_number_of_a_state(walk_log, play):
 
 
 @pytest.mark.parametrize("encoder", [None, Function(lambda x: -x)], ids=["never acted from", "no state"])
-def test_without_states_the_current_one_is_no_reason_to_stop(encoder, walk_log, play):
+def test_simulators_without_states_do_not_stop_because_of_one(encoder, walk_log, play):
     log = walk_log([0, 1], [0, 1], terminated=[False, False], propensity=[[1.0, 0.0]] * 2)
     none_left = play(any_row(log, encoder), lambda t, x: STAY, 0)
     assert len(none_left.rows) == 2
@@ -298,19 +298,19 @@ def test_a_simulator_can_be_pickled_in_mid_rehearsal(random_log, play, table):
         ("order", None, ["'episodes'"]),
     ],
 )
-def test_a_choice_that_is_none_is_refused_with_a_list_of_those_that_are(make, option, value, choices, random_log):
+def test_an_unknown_choice_is_refused_with_a_list_of_choices(make, option, value, choices, random_log):
     with pytest.raises(SettingError, match=f"{option}={value!r}") as error:
         make(random_log(0), **{option: value})
     assert all(choice in str(error.value) for choice in choices)
 
 
-def test_a_stop_that_is_none_is_refused_with_a_list_of_those_that_are(random_log):
+def test_an_unknown_stop_is_refused_with_a_list_of_choices(random_log):
     with pytest.raises(SettingError, match="stop='predictible' is not one of 'plain', 'predictable'"):
         qbe(random_log(0), stop="predictible")
 
 
 @pytest.mark.parametrize("limit", [0, -1, 2.5, True, "ten", np.nan])
-def test_a_time_limit_that_is_no_number_of_steps_is_refused(limit, random_log):
+def test_a_time_limit_that_is_not_a_number_of_steps_is_refused(limit, random_log):
     with pytest.raises(SettingError, match="max_episode_steps"):
         psrs(random_log(0), max_episode_steps=limit)
 
@@ -433,7 +433,7 @@ def test_a_state_that_was_only_reached_is_named_by_what_was_seen_there(walk_log,
     assert (stop.cause, stop.state, stop.place) == ("never logged", 10, "observation=1")
 
 
-def test_what_a_stop_is_called_is_found_once_for_each_state(grid_log, monkeypatch):
+def test_the_description_of_a_stop_is_found_once_for_each_state(grid_log, monkeypatch):
     asked = []
     whole = type(psrs(grid_log).index)._found_stop_fields
     monkeypatch.setattr(

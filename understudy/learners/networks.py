@@ -18,7 +18,7 @@ PAD_TO = 64
 vector of a tensor with other instructions, which round differently; with padding there are none."""
 
 BATCH = 4096
-"""The number of observations that networks are evaluated at together: what fits the cache."""
+"""The number of observations that networks are evaluated at together: as many as fit the cache."""
 
 DECAY, SQUARE_DECAY, TINY = 0.9, 0.999, 1e-8  # Adam's
 

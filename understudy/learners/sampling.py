@@ -119,8 +119,9 @@ def _run_for(distribution: Categorical, sample_shape: Any) -> SharedRun | None:
             return run
     if is_pending:
         raise UsageError(
-            "a second Categorical was sampled before env.step, and which of the two is the learner's cannot be told; "
-            "sample once for each step, and put what is not for this env under understudy.learners.not_accepting()"
+            "a second Categorical was sampled before env.step, and it is unknown which of the two is the learner's; "
+            "sample once for each step, and put samples that are not for this env under "
+            "understudy.learners.not_accepting()"
         )
     return None
 

@@ -40,7 +40,8 @@ class ExogenousReplay:
         shape = endogenous.n_states, exogenous.n_states
         if shape[0] * shape[1] > MOST_PAIRS:
             raise SettingError(
-                f"{shape[0]:,} endogenous and {shape[1]:,} exogenous parts are too many pairs to merge ahead"
+                f"{shape[0]:,} endogenous and {shape[1]:,} exogenous parts are too many pairs to merge ahead; "
+                "split into parts with fewer values"
             )
         z, c = (part.ravel() for part in np.indices(shape))
 

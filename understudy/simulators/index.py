@@ -56,7 +56,7 @@ class Index:
         return bool((self.state == state).any())
 
     def stop_fields(self, state: int) -> dict[str, Any]:
-        """Return the fields of a `Stop` that tell a state: its number, and its only observation or an example.
+        """Return the fields of a `Stop` that describe a state: its number, and its only observation or an example.
 
         Runs stop in few states, so the answers are kept.
         """

@@ -174,7 +174,7 @@ def env_in_words(env: Any) -> str:
 
 
 def real(env: Any, encoder: Encoder | None = None, *, max_episode_steps: int | None = None) -> RealTables | RealEnv:
-    """Return a Gymnasium environment, or what a function makes, as a simulator that serves no logged rows.
+    """Return a simulator that runs a Gymnasium environment, or the one a function makes; it serves no logged rows.
 
     An environment that offers `tables()` is walked by them, compiled; any other is stepped from Python, each run in a
     copy of its own. The encoder only names the states whose visits probes count.

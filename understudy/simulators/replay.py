@@ -1,6 +1,6 @@
 """Simulators that replay each logged row at most once: QBE, PSRS and the trivial baselines.
 
-They are one class with three choices: what rows are queued by, when a row is accepted, in what order the log is read.
+They are one class with three choices: how rows are queued, when a row is accepted, in what order the log is read.
 """
 
 import weakref
@@ -140,7 +140,7 @@ def psrs(
     openings: str = "queue",
     max_episode_steps: int | str | None = LOG_LIMIT,
 ) -> Replay:
-    """Per-state rejection sampling: rows of the current state, accepted as often as the learner would act like that.
+    """Per-state rejection sampling: rows of the current state, accepted as often as the learner takes their action.
 
     Needs the propensities of all actions. The action of a served step is distributed exactly as the policy says.
 
@@ -165,8 +165,8 @@ def qbe(
     """Queue-based evaluation: draw the action from the policy, then take the oldest row of the state that has it.
 
     Needs no propensities. With `stop="predictable"` a run ends as soon as an action the learner *may* take has no row
-    left, so that what is served does not depend on what was drawn; with "plain", only when the drawn one has none,
-    which is longer on short logs and favors actions that were logged often. Other options as for `psrs`.
+    left, so that whether a step is served does not depend on the drawn action; with "plain", only when the drawn action
+    has none: runs on short logs are longer then, and favor actions that were logged often. Other options as for `psrs`.
     """
     options: dict[str, Any] = {"order": order, "openings": openings, "max_episode_steps": max_episode_steps}
     return Replay("qbe", index(log, encoder), accept=layout.DRAWN_ACTION, stop=stop, **options)

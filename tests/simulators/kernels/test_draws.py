@@ -182,7 +182,7 @@ def test_the_candidate_of_the_largest_ratio_is_always_accepted(bandit, play):
         assert trace.stop.cause == "queue empty"
 
 
-def test_what_neither_would_do_does_not_count(bandit, play):
+def test_an_action_that_neither_takes_does_not_count(bandit, play):
     log = bandit(np.array([0, 1, 0, 1]), np.tile([0.5, 0.5, 0.0], (4, 1)))
     trace = play(psrs(log), lambda t, x: [0.5, 0.5, 0.0], seed=0)
     assert len(trace.rows) == 4

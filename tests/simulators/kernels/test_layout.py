@@ -20,7 +20,7 @@ def test_every_position_has_one_name():
     assert positions(f"{EPISODE} {REST}") == list(range(layout.N_CURSOR))
 
 
-def test_what_belongs_to_an_episode_is_what_shared_rehearsals_keep_apart():
+def test_shared_rehearsals_keep_apart_what_belongs_to_an_episode():
     assert list(range(layout.N_CURSOR))[POSITION] == positions(EPISODE)
 
 

@@ -184,7 +184,7 @@ OPENING_WAYS = [
 
 
 @pytest.mark.parametrize("options", OPENING_WAYS)
-def test_what_will_open_next_is_told_without_using_it_up(options):
+def test_the_next_openings_are_listed_without_being_used(options):
     log = finished_log(np.random.default_rng(0), 30)
     plain, looked = psrs(log, **options).start(3), psrs(log, **options).start(3)
     for _ in range(20):

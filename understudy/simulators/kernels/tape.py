@@ -44,7 +44,9 @@ class Tape(NamedTuple):
 
     records: np.ndarray  # (N,) RECORD, in log order
     queue_of: np.ndarray  # (N,) int32: the queue of each row; -1 for none
-    episodes: np.ndarray  # (E, 3) int64: first row, last row + 1; episode e is shuffled with those up to its BLOCK_END
+    episodes: (
+        np.ndarray
+    )  # (E, 3) int64: first row, last row + 1, and the end of the block of episodes it is shuffled in
     opening: np.ndarray  # (E,) OPENING
     inverse_propensity: np.ndarray  # (V, A) float64: one over each distinct propensity vector, infinite for zero
     rules: np.ndarray  # (7,) int64
@@ -59,7 +61,7 @@ class Tape(NamedTuple):
 
 @kernel
 def shuffle_step(order, position, end, streams, purpose):
-    """Return what comes at a position of an order: one step of a Fisher-Yates shuffle of the positions before `end`."""
+    """Return the entry at a position of an order, drawn by one step of a Fisher-Yates shuffle of those before `end`."""
     if position < end:
         other = position + below(streams, purpose, end - position)
         order[position], order[other] = order[other], order[position]
@@ -220,7 +222,7 @@ def undo_shuffle(order, n):
 
 @routine
 def rewind(tape):
-    """Make a used tape as new, in time proportional to what was read of it."""
+    """Make a used tape as new, in time proportional to the part that was read."""
     cursor = tape.cursor
     undo_shuffle(tape.order, cursor[layout.TAPE_READ])
     undo_shuffle(tape.opening_order, min(cursor[layout.EPISODES_OPENED], len(tape.opening_order)))
