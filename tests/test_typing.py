@@ -37,7 +37,7 @@ reveal_type(us.fidelity(runs, runs))  # understudy.evaluation.fidelity.Fidelity
 reveal_type(us.earnings({"a": runs})["a"])  # understudy.evaluation.earnings.Earnings
 reveal_type(us.check(log).ok)  # bool
 reveal_type(us.report(runs))  # pathlib.Path
-reveal_type(encoder.audit(log))  # understudy.encoders.audit.StateAudit
+reveal_type(encoder.audit(log))  # understudy.encoders.state_audit.StateAudit
 reveal_type(us.encoders.Forward(0))  # understudy.encoders.forward.Forward
 reveal_type(us.learners.PPO(log.spec))  # understudy.learners.ppo.PPO
 reveal_type(us.envs.Grid(3))  # understudy.envs.grid.Grid

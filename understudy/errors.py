@@ -42,7 +42,7 @@ class SettingError(UnderstudyError, ValueError):
 
 
 class ContractError(UnderstudyError, TypeError):
-    """A learner, encoder, simulator or probe that does not keep a promise of `understudy.contracts`."""
+    """A learner, encoder, simulator, environment or probe that does not keep a promise of `understudy.contracts`."""
 
 
 class UsageError(UnderstudyError, RuntimeError):

@@ -2,6 +2,7 @@ import numpy as np
 
 import understudy as us
 from understudy.cli.words import as_flags, in_flags, say, show_table
+from understudy.reporting.measurements import measure
 
 
 def test_advice_on_actions_and_states_is_in_the_words_of_the_command_line():
@@ -32,7 +33,7 @@ def test_the_table_shows_each_set_of_runs_and_compares_learners(log, capsys):
 
         return us.experiment(us.psrs(log), make, runs=3, backend="serial")
 
-    show_table({"careful": runs_of(0.1), "bold": runs_of(0.9)})
+    show_table(measure({"careful": runs_of(0.1), "bold": runs_of(0.9)}))
     printed = capsys.readouterr().out
     assert "careful" in printed
     assert "bold" in printed

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from understudy.contracts.encoding import EncoderContents, ObservationSpec
-from understudy.encoders import Forward, Homer, KMeans
+from understudy.encoders import Forward, Homer, KMeans, load
 from understudy.encoders.contents import check_names, check_options, losses_of, observation_of, with_prefix
 from understudy.errors import EncoderError, UnderstudyError
 
@@ -55,6 +55,8 @@ def test_a_seed_is_any_whole_number():
 ])  # fmt: skip
 def test_encoders_of_numpys_numbers_can_be_saved(make, grid_log, tmp_path):
     encoder = make(np.int64(1))
-    json.dumps(encoder.settings)
+    assert json.loads(json.dumps(encoder.settings)) == json.loads(json.dumps(make(1).settings))
     if not isinstance(encoder, Forward):  # whose states take longer to find
         encoder.fit(grid_log).save(tmp_path / "encoder.npz")
+        states = load(tmp_path / "encoder.npz").encode(grid_log.observation)
+        np.testing.assert_array_equal(states, encoder.encode(grid_log.observation))

@@ -234,7 +234,7 @@ def test_observations_that_are_like_no_others_are_refused():
 
 @pytest.mark.parametrize("option", [{"radius": 0.0}, {"steps": 0}, {"learning_rate": 0.0}, {"held_out": 1.0}])
 def test_options_that_make_no_sense_are_refused(option):
-    with pytest.raises(us.UnderstudyError, match=next(iter(option))):
+    with pytest.raises(us.SettingError, match=next(iter(option))):
         Forward(**option).fit(short_log(300))
 
 

@@ -9,7 +9,7 @@ from understudy.encoders import Homer
 from understudy.encoders.homer_training import TrainingSplit, held_out_loss
 from understudy.encoders.training import generator_of
 from understudy.envs import ContinuousGrid, Grid
-from understudy.errors import EncoderError, LogError, SettingError, UnderstudyError
+from understudy.errors import EncoderError, LogError, SettingError
 from understudy.logs import Log
 
 SMALL = {"latent": 12, "width": 16, "annealing": 100, "max_epochs": 8}
@@ -136,7 +136,7 @@ def test_bad_observations_are_refused(homer, log_of):
     ],
 )
 def test_settings_that_train_nothing_are_refused(options):
-    with pytest.raises(UnderstudyError, match=f"{next(iter(options))} is"):
+    with pytest.raises(SettingError, match=f"{next(iter(options))} is"):
         Homer(**options)
 
 

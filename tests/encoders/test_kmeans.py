@@ -6,7 +6,7 @@ import pytest
 from understudy.contracts import Encoder
 from understudy.encoders import KMeans
 from understudy.encoders.kmeans import first_centers
-from understudy.errors import EncoderError, LogError, SettingError, UnderstudyError
+from understudy.errors import EncoderError, LogError, SettingError
 
 BLOBS = np.random.default_rng(0).normal(np.repeat([[0, 0], [100, 0], [0, 1], [100, 1]], 50, axis=0), [4, 0.04])
 
@@ -83,7 +83,7 @@ def test_it_asks_for_fit():
 
 @pytest.mark.parametrize("options", [{"n_states": 0}, {"n_states": 2.5}, {"n_states": 2, "iterations": 0}])
 def test_settings_that_make_no_states_are_refused(options):
-    with pytest.raises(UnderstudyError, match="whole number"):
+    with pytest.raises(SettingError, match="whole number"):
         KMeans(**options)
 
 

@@ -13,7 +13,7 @@ from understudy.encoders.training import (
     seeded_module,
     split_rows,
 )
-from understudy.errors import EncoderError, LogError, UnderstudyError
+from understudy.errors import EncoderError, LogError, SettingError
 from understudy.logs import Log
 
 
@@ -55,7 +55,7 @@ def test_two_episodes_are_one_each(log_of):
 
 @pytest.mark.parametrize("options", [(0.5, "rows"), (0, "episodes"), (1.0, "episodes")])
 def test_no_split_is_refused(grid_log, options):
-    with pytest.raises(UnderstudyError, match=r"split is|held_out is"):
+    with pytest.raises(SettingError, match=r"split is|held_out is"):
         split_rows(grid_log, *options, seed=0)
 
 

@@ -196,17 +196,3 @@ def test_categories_are_sorted_by_value_and_ordered_ones_by_their_order():
 def test_an_order_with_a_category_missing_is_refused_by_row():
     with pytest.raises(LogError, match="order_by column t has no value in row 1"):
         by_order(pa.array(["b", None, "a"]).dictionary_encode())
-
-
-def options(rng):
-    choices = {
-        "actions": [["a", "b"], ["1", "0"], ["true", "false"], ["0.5", "1"]],
-        "n_actions": [2, 3, 2**40],
-        "ends": ["terminated", "truncated", "unfinished", "every-row"],
-        "order_by": ["reward", "x", "episode"],
-        "episode": ["x", "step", "action"],
-        "observation": ["x", ["observation", "reward"]],
-        "propensity": [["reward", "reward"], {"a": "reward", "b": "x"}],
-    }
-    asked = rng.choice(list(choices), rng.integers(0, 3), replace=False)
-    return {name: choices[name][rng.integers(len(choices[name]))] for name in asked}

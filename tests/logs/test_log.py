@@ -143,8 +143,11 @@ def test_select_refuses_what_is_no_episode(clean, episodes):
 def test_a_log_without_errors_is_checked_once(clean, monkeypatch):
     log = Log.from_columns(**clean)
     log.require_no_errors()
-    monkeypatch.setattr("understudy.logs.rules.ERRORS", None)
+    asked = []
+    monkeypatch.setattr("understudy.logs.rules.ERRORS", [lambda log: asked.append(log) or []])
     log.require_no_errors()
+    Log.from_columns(**clean).require_no_errors()
+    assert len(asked) == 1  # of the second log only
 
 
 def test_the_first_error_is_raised_every_time(clean):

@@ -130,17 +130,3 @@ def test_a_mapping_of_propensities_is_taken_at_its_word():
 def test_other_propensity_columns_are_taken_by_their_place():
     assert named_after(["a", "b"], ["p", "q"])[0] == {"a": 0.1, "b": 0.2}
     assert named_after(["a", "b"], ["p", "q"], actions=["b", "a"])[0] == {"b": 0.1, "a": 0.2}
-
-
-def options(rng):
-    choices = {
-        "actions": [["a", "b"], ["1", "0"], ["true", "false"], ["0.5", "1"]],
-        "n_actions": [2, 3, 2**40],
-        "ends": ["terminated", "truncated", "unfinished", "every-row"],
-        "order_by": ["reward", "x", "episode"],
-        "episode": ["x", "step", "action"],
-        "observation": ["x", ["observation", "reward"]],
-        "propensity": [["reward", "reward"], {"a": "reward", "b": "x"}],
-    }
-    asked = rng.choice(list(choices), rng.integers(0, 3), replace=False)
-    return {name: choices[name][rng.integers(len(choices[name]))] for name in asked}

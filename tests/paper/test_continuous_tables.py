@@ -12,7 +12,7 @@ from paper.continuous_tables import (
     published,
     published_table,
 )
-from understudy.runs import Runs
+from understudy.runs import About, Runs
 
 SETTINGS = Settings(epoch_steps=10, early=2)
 
@@ -20,7 +20,7 @@ SETTINGS = Settings(epoch_steps=10, early=2)
 def curved(run_of, lengths, level=0.0, own_logs=True):
     """Runs whose probes all rise from a level, read at the end of each epoch of ten steps."""
     curve = {name: lambda t, level=level: level + t / 100 for name in (RETURN, VALUE, WITHIN)}
-    return Runs(tuple(run_of(length, curve) for length in lengths), {"own_logs": own_logs})
+    return Runs(tuple(run_of(length, curve) for length in lengths), About(own_logs=own_logs))
 
 
 def test_epochs_count_only_if_they_were_completed(runs_of):
@@ -57,6 +57,6 @@ def test_judgements_are_over_whole_epochs_that_all_reached_and_two_leave_out_the
 
 def test_early_differences_are_left_out_of_the_late_tables(run_of):
     late = {name: lambda t: 5.0 if t <= 20 else t / 100 for name in (VALUE, WITHIN)}
-    own = {"a": Runs(tuple(run_of(60, late) for _ in range(4)), {"own_logs": True})}
+    own = {"a": Runs(tuple(run_of(60, late) for _ in range(4)), About(own_logs=True))}
     verdicts = [table["verdict"] for table in judgements(own, curved(run_of, [60] * 4), SETTINGS).values()]
     assert verdicts == [["different"], ["equivalent"], ["equivalent"]]

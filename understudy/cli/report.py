@@ -18,24 +18,24 @@ from understudy.runs.folder import folders_in
 def run_report(options: argparse.Namespace) -> int:
     """Run `understudy report`, and return its exit code."""
     folders = [Path(folder) for folder in options.folders]
-    results: dict[Path, us.Runs] = {}
+    sets: dict[Path, us.Runs] = {}
     for folder in folders:
-        sets = [path.resolve() for path in folders_in(folder)]
-        if not sets:
+        paths = [path.resolve() for path in folders_in(folder)]
+        if not paths:
             raise us.ResultsError(f"{folder} holds no results: neither it nor a folder in it has an experiment.json")
-        results |= {path: us.load(path) for path in sets if path not in results}
-    runs = dict(zip(names_of(list(results)), results.values(), strict=True))
-    unfinished = [name for name, result in runs.items() if not len(result)]
+        sets |= {path: us.load(path) for path in paths if path not in sets}
+    runs = dict(zip(names_of(list(sets)), sets.values(), strict=True))
+    unfinished = [name for name, found in runs.items() if not len(found)]
     if unfinished:
         raise us.ResultsError(f"no run of {', '.join(unfinished)} is finished; go on with understudy simulate")
     measured = measure(runs)
     show_table(measured)
-    kept = {str(folder): found for folder in folders if (found := ResultsFolder.read(folder)) is not None}
+    results = {str(folder): found for folder in folders if (found := ResultsFolder.read(folder)) is not None}
     if len(folders) == 1:
-        title, page = (kept[str(folders[0])].title if kept else None), folders[0] / "report.html"
+        title, page = (results[str(folders[0])].title if results else None), folders[0] / "report.html"
     else:  # the folders' own pages stay as they are
         title, page = f"{len(runs)} sets of runs compared: {', '.join(runs)}", Path("comparison.html")
-    audit = joined_audit({name: found.audit for name, found in kept.items()})
+    audit = joined_audit({name: found.audit for name, found in results.items()})
     states = read_state_audits(folders)
     one = next(iter(states.values())) if len(folders) == len(states) == 1 else states
     say(f"\nThe page is {write_page(measured, options.report or page, title=title, audit=audit, states=one)}")

@@ -58,7 +58,7 @@ def say(text: Any) -> None:
 
 
 def show_table(measured: Measurements) -> None:
-    """Print how long runs lasted, how close they are, what ran out and, of several learners, which earned more."""
+    """Print how long the log could answer, how close curves are, what ran out and which learner earned more."""
     from rich.console import Console
 
     from understudy.reporting.terminal import as_rich, brief_table

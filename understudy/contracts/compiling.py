@@ -27,9 +27,9 @@ def routine(function: Callable, keep: bool = True) -> Any:
     return cached(njit(**ROUTINE)(function)) if keep else njit(**ROUTINE)(function)
 
 
-def allocating(function: Callable) -> Any:
+def allocating(function: Callable, keep: bool = True) -> Any:
     """Compile a function that makes arrays of its own, or is called by one that does: it needs Numba's runtime."""
-    return cached(njit(function))
+    return cached(njit(function)) if keep else njit(function)
 
 
 def compiled(function: Any) -> bool:

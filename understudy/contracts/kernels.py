@@ -5,7 +5,9 @@ when the loop is compiled.
 """
 
 import inspect
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +15,7 @@ from numba import typeof, types
 from numba.core.errors import NumbaError
 from numba.extending import overload
 
-from understudy.contracts.compiling import MERGED, compiled, kernel
+from understudy.contracts.compiling import MERGED, allocating, compiled, kernel
 from understudy.errors import ContractError
 
 ACT = ("arrays", "code", "policy")
@@ -44,14 +46,14 @@ def register_kernels(arrays: type, *, act: Callable, learn: Callable, has_policy
     """Register the compiled form of a learner, once, where its module is imported.
 
     `arrays` is the NamedTuple class that the learner's `arrays()` returns an object of; its fields are NumPy arrays.
-    The functions are plain Python, which we compile, and see integers, floats and those arrays only:
+    The functions are plain Python, in the part of it that Numba compiles, and see integers, floats and those arrays:
 
     - `act(arrays, code, policy)` writes the policy at the observation with this code into the array `policy`;
     - `learn(arrays, code, action, reward, next_code, terminated, truncated)` takes in one step;
     - `has_policy(arrays, code)`, rarely needed, is False where the loop has to pause before it can act there.
 
-    They must not make arrays, lists or strings: write into arrays that the learner already holds. Raises
-    `ContractError` where one of them cannot be used; what a compiler objects to is said when the first run begins.
+    They run fastest where they make no arrays. Raises `ContractError` where one of them cannot be called like that;
+    what the compiler objects to is said, in a sentence, when the first run begins.
     """
     if not (isinstance(arrays, type) and issubclass(arrays, tuple) and "_fields" in vars(arrays)):
         raise ContractError(
@@ -76,7 +78,7 @@ def _compilable(arrays: type, name: str, function: Any, takes: tuple[str, ...]) 
             f"{error}"
         ) from None
     # Not kept on disk: Numba would not notice a change in another file of its author.
-    return function if compiled(function) else kernel(plain, keep=False)
+    return function if compiled(function) else allocating(plain, keep=False)
 
 
 def kernels_of(arrays: Any) -> Kernels:
@@ -124,8 +126,8 @@ def check_kernels(arrays: Any, n_actions: int) -> Kernels:
                 function.compile(signature)
             except Exception as error:
                 raise ContractError(
-                    f"{name} of {type(arrays).__name__} cannot be compiled: {_reason(error)}; kernels see integers, "
-                    "floats and arrays only, and make no arrays; with compiled=False the learner runs in plain Python"
+                    f"{name} of {type(arrays).__name__} cannot be compiled: {_reason(error)}; kernels are the "
+                    "part of Python that Numba compiles; with compiled=False the learner runs in plain Python"
                 ) from None
     _checked.add((kind, n_actions))
     return kernels
@@ -133,13 +135,21 @@ def check_kernels(arrays: Any, n_actions: int) -> Kernels:
 
 def _reason(error: Exception) -> str:
     """Return the sentence of a compiler's message that says what is wrong, and in which line."""
-    if "NRT required" in str(error) or "_nrt" in str(error) or "NRT" in type(error).__name__:
-        return "it makes an array, a list or a string"
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    noise = ("During:", "File ", "Failed in", "Enable logging", "For more", "https:", "This is", "To see", "- ", ">>>")
-    said = [line for line in lines if not line.startswith(noise)]
-    where = next((line.rstrip(":") for line in reversed(lines) if line.startswith("File ")), "")
-    return (said[0] if said else type(error).__name__) + (f" ({where})" if where else "")
+    said = [
+        line for line in lines if not line.startswith(("During:", "File ", "Failed in", "Enable logging", "- ", ">>>"))
+    ]
+    reason = said[0].removesuffix(" found for signature:") if said else type(error).__name__
+    where = next((found for line in reversed(lines) if (found := IN_FILE.search(line))), None)
+    needed = "; decorate functions that it calls with numba.njit" if "Untyped global name" in reason else ""
+    return reason + (f" ({Path(where[1]).name}, line {where[2]})" if where else "") + needed
+
+
+AROUND = ("During:", "File ", "Failed in", "Enable logging", "- ", ">>>")
+"""How lines begin that Numba writes around its reason."""
+
+IN_FILE = re.compile(r'File "([^"]+)", line (\d+)')
+"""How Numba names a line."""
 
 
 def has_policy(arrays, code):

@@ -11,7 +11,7 @@ from understudy.simulators.kernels import begin, layout, step
 
 
 @routine
-def advance(source, arrays, record, until):
+def advance(source, arrays, record, policy, until):
     """Go on until so many steps are done, the log has no answer, the learner has no policy yet, or the record has no
     room for another episode."""
     cursor = source.cursor
@@ -29,8 +29,8 @@ def advance(source, arrays, record, until):
         code, state = cursor[layout.CODE], cursor[layout.STATE]
         if not has_policy(arrays, code):
             break
-        act(arrays, code, record.policy)
-        outcome = step(source, record.policy)
+        act(arrays, code, policy)
+        outcome = step(source, policy)
         if cursor[layout.CAUSE] != layout.RUNNING:
             break
         learn(arrays, code, outcome.action, outcome.reward, cursor[layout.CODE], outcome.terminated, outcome.truncated)
@@ -60,7 +60,7 @@ class CompiledLoop:
 
     def __init__(self, simulator: Any, source: Any, arrays: Any, record: RunRecord) -> None:
         self.source, self.record = source, record
-        record.arrays = record.arrays._replace(policy=np.empty(simulator.n_actions))
+        self._policy = np.empty(simulator.n_actions)  # of the current step
         self._advance = advance if check_kernels(arrays, simulator.n_actions).built_in else advance_uncached
 
     @property
@@ -70,6 +70,6 @@ class CompiledLoop:
 
     def advance(self, arrays: Any, until: int) -> None:
         """Take steps until so many are done in all, the log has no answer, or the learner has no policy yet."""
-        self._advance(self.source, arrays, self.record.arrays, until)
+        self._advance(self.source, arrays, self.record.arrays, self._policy, until)
         while self.record.count():
-            self._advance(self.source, arrays, self.record.arrays, until)
+            self._advance(self.source, arrays, self.record.arrays, self._policy, until)

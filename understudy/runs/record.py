@@ -27,7 +27,6 @@ class RecordArrays(NamedTuple):
     ends: np.ndarray  # int64: the number of steps when each finished episode was over
     returns: np.ndarray  # float64: the sum of its rewards
     visits: np.ndarray  # int64: steps taken from each state; empty where no probe counts them
-    policy: np.ndarray  # (A,) float64: the policy of the current step
     tally: np.ndarray  # (3,) int64: steps, finished episodes, begun episodes
     earned: np.ndarray  # (1,) float64: the current episode's rewards so far
 
@@ -62,7 +61,6 @@ class RunRecord:
             ends=np.empty(n_episodes, np.int64),
             returns=np.empty(n_episodes),
             visits=visits_of(simulator, readings),
-            policy=np.empty(0),
             tally=np.zeros(3, np.int64),
             earned=np.zeros(1),
         )

@@ -1,19 +1,9 @@
 import numpy as np
 import pytest
 
+from tests.logs.rules.columns import changed, rules_found
 from understudy.errors import LogError
 from understudy.logs import Log, check, write
-
-
-def rules_found(columns, **changes):
-    audit = check(Log.from_columns(**{**columns, **changes}))
-    return {(finding.severity, finding.rule) for finding in audit.findings if finding.severity != "note"}
-
-
-def changed(column, rows, value):
-    column = np.array(column)
-    column[rows] = value
-    return column
 
 
 def test_episode_contiguity(clean):

@@ -1,18 +1,8 @@
 import numpy as np
 import pytest
 
-from understudy.logs import Log, check
-
-
-def rules_found(columns, **changes):
-    audit = check(Log.from_columns(**{**columns, **changes}))
-    return {(finding.severity, finding.rule) for finding in audit.findings if finding.severity != "note"}
-
-
-def changed(column, rows, value):
-    column = np.array(column)
-    column[rows] = value
-    return column
+from tests.logs.rules.columns import changed, rules_found
+from understudy.logs import check
 
 
 @pytest.mark.parametrize("row", [[-0.2, 0.6, 0.6], [1.4, -0.2, -0.2]])

@@ -1,12 +1,8 @@
 import pytest
 
+from tests.logs.rules.columns import rules_found
 from understudy.errors import LogError
 from understudy.logs import Log, check
-
-
-def rules_found(columns, **changes):
-    audit = check(Log.from_columns(**{**columns, **changes}))
-    return {(finding.severity, finding.rule) for finding in audit.findings if finding.severity != "note"}
 
 
 def test_a_clean_log_has_notes_at_most(walk):

@@ -1,0 +1,198 @@
+"""Our simulators keep every rule, and each rule catches a simulator that breaks it."""
+
+import gymnasium
+import numpy as np
+import pytest
+
+import understudy as us
+from understudy.contracts import Exhausted, Step, Stop
+from understudy.errors import ContractError
+from understudy.testing import check_simulator
+
+GRID = us.envs.Grid(slip=0.2)
+LOG = us.record(GRID, episodes=60, seed=0, max_episode_steps=200)
+POINTS = us.record(us.envs.ContinuousGrid(3), episodes=40, seed=0, max_episode_steps=200)
+COUNTER = us.envs.CounterGrid(3)
+COUNTED = us.record(COUNTER, episodes=40, seed=0, max_episode_steps=200)
+OURS = {
+    "psrs": us.psrs(LOG),
+    "psrs by rows": us.psrs(LOG, order="rows", openings="replacement", max_episode_steps=20),
+    "psrs of points": us.psrs(POINTS, us.encoders.Function(us.envs.ContinuousGrid(3).latent)),
+    "qbe": us.qbe(LOG),
+    "qbe, plain": us.qbe(LOG, stop="plain"),
+    "actions_only": us.actions_only(LOG),
+    "model": us.model(LOG),
+    "exo_psrs": us.exo_psrs(COUNTED, split=COUNTER.split, merge=COUNTER.merge, reward=COUNTER.reward),
+    "real, by tables": us.real(GRID),
+    "real": us.real(gymnasium.make("FrozenLake-v1")),
+}
+
+
+@pytest.mark.parametrize("simulator", OURS.values(), ids=OURS)
+def test_our_simulators_keep_the_rules(simulator):
+    assert len(check_simulator(simulator).rules) >= 15
+
+
+@pytest.mark.parametrize("make", [us.states_only, us.any_row])
+def test_baselines_keep_all_rules_but_that_of_the_policy(make):
+    with pytest.raises(ContractError, match="say follows_policy=False where the policy is not"):
+        check_simulator(make(LOG))
+    check_simulator(make(LOG), follows_policy=False)
+
+
+class InOrder:
+    """Serves the log as it is to whoever does what was done. Keeps the rules; subclasses break one each."""
+
+    def __init__(self, log=LOG):
+        self.log, self.n_actions = log, log.spec.n_actions
+
+    def start(self, seed):
+        return Walk(self)
+
+
+class Walk:
+    def __init__(self, simulator):
+        self.simulator, self.log, self.row = simulator, simulator.log, 0
+
+    def begin(self):
+        while self.row < len(self.log) and self.row not in self.log.starts:
+            self.row += 1
+        if self.row >= len(self.log):
+            raise Exhausted(Stop("no opening"))
+        return self.log.observation[self.row].copy()
+
+    def step(self, policy):
+        row = self.row
+        if row >= len(self.log) or policy[self.log.action[row]] == 0.0:
+            raise Exhausted(Stop("no row"))
+        self.row += 1
+        return self.made(row)
+
+    def made(self, row):
+        log = self.log
+        following = log.next_observation[row].copy()
+        ends = bool(log.terminated[row]), bool(log.truncated[row])
+        return Step(log.observation[row].copy(), int(log.action[row]), float(log.reward[row]), following, *ends, row)
+
+
+def variant(**methods):
+    """A simulator whose rehearsals have other methods."""
+    kind = type("Wrong", (Walk,), {name: method for name, method in methods.items() if name != "start"})
+    start = methods.get("start", lambda self, seed: kind(self))
+    return type("Wrong", (InOrder,), {"start": start})
+
+
+def shared_state(self, seed):
+    return self.__dict__.setdefault("walk", Walk(self))
+
+
+def changed(**fields):
+    """A simulator whose steps have other fields."""
+    return variant(made=lambda self, row: Walk.made(self, row)._replace(**fields))
+
+
+WRONG = {
+    "not a step": (variant(made=lambda self, row: (row, 0)), "it returned a tuple; return understudy"),
+    "an action by its name": (changed(action="up"), "whole number"),
+    "an action too far": (changed(action=5), "from 0 to 4"),
+    "no reward": (changed(reward=np.nan), "a finite number"),
+    "ends twice": (changed(terminated=True, truncated=True), "never both True"),
+    "another observation": (
+        changed(observation=np.int64(24)),
+        "begins with the observation that the step before it led to: .*; keep the observation",
+    ),
+    "no such row": (changed(row=10**6), "number of a logged row"),
+    "another row's action": (
+        variant(made=lambda self, row: Walk.made(self, row)._replace(row=(row + 1) % len(LOG))),
+        "action is that of its row",
+    ),
+    "one rehearsal for all": (variant(start=shared_state), "same seed|do not disturb"),
+    "no start": (3, r"has start\(seed\)"),
+    "no rehearsal": (variant(start=lambda self, seed: None), r"returns a rehearsal with begin\(\) and step\(policy\)"),
+    "an error": (variant(step=lambda self, policy: 1 // 0), "or raises Exhausted.*it raised ZeroDivisionError"),
+    "any action": (variant(step=lambda self, policy: Walk.step(self, np.ones(5))), "sure of an action gets that"),
+}
+
+
+def test_the_simulator_that_the_wrong_ones_are_made_of_keeps_the_rules():
+    check_simulator(InOrder())
+
+
+@pytest.mark.parametrize(("kind", "rule"), WRONG.values(), ids=WRONG)
+def test_a_broken_rule_is_named_with_what_to_do(kind, rule):
+    with pytest.raises(ContractError, match=rule):
+        check_simulator(kind() if isinstance(kind, type) else kind)
+
+
+def test_rows_that_are_served_again_are_found_unless_they_are_meant():
+    class Repeats(Walk):
+        def step(self, policy):
+            step = super().step(policy)
+            if self.row == len(self.log):
+                self.row = 0
+            return step
+
+        def begin(self):
+            if self.row >= 150 and not self.log.starts.tolist().count(self.row):
+                self.row = 0
+            return super().begin()
+
+    class Twice(InOrder):
+        def start(self, seed):
+            return Repeats(self)
+
+    short = LOG.select(np.arange(3))
+    with pytest.raises(ContractError, match=r"a row is served once: .*; remove rows from their queue"):
+        check_simulator(Twice(short))
+
+
+def test_a_simulator_that_says_it_ends_must_end():
+    class FirstEpisodeOnly(Walk):
+        def begin(self):
+            self.row = 0
+            return super().begin()
+
+    class Endless(InOrder):
+        def start(self, seed):
+            return FirstEpisodeOnly(self)
+
+    with pytest.raises(ContractError, match=r"ends with Exhausted: it went on .*; .* say exhaustible = False"):
+        check_simulator(Endless(LOG.select([0])), each_row_once=False)
+
+
+def test_handed_out_arrays_are_copies():
+    class Shows(Walk):
+        def begin(self):
+            super().begin()
+            return self.log.observation[self.row]
+
+        def made(self, row):
+            step = super().made(row)
+            return step._replace(observation=self.points[row], next_observation=self.following[row])
+
+        def __init__(self, simulator):
+            super().__init__(simulator)
+            self.points, self.following = simulator.points, simulator.following
+
+    class Leaks(InOrder):
+        def __init__(self):
+            super().__init__(POINTS)
+            self.points, self.following = POINTS.observation.copy(), POINTS.next_observation.copy()
+
+        def start(self, seed):
+            return Shows(self)
+
+    with pytest.raises(
+        ContractError, match=r"the learner's own, to keep and to write on: .*; hand out copies of arrays"
+    ):
+        check_simulator(Leaks())
+
+
+def test_the_number_of_actions_can_be_given():
+    class Unsaid(InOrder):
+        def __init__(self):
+            self.log = LOG
+
+    with pytest.raises(ContractError, match=r"the number of actions is known: .*; give it the attribute n_actions"):
+        check_simulator(Unsaid())
+    check_simulator(Unsaid(), n_actions=5)

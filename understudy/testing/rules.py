@@ -1,0 +1,126 @@
+"""How a check speaks: a rule that holds is noted, one that is broken is raised as a sentence."""
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import cloudpickle
+import numpy as np
+
+from understudy.contracts import Log
+from understudy.envs import Grid, record
+from understudy.errors import ContractError, UnderstudyError
+from understudy.runs import Run
+from understudy.runs.describing import describe
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The rules that a part keeps, in the order in which they were checked."""
+
+    part: str
+    rules: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return "\n".join([f"{self.part} keeps {len(self.rules)} rules:", *(f"  {rule}" for rule in self.rules)])
+
+
+class Rules:
+    """Collects the rules that a part keeps, and raises `ContractError` at the first that it breaks."""
+
+    def __init__(self, part: str) -> None:
+        self.part = part
+        self._kept: list[str] = []
+
+    def check(self, rule: str, kept: Any, found: str, advice: str) -> None:
+        """Note a rule that is kept; else raise `ContractError` with the rule, what was found and what to do."""
+        if not kept:
+            raise ContractError(f"{self.part} breaks the rule that {rule}: {found}; {advice}")
+        if rule not in self._kept:
+            self._kept.append(rule)
+
+    @contextmanager
+    def trying(self, rule: str, advice: str) -> Iterator[None]:
+        """While this block is open, an error breaks the rule. Errors of ours speak for themselves."""
+        try:
+            yield
+        except ContractError as error:
+            raise ContractError(f"{self.part} breaks the rule that {rule}: {error}") from error
+        except Exception as error:
+            found = str(error) if isinstance(error, UnderstudyError) else f"{type(error).__name__}: {error}"
+            raise ContractError(f"{self.part} breaks the rule that {rule}: it raised {found}; {advice}") from error
+        self.check(rule, True, "", "")
+
+    def checked(self) -> Checked:
+        """Return the rules that were kept."""
+        return Checked(self.part, tuple(self._kept))
+
+
+def default_log() -> Log:
+    """Return a small log with 25 observations, numbered from 0, and 5 actions, all of them taken everywhere."""
+    return record(Grid(slip=0.2), episodes=60, seed=0, max_episode_steps=200)
+
+
+def same_run(one: Run, other: Run) -> bool:
+    """True if two runs were served the same rows and had the same episodes."""
+    return (
+        np.array_equal(one.rows, other.rows)
+        and np.array_equal(one.openings, other.openings)
+        and np.array_equal(one.ends, other.ends)
+        and np.array_equal(one.returns, other.returns)
+        and one.curves.keys() == other.curves.keys()
+        and all(np.array_equal(one.curves[name], other.curves[name], equal_nan=True) for name in one.curves)
+    )
+
+
+@contextmanager
+def global_randomness(seed: int) -> Iterator[None]:
+    """While this block is open, the process's own generators begin at this seed; after it, where they were."""
+    before, numpys = random.getstate(), np.random.get_state()  # noqa: NPY002 (the generator that parts must not use)
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002
+    restore_torch = _seed_torch(seed)
+    try:
+        yield
+    finally:
+        random.setstate(before)
+        np.random.set_state(numpys)  # noqa: NPY002
+        restore_torch()
+
+
+def _seed_torch(seed: int) -> Callable[[], None]:
+    """Seed torch's generator where torch is loaded, and return what sets it back."""
+    import sys
+
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return lambda: None
+    state = torch.random.get_rng_state()
+    torch.manual_seed(seed)
+    return lambda: torch.random.set_rng_state(state)
+
+
+def check_travels(rules: Rules, what: str, part: Any) -> None:
+    """Check that a part can be sent to another process."""
+    advice = "make what cannot be pickled when it is first used, or run with backend='serial' or 'threads'"
+    with rules.trying(f"{what} can be sent to other processes", advice):
+        cloudpickle.loads(cloudpickle.dumps(part))
+
+
+def check_described(rules: Rules, what: str, part: Any) -> None:
+    """Check that a results folder can tell a part from others."""
+    unknown = describe({what: part}).unknown
+    found = "; ".join(f"{path} is {kind}" for path, kind in list(unknown.items())[:3])
+    rules.check(
+        f"a results folder can tell {what} from others (`out=`)",
+        not unknown,
+        f"{found}, which cannot be described",
+        "give its class a property settings, a mapping of all that makes it what it is",
+    )
+
+
+def digest_of(settings: Any) -> str:
+    """Return a digest of settings, in which functions count by what they do."""
+    return describe({"settings": dict(settings)}).digest
