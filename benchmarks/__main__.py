@@ -102,7 +102,7 @@ def index_cost(log, encoder):
         simulator = us.psrs(fresh, states)
         times.append(time.perf_counter() - begun)
     index = simulator.index
-    held = [index.state, index.records, index.opening, index.inverse, simulator._span, simulator._end]
+    held = [index.state, index.records, index.opening, index.inverse_propensity, simulator._episodes, simulator._end]
     working = simulator._workspace()
     return min(times) / len(log), *(sum(array.nbytes for array in arrays) / len(log) for arrays in (held, working))
 

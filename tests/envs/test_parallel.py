@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import chisquare
 
 from understudy.envs import ContinuousGrid, CounterGrid, Grid, NoisyGrid
-from understudy.envs.layout import RIGHT, UP
+from understudy.envs.grid_tables import RIGHT, UP
 
 EVERYONE = np.ones(20_000, bool)
 

@@ -4,7 +4,7 @@ from scipy.stats import chisquare
 
 from understudy.contracts.streams import ACCEPTANCE, streams_of, uniform
 from understudy.envs import CounterGrid, Grid, HistoryGrid, NoisyGrid, record
-from understudy.envs.layout import cumulated
+from understudy.envs.grid_tables import cumulated
 from understudy.envs.rollout import DTYPES, NEVER, Rows, walk
 from understudy.errors import PolicyError, SettingError
 

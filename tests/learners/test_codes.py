@@ -39,5 +39,5 @@ def test_floats_and_vectors_need_an_encoder():
 
 
 def test_a_table_of_nothing_is_refused():
-    with pytest.raises(ValueError, match="at least one"):
+    with pytest.raises(SettingError, match="at least one"):
         Codes(0)

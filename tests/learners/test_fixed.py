@@ -6,7 +6,7 @@ import pytest
 from understudy.contracts import Learner, Step
 from understudy.encoders import Boxes
 from understudy.envs import Grid
-from understudy.errors import PolicyError, SettingError
+from understudy.errors import ContractError, PolicyError, SettingError
 from understudy.learners import FixedPolicy, MonteCarlo, QLearning, Uniform
 from understudy.simulators import real
 
@@ -64,7 +64,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("fault", BAD)
-def test_a_table_that_is_no_policy_is_refused(fault):
+def test_a_table_whose_rows_are_not_distributions_is_refused(fault):
     with pytest.raises(PolicyError, match="policy"):
         FixedPolicy(BAD[fault])
 
@@ -90,7 +90,7 @@ def test_monte_carlo_by_hand():
     assert evaluation.standard_error == pytest.approx(np.std([2, 4], ddof=1) / np.sqrt(2))
 
 
-def test_truncated_episodes_count_with_what_they_had_and_are_counted():
+def test_truncated_episodes_count_with_their_return_so_far_and_are_counted():
     evaluation = MonteCarlo(Uniform(2), gamma=0.5)
     for each in (step(1.0), step(2.0, truncated=True), step(4.0, terminated=True)):
         evaluation.learn(each)
@@ -118,7 +118,7 @@ def test_monte_carlo_reaches_the_exact_value_on_the_slip_grid():
     assert abs(evaluation.estimate - without_slips) > 10 * evaluation.standard_error
 
 
-def test_under_a_time_limit_what_was_cut_off_is_counted():
+def test_under_a_time_limit_truncated_episodes_are_counted():
     evaluation = evaluated(Grid(slip=0.2), Uniform(5), 0.95, seed=3, steps=5000, max_episode_steps=20)
     assert 0 < evaluation.n_truncated < evaluation.n_episodes
     assert evaluation.n_episodes > 240
@@ -126,17 +126,17 @@ def test_under_a_time_limit_what_was_cut_off_is_counted():
 
 @pytest.mark.parametrize("behavior", [QLearning(2, 2), None, [0.5, 0.5]], ids=repr)
 def test_monte_carlo_takes_only_a_learner_that_never_changes(behavior):
-    with pytest.raises((TypeError, ValueError), match="FixedPolicy"):
+    with pytest.raises(ContractError, match="FixedPolicy"):
         MonteCarlo(behavior)
 
 
 @pytest.mark.parametrize("n", [0, -1])
 def test_uniform_over_nothing_is_refused(n):
-    with pytest.raises(ValueError, match="action"):
+    with pytest.raises(SettingError, match="action"):
         Uniform(n)
 
 
 @pytest.mark.parametrize("gamma", [np.nan, -0.1, 1.1, "0.9", True, np.inf])
 def test_a_discount_out_of_range_is_refused(gamma):
-    with pytest.raises(ValueError, match="gamma is"):
+    with pytest.raises(SettingError, match="gamma is"):
         MonteCarlo(Uniform(2), gamma=gamma)

@@ -115,7 +115,7 @@ class TestOnlyWhileTheEnvWaits:
             assert Categorical(probs=POLICY).sample((3,)).shape == (3,)
             assert not env.shared_run.has_pending
 
-    def test_what_is_put_aside_is_torchs(self, log):
+    def test_samples_under_not_accepting_are_torchs(self, log):
         env = us.gym_env(us.psrs(log), seed=0)
         with us.learners.accepting(env):
             env.reset()
@@ -152,13 +152,13 @@ class TestOnlyWhileTheEnvWaits:
         assert torch.equal(found, ORIGINAL(distribution))
 
 
-class TestWhatCannotBeTold:
+class TestRefusals:
     def test_a_second_sample_before_the_step(self, log):
         env = us.gym_env(us.psrs(log), seed=0)
         with us.learners.accepting(env):
             env.reset()
             Categorical(probs=POLICY).sample()
-            with pytest.raises(RuntimeError, match=r"second Categorical was sampled before env.step.*not_accepting"):
+            with pytest.raises(us.UsageError, match=r"second Categorical was sampled before env.step.*not_accepting"):
                 Categorical(probs=POLICY).sample()
 
     def test_another_action_than_the_one_sampled(self, log):
@@ -166,14 +166,14 @@ class TestWhatCannotBeTold:
         with us.learners.accepting(env):
             env.reset()
             action = int(Categorical(probs=POLICY).sample())
-            with pytest.raises(RuntimeError, match=f"and {action} was sampled for it"):
+            with pytest.raises(us.UsageError, match=f"and {action} was sampled for it"):
                 env.step((action + 1) % 5)
 
     def test_an_env_of_no_simulator(self):
-        with pytest.raises(TypeError, match="is not an env of a simulator"), us.learners.accepting(GRID):
+        with pytest.raises(us.ContractError, match="is not an env of a simulator"), us.learners.accepting(GRID):
             pass
 
-    def test_a_policy_that_is_none(self, log):
+    def test_probabilities_that_are_not_a_policy(self, log):
         env = us.gym_env(us.psrs(log), seed=0)
         with us.learners.accepting(env):
             env.reset()
@@ -214,6 +214,9 @@ class TestBlocks:
             for_other, for_one = (int(Categorical(probs=POLICY).sample()) for _ in range(2))
             one.step(for_one)
             other.step(for_other)
+        rows = one.run().rows[0], other.run().rows[0]
+        assert rows[0] != rows[1]
+        assert log.action[list(rows)].tolist() == [for_one, for_other]
 
     def test_of_generators_close_in_any_order(self, log):
         def block(env):
@@ -263,7 +266,7 @@ class TestBlocks:
                 play(alone)
             np.testing.assert_array_equal(env.run().rows, alone.run().rows)
 
-    def test_a_thread_without_a_block_samples_as_ever(self, log):
+    def test_a_thread_without_a_block_samples_as_torch_does(self, log):
         env = us.gym_env(us.psrs(log), seed=0)
         with us.learners.accepting(env):
             env.reset()
@@ -294,3 +297,8 @@ def test_copies_accept_all_their_rows_at_once(log, mode, how):
     run = copies[0].run()
     np.testing.assert_array_equal(log.action[run.rows], sampled)
     assert len(np.unique(run.rows)) == len(run) > 290
+
+
+def test_the_old_name_of_not_accepting_still_works_with_a_warning():
+    with pytest.warns(DeprecationWarning, match="as_ever is deprecated; use not_accepting"):
+        assert us.learners.as_ever is us.learners.not_accepting

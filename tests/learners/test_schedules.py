@@ -1,7 +1,14 @@
 import numpy as np
 import pytest
 
-from understudy.learners.schedules import Exponential, Harmonic, Linear, cells_of, scheduled
+from understudy.learners.schedules import (
+    Exponential,
+    Harmonic,
+    Linear,
+    may_be_in_unit_interval,
+    schedule_array,
+    schedule_value,
+)
 
 
 @pytest.mark.parametrize(
@@ -19,18 +26,31 @@ from understudy.learners.schedules import Exponential, Harmonic, Linear, cells_o
 def test_schedules_by_hand(schedule, value):
     for n in (0, 1, 2, 3, 4, 5, 9, 10, 11, 100):
         assert schedule(n) == pytest.approx(value(n), rel=1e-14)
-        assert scheduled(cells_of(schedule), n) == schedule(n)
+        assert schedule_value(schedule_array(schedule), n) == schedule(n)
 
 
 @pytest.mark.parametrize("number", [0.5, 1, np.float32(0.5), np.float64(0.5), np.int64(1)])
 def test_a_number_is_constant(number):
-    assert [scheduled(cells_of(number), n) for n in (0, 7, 10**9)] == [number] * 3
+    assert [schedule_value(schedule_array(number), n) for n in (0, 7, 10**9)] == [number] * 3
 
 
 def test_a_callable_has_no_compiled_form():
-    assert cells_of(lambda n: 0.5) is None
+    assert schedule_array(lambda n: 0.5) is None
 
 
 def test_they_are_equal_by_value_and_print_what_they_are():
     assert Linear(1.0, 0.1, steps=10) == Linear(1.0, 0.1, steps=10) != Linear(1.0, 0.1, steps=11)
     assert repr(Harmonic(0.5, pace=3)) == "Harmonic(start=0.5, pace=3, end=0.0)"
+
+
+@pytest.mark.parametrize(
+    ("schedule", "allowed"),
+    [
+        (0, True), (1.0, True), (np.float32(0.5), True), (-0.1, False), (1.1, False), (True, False), ("0.5", False),
+        (lambda n: 7.0, True), (Linear(1.0, 0.0, steps=3), True), (Linear(1.2, 0.0, steps=3), False),
+        (Linear(1.0, 0.0, steps=0), False), (Exponential(0.5, rate=1.1), False), (Exponential(0.5, rate=1.0), True),
+        (Harmonic(0.5, pace=np.inf), False), (Harmonic(0.5, pace=2, end=-1.0), False),
+    ],
+)  # fmt: skip
+def test_a_schedule_that_leaves_the_unit_interval_is_known_beforehand_unless_it_is_a_function(schedule, allowed):
+    assert may_be_in_unit_interval(schedule) == allowed

@@ -285,17 +285,17 @@ class TestBadInput:
             us.learners.sb3(algorithm, total_timesteps=10)
 
     @pytest.mark.parametrize("total", [None, 0, -5, 1.5, True])
-    def test_no_planned_deployment(self, total):
-        with pytest.raises(ValueError, match=r"total_timesteps=.* from 1; give one, the planned deployment"):
+    def test_total_timesteps_that_are_not_a_number(self, total):
+        with pytest.raises(us.SettingError, match=r"total_timesteps=.* from 1; give one, the planned deployment"):
             us.learners.sb3(PPO, "MlpPolicy", total_timesteps=total)
 
-    def test_no_number_of_envs(self):
-        with pytest.raises(ValueError, match="n_envs=0 is not a whole number"):
+    def test_n_envs_that_is_not_a_number(self):
+        with pytest.raises(us.SettingError, match="n_envs=0 is not a whole number"):
             us.learners.sb3(PPO, total_timesteps=10, n_envs=0)
 
     @pytest.mark.parametrize("algorithm", ["PPO", us.learners.QLearning, PPO.__init__])
-    def test_no_algorithm(self, algorithm):
-        with pytest.raises(TypeError, match="is not an algorithm of Stable-Baselines3; give the class"):
+    def test_something_else_than_an_algorithm(self, algorithm):
+        with pytest.raises(us.ContractError, match="is not an algorithm of Stable-Baselines3; give the class"):
             us.learners.sb3(algorithm, total_timesteps=10)
 
     @pytest.mark.parametrize("name", ["env", "seed"])
@@ -304,7 +304,7 @@ class TestBadInput:
             us.learners.sb3(PPO, total_timesteps=10, **{name: 1})
 
     def test_a_model_before_it_is_handed_an_env(self):
-        with pytest.raises(RuntimeError, match="simulate first"):
+        with pytest.raises(us.UsageError, match="simulate first"):
             _ = make("PPO", 10)(0).model
 
     def test_an_observation_space_of_another_log(self, log):

@@ -215,7 +215,7 @@ def test_a_table_that_does_not_hold_the_observation_says_so():
     ids=str,
 )  # fmt: skip
 def test_settings_out_of_range_are_refused(options):
-    with pytest.raises(ValueError, match="|".join(options)):
+    with pytest.raises(SettingError, match="|".join(options)):
         QLearning(3, 2, **options)
 
 
@@ -223,14 +223,14 @@ def test_a_callable_that_leaves_the_range_is_refused_when_it_does():
     learner = QLearning(3, 2, epsilon=lambda n: 0.5 + n)
     learner.policy(0)
     learner.learn(step(0, 0, 0.0, 1))
-    with pytest.raises(ValueError, match="epsilon"):
+    with pytest.raises(SettingError, match="epsilon"):
         learner.policy(0)
 
 
 def test_a_table_of_nothing_is_refused():
-    with pytest.raises(ValueError, match="at least one"):
+    with pytest.raises(SettingError, match="at least one"):
         QLearning(0, 2)
-    with pytest.raises(ValueError, match="action"):
+    with pytest.raises(SettingError, match="action"):
         QLearning(2, 0)
 
 

@@ -268,3 +268,16 @@ def test_what_a_subclass_changes_is_heeded(method, assert_same):
 
     as_asked, plain = (simulate(SIMULATORS["psrs"], Curious(18, 5), compiled=form) for form in (None, False))
     assert_same(as_asked, plain)
+
+
+def test_a_run_that_ends_where_the_record_is_full_is_not_stepped_again():
+    # one row, two openings: the log has no second answer just when there is no room for a third opening
+    log = Log.from_columns(
+        observation=[0], action=[0], reward=[0.0], next_observation=[0], terminated=[True], n_actions=2
+    )
+    for seed in range(20):
+        simulator = qbe(log, stop="plain", openings="replacement")
+        one, other = (
+            simulate(simulator, FixedPolicy(np.full(2, 0.5)), seed, compiled=compiled) for compiled in (True, False)
+        )
+        assert one.stopped == other.stopped

@@ -69,7 +69,7 @@ def assert_same_learners(one, other):
     for name in ("_policy", "_value"):
         np.testing.assert_array_equal(getattr(one, name).weight, getattr(other, name).weight)
     n = one.epoch_steps - one.steps_until_update
-    for name in ("_seen", "_action", "_reward", "_terminated", "_truncated"):
+    for name in ("_observed", "_action", "_reward", "_terminated", "_truncated"):
         np.testing.assert_array_equal(getattr(one, name)[:n], getattr(other, name)[:n])
 
 

@@ -13,7 +13,7 @@ from understudy.logs import Log
 
 
 def module(name):
-    """A module that lies beside this one and is no test."""
+    """Return a module that lies beside this one and has no tests."""
     spec = importlib.util.spec_from_file_location(f"tests_simulators_{name}", Path(__file__).with_name(f"{name}.py"))
     loaded = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(loaded)

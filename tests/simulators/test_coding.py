@@ -9,6 +9,9 @@ from understudy.errors import SettingError
 from understudy.learners import QLearning
 from understudy.logs import Log
 from understudy.simulators import exo_psrs, model, psrs, qbe, real
+from understudy.simulators.coding import LOG_POSITIONS, largest_observation
+from understudy.simulators.exogenous import ExogenousReplay
+from understudy.simulators.index import index
 from understudy.simulators.kernels import layout
 
 NOISY, COUNTER = NoisyGrid(1, size=3, slip=0.2), CounterGrid(4, size=3)
@@ -33,7 +36,7 @@ ENCODERS = {"plain": None, "an encoder": Function(lambda x: (np.asarray(x) * 7) 
 
 
 def codes_agree(simulator, codes, policy=(0.2,) * 5, seed=3, steps=200):
-    """Whether at each observation the code that kernels hand to a learner is the learner's own."""
+    """True if at each observation the code that kernels hand to a learner is the learner's own."""
     rehearsal, over = simulator.start(seed, codes), True
     for _ in range(steps):
         if over:
@@ -47,7 +50,7 @@ def codes_agree(simulator, codes, policy=(0.2,) * 5, seed=3, steps=200):
 
 @pytest.mark.parametrize("encoder", ENCODERS)
 @pytest.mark.parametrize("name", SIMULATORS)
-def test_the_code_in_the_kernels_mind_is_the_learners_own(name, encoder):
+def test_the_code_that_kernels_hand_to_a_learner_is_the_learners_own(name, encoder):
     assert codes_agree(SIMULATORS[name], QLearning(40, 5, encoder=ENCODERS[encoder]).codes)
 
 
@@ -78,21 +81,38 @@ def test_an_observation_that_was_also_seen_at_the_end_of_an_episode_keeps_its_co
         assert codes_agree(model(log, emission=emission), QLearning(9, 2, encoder=encoder).codes, (1.0, 0.0))
 
 
-def test_a_table_that_is_too_small_is_refused():
-    for name, simulator in SIMULATORS.items():
-        with pytest.raises(SettingError, match="n_observations"):
-            simulator.start(0, QLearning(10, 5).codes)
-        with pytest.raises(SettingError, match="n_observations"):
-            simulator.start(0, QLearning(10, 5, encoder=Function(lambda x: np.asarray(x))).codes)
-        assert name
+@pytest.mark.parametrize("name", SIMULATORS)
+@pytest.mark.parametrize("encoder", [None, Function(lambda x: np.asarray(x))], ids=["plain", "an encoder"])
+def test_a_table_that_is_too_small_is_refused(name, encoder):
+    largest = max(part.max() for part in observations_of(SIMULATORS[name], after_terminal=encoder is None))
+    assert codes_agree(SIMULATORS[name], QLearning(largest + 1, 5, encoder=encoder).codes)
+    with pytest.raises(SettingError, match=f"code {largest} is outside the learner's table of {largest}"):
+        SIMULATORS[name].start(0, QLearning(largest, 5, encoder=encoder).codes)
 
 
-def test_a_table_that_is_too_small_is_refused_after_one_of_the_same_encoder_that_was_not():
-    encoder = Function(lambda x: np.asarray(x))
-    for simulator in SIMULATORS.values():
-        simulator.start(0, QLearning(40, 5, encoder=encoder).codes)
-        with pytest.raises(SettingError, match="n_observations"):
-            simulator.start(0, QLearning(10, 5, encoder=encoder).codes)
+def observations_of(simulator, after_terminal):
+    """Arrays of every observation that a simulator may serve, with those after terminal steps if asked for."""
+    if simulator.log is None:
+        return (np.arange(NOISY.n_observations),)
+    if isinstance(simulator, ExogenousReplay):
+        return simulator.observations
+    return simulator.log.observation, simulator.log.next_observation[~simulator.log.terminated | after_terminal]
+
+
+def test_the_largest_observation_is_looked_for_in_every_column():
+    ups, downs = np.array([3, 1]), np.array([0, 7])
+    assert largest_observation(ups).tolist() == [3]
+    assert largest_observation(ups, downs).tolist() == [7]
+    assert largest_observation(ups, -downs).tolist() == [-7]  # no table has a row for it
+    for column in (np.array([0.5, 9.5]), np.array([[1, 2], [8, 9]])):
+        assert np.array_equal(largest_observation(column), column[:1])
+
+
+def test_positions_in_the_log_are_codes_of_their_own(walk_log):
+    log = walk_log([5, 6, 7], [8, 9])
+    records, opening = index(log, None).coded(LOG_POSITIONS)
+    assert records["next_code"].tolist() == [0, 1, 2]
+    assert opening["code"].tolist() == [3, 4]
 
 
 def test_a_learner_without_an_encoder_is_refused_floats_and_negative_numbers(walk_log):

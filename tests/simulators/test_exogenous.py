@@ -39,7 +39,9 @@ def test_the_counter_advances_by_one_at_every_step_and_latent_psrs_breaks_it(log
 
 def test_the_next_observation_merges_the_two_rows_parts_and_the_oracle_pays(log, play):
     paid = {**ORACLES, "reward": lambda z, c: 10.0 * z + c}
-    for step in play(exo_psrs(log, **paid), lambda t, x: EVENLY, 1).steps:
+    steps = play(exo_psrs(log, **paid), lambda t, x: EVENLY, 1).steps
+    assert len(steps) > 300
+    for step in steps:
         cell, counter = log.next_observation[step.row] % 9, log.next_observation[step.emission] // 9
         assert step.next_observation == cell + 9 * counter
         assert step.reward == 10.0 * cell + counter
@@ -53,9 +55,9 @@ def test_the_exogenous_part_is_popped_once_for_each_step_after_acceptance(log, p
     trace = play(exo_psrs(log, **ORACLES, order="log"), lambda t, x: np.eye(5)[t % 5], 1)
     assert trace.stop.counts["rows taken"] > 2 * len(trace.rows) > 0
     for counter in range(ENV.period):
-        lent = [step.emission for step in trace.steps if step.observation // 9 == counter]
+        served = [step.emission for step in trace.steps if step.observation // 9 == counter]
         logged = np.flatnonzero(log.observation // 9 == counter)
-        assert lent == logged[: len(lent)].tolist()
+        assert served == logged[: len(served)].tolist()
 
 
 def test_no_row_of_either_part_is_served_twice(log, play):
@@ -72,7 +74,7 @@ def test_both_parts_are_read_in_the_same_order(log):
         while not rehearsal.step(EVENLY).terminated:
             pass
     endogenous, exogenous = rehearsal.source.endogenous, rehearsal.source.exogenous
-    n = min(endogenous.cursor[layout.DEALT], exogenous.cursor[layout.DEALT])
+    n = min(endogenous.cursor[layout.TAPE_READ], exogenous.cursor[layout.TAPE_READ])
     assert n > 10
     assert np.array_equal(endogenous.order[:n], exogenous.order[:n])
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from understudy.encoders import Boxes, Function, Identity
-from understudy.errors import EncoderError
+from understudy.errors import ContractError, EncoderError
 from understudy.logs import Log
 from understudy.simulators import psrs, qbe
 from understudy.simulators.index import grouped, index
@@ -33,15 +33,15 @@ def test_records_are_the_columns(random_log, merge):
     assert np.array_equal(packed.state, merge.encode(log.observation))
     assert np.array_equal(packed.opening["row"], log.starts[:-1])
     with np.errstate(divide="ignore"):
-        assert np.array_equal(packed.inverse[packed.records["vector"]], 1 / log.propensity)
+        assert np.array_equal(packed.inverse_propensity[packed.records["vector"]], 1 / log.propensity)
 
 
 def test_a_record_is_32_bytes_and_equal_propensities_are_kept_once(walk_log):
     packed = index(walk_log([0] * 50), None)
     assert packed.records.itemsize == 32
-    assert packed.inverse.shape == (1, 2)
+    assert packed.inverse_propensity.shape == (1, 2)
     two = np.tile([[0.5, 0.5], [0.25, 0.75]], (25, 1))[:49]
-    assert index(walk_log([0] * 50, propensity=two), None, propensities=True).inverse.shape == (2, 2)
+    assert index(walk_log([0] * 50, propensity=two), None, propensities=True).inverse_propensity.shape == (2, 2)
 
 
 def test_a_propensity_of_minus_zero_is_zero(walk_log, play):
@@ -103,8 +103,10 @@ def test_an_observation_that_two_rows_share_is_encoded_once(random_log, monkeypa
     assert seen == [len(log), apart.sum() + 1]
 
 
-def test_one_that_is_fitted_stays_as_it_is(walk_log):
-    psrs(walk_log([0, 1]), Raw(lambda x: x))
+def test_an_encoder_without_fit_is_used_as_it_is(walk_log):
+    packed = psrs(walk_log([0, 1, 2]), Raw(lambda x: x + 3)).index
+    assert packed.state.tolist() == [3, 4]
+    assert packed.records["next_state"].tolist() == [4, 5]
 
 
 @pytest.mark.parametrize(
@@ -138,14 +140,12 @@ def test_the_fingerprint_tells_one_encoders_states_from_anothers(random_log, mer
     assert index(log, merge).fingerprint != index(log, None).fingerprint
 
 
-def test_what_is_no_log_or_no_encoder_is_told_what_is():
-    from understudy.simulators import psrs
-
-    with pytest.raises(TypeError, match=r"us\.read"):
+def test_something_else_than_a_log_or_an_encoder_is_refused_with_the_next_move():
+    with pytest.raises(ContractError, match=r"us\.read"):
         psrs({"observation": [0]})
     log = Log.from_columns(
         observation=[0, 1], action=[0, 0], reward=[0, 0], terminated=[False, True], propensity=[[1.0]] * 2
     )
     for encoder in (lambda observations: observations, Identity):  # a class is none yet
-        with pytest.raises(TypeError, match=r"encoders\.Function"):
+        with pytest.raises(ContractError, match=r"encoders\.Function"):
             psrs(log, encoder)

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import chisquare
 
 from understudy.encoders import Function
-from understudy.errors import EncoderError
+from understudy.errors import EncoderError, SettingError
 from understudy.logs import Log
 from understudy.simulators import model
 
@@ -42,9 +42,11 @@ def test_outcomes_have_their_empirical_frequencies():
     assert chisquare(seen, N * np.array([1, 1, 1]) / 3).pvalue < 1e-12
 
 
-def test_what_a_step_pays_is_what_its_row_paid():
+def test_a_step_has_the_reward_of_its_row():
     log = star_log()
-    for step in draws(model(log), [0.5, 0.5], n=100):
+    steps = draws(model(log), [0.5, 0.5], n=100)
+    assert {step.row for step in steps} == set(range(5))
+    for step in steps:
         assert (step.reward, step.action, step.terminated) == (
             log.reward[step.row], log.action[step.row], log.terminated[step.row]
         )  # fmt: skip
@@ -88,9 +90,11 @@ def test_emissions_have_the_law_that_was_asked_for(emission, right, wrong, play)
     assert chisquare(counts, sum(counts) * np.array(wrong)).pvalue < 1e-12
 
 
-def test_an_emission_names_the_row_that_lent_it(play):
+def test_an_emission_is_the_row_of_the_next_observation(play):
     log = noisy_log()
-    for step in play(model(log, PARITY), lambda t, x: [1.0], 0, max_steps=200).steps:
+    steps = play(model(log, PARITY), lambda t, x: [1.0], 0, max_steps=200).steps
+    assert len(steps) == 200
+    for step in steps:
         shown = np.concatenate([log.observation, log.next_observation])[step.emission]
         assert step.next_observation == shown
         assert shown % 2 == log.next_observation[step.row] % 2
@@ -98,7 +102,9 @@ def test_an_emission_names_the_row_that_lent_it(play):
 
 def test_without_an_encoder_the_next_observation_is_the_rows_own(random_log, play, table):
     log = random_log(0, episodes=60)
-    for step in play(model(log), table(0), 0, max_steps=300).steps:
+    steps = play(model(log), table(0), 0, max_steps=300).steps
+    assert len(steps) > 20
+    for step in steps:
         assert step.next_observation == log.next_observation[step.row]
         assert step.observation == log.observation[step.row]
 
@@ -126,8 +132,8 @@ def test_its_time_limit_is_its_own(walk_log, play):
     assert not any(step.terminated and step.truncated for step in steps)
 
 
-def test_an_emission_that_is_none_of_those_offered_is_refused():
-    with pytest.raises(ValueError, match="emission='even' is not one of 'uniform', 'empirical', 'row'"):
+def test_an_unknown_emission_is_refused():
+    with pytest.raises(SettingError, match="emission='even' is not one of 'uniform', 'empirical', 'row'"):
         model(star_log(), emission="even")
 
 

@@ -168,7 +168,7 @@ def test_an_encoder_names_the_states(play):
     assert simulator.n_states == 25
 
 
-def test_actions_that_are_no_codes_from_zero_up_are_refused():
+def test_actions_that_are_not_codes_from_zero_up_are_refused():
     with pytest.raises(SettingError, match="Discrete"):
         real(gymnasium.make("Pendulum-v1"))
     for env in (3, gymnasium.Env()):  # the latter has no spaces

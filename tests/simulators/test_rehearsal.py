@@ -5,7 +5,7 @@ import pytest
 
 from understudy.contracts import Step
 from understudy.envs import CounterGrid, Grid
-from understudy.errors import PolicyError
+from understudy.errors import PolicyError, UsageError
 from understudy.logs import Log
 from understudy.simulators import any_row, exo_psrs, model, psrs, qbe, real
 
@@ -59,7 +59,7 @@ def test_the_env_without_tables_is_stepped_from_python():
 
 
 @pytest.mark.parametrize("fault", BAD)
-def test_a_policy_that_is_none_is_refused_and_the_rehearsal_goes_on_as_if_nothing_was(simulator, fault):
+def test_an_invalid_policy_is_refused_and_the_rehearsal_goes_on_as_before(simulator, fault):
     rehearsal, undisturbed = simulator.start(3), simulator.start(3)
     assert rehearsal.begin() == undisturbed.begin()
     for _ in range(3):
@@ -95,7 +95,7 @@ def test_a_policy_may_come_in_any_form_and_be_a_little_off(simulator, policy):
 
 def test_step_before_begin_is_refused(simulator):
     rehearsal = simulator.start(0)
-    with pytest.raises(RuntimeError, match="begin"):
+    with pytest.raises(UsageError, match="begin"):
         rehearsal.step(EVENLY)
     rehearsal.begin()
     assert isinstance(rehearsal.step(EVENLY), Step)
@@ -108,20 +108,21 @@ def test_step_after_the_end_of_an_episode_is_refused(simulator):
         step = rehearsal.step(EVENLY)
         if step.terminated or step.truncated:
             break
-    with pytest.raises(RuntimeError, match="begin"):
+    with pytest.raises(UsageError, match="begin"):
         rehearsal.step(EVENLY)
     rehearsal.begin()
     assert isinstance(rehearsal.step(EVENLY), Step)
 
 
 def test_an_episode_goes_on_where_it_was(simulator):
-    rehearsal = simulator.start(1)
+    rehearsal, n = simulator.start(1), 0
     for _ in range(5):
         observation, over = rehearsal.begin(), False
         while not over:
-            step = rehearsal.step(EVENLY)
+            step, n = rehearsal.step(EVENLY), n + 1
             assert step.observation == observation
             observation, over = step.next_observation, step.terminated or step.truncated
+    assert n > 5  # some episodes have a second step
 
 
 def test_steps_are_plain_values(simulator):

@@ -14,7 +14,7 @@ from scipy.stats import chisquare
 from understudy.contracts import Exhausted
 from understudy.encoders import Function
 from understudy.envs import NoisyGrid
-from understudy.errors import LogError
+from understudy.errors import LogError, SettingError
 from understudy.learners import Uniform
 from understudy.logs import Log, read
 from understudy.runs import simulate
@@ -98,7 +98,7 @@ def test_a_stop_gives_the_encoders_own_number_of_a_state(walk_log, play):
 
 
 @pytest.mark.parametrize("encoder", [None, Function(lambda x: -x)], ids=["never acted from", "no state"])
-def test_without_states_the_current_one_is_no_reason_to_stop(encoder, walk_log, play):
+def test_simulators_without_states_do_not_stop_because_of_one(encoder, walk_log, play):
     log = walk_log([0, 1], [0, 1], terminated=[False, False], propensity=[[1.0, 0.0]] * 2)
     none_left = play(any_row(log, encoder), lambda t, x: STAY, 0)
     assert len(none_left.rows) == 2
@@ -206,7 +206,7 @@ def test_a_run_depends_on_its_seed_alone(make, order, openings, random_log, play
     for steps in (1, 3, 20):  # after others that were left half-read
         play(shared, learner, 9, max_steps=steps)
         assert play(shared, learner, 4, max_steps=60).rows == alone[4].rows
-    assert len(shared._spare) == 1
+    assert len(shared._spare_workspaces) == 1
     kept = shared.start(5)  # while another is under way
     first = kept.begin()
     for seed in (0, 1):
@@ -298,20 +298,20 @@ def test_a_simulator_can_be_pickled_in_mid_rehearsal(random_log, play, table):
         ("order", None, ["'episodes'"]),
     ],
 )
-def test_a_choice_that_is_none_is_refused_with_a_list_of_those_that_are(make, option, value, choices, random_log):
-    with pytest.raises(ValueError, match=f"{option}={value!r}") as error:
+def test_an_unknown_choice_is_refused_with_a_list_of_choices(make, option, value, choices, random_log):
+    with pytest.raises(SettingError, match=f"{option}={value!r}") as error:
         make(random_log(0), **{option: value})
     assert all(choice in str(error.value) for choice in choices)
 
 
-def test_a_stop_that_is_none_is_refused_with_a_list_of_those_that_are(random_log):
-    with pytest.raises(ValueError, match="stop='predictible' is not one of 'plain', 'predictable'"):
+def test_an_unknown_stop_is_refused_with_a_list_of_choices(random_log):
+    with pytest.raises(SettingError, match="stop='predictible' is not one of 'plain', 'predictable'"):
         qbe(random_log(0), stop="predictible")
 
 
 @pytest.mark.parametrize("limit", [0, -1, 2.5, True, "ten", np.nan])
-def test_a_time_limit_that_is_no_number_of_steps_is_refused(limit, random_log):
-    with pytest.raises(ValueError, match="max_episode_steps"):
+def test_a_time_limit_that_is_not_a_number_of_steps_is_refused(limit, random_log):
+    with pytest.raises(SettingError, match="max_episode_steps"):
         psrs(random_log(0), max_episode_steps=limit)
 
 
@@ -319,7 +319,7 @@ def test_a_time_limit_that_is_no_number_of_steps_is_refused(limit, random_log):
 def test_baselines_without_states_know_row_order_only(make, random_log):
     assert make(random_log(0), order="rows").settings["order"] == "rows"
     for order in ("episodes", "log"):
-        with pytest.raises(ValueError, match="rows"):
+        with pytest.raises(SettingError, match="rows"):
             make(random_log(0), order=order)
 
 
@@ -433,10 +433,12 @@ def test_a_state_that_was_only_reached_is_named_by_what_was_seen_there(walk_log,
     assert (stop.cause, stop.state, stop.place) == ("never logged", 10, "observation=1")
 
 
-def test_what_a_stop_is_called_is_found_once_for_each_state(grid_log, monkeypatch):
+def test_the_description_of_a_stop_is_found_once_for_each_state(grid_log, monkeypatch):
     asked = []
-    whole = type(psrs(grid_log).index)._words
-    monkeypatch.setattr("understudy.simulators.index.Index._words", lambda self, z: asked.append(z) or whole(self, z))
+    whole = type(psrs(grid_log).index)._found_stop_fields
+    monkeypatch.setattr(
+        "understudy.simulators.index.Index._found_stop_fields", lambda self, z: asked.append(z) or whole(self, z)
+    )
     simulator = psrs(grid_log)
     stops = [simulate(simulator, Uniform(5), seed).stopped for seed in range(20)]
     assert len(asked) == len(set(asked)) == len({stop.state for stop in stops} - {None})

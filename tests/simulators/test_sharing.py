@@ -1,4 +1,4 @@
-"""Places in one rehearsal: episodes side by side, rows shared."""
+"""Rehearsals that share a log: an episode each, no row twice."""
 
 from itertools import pairwise
 
@@ -23,20 +23,21 @@ SIMULATORS = {
 
 
 def in_turn(simulator, n, n_turns=10_000):
-    """Steps of n places in turn, each in its own list, until one has no answer."""
-    here = start_copies(simulator, 0, n)
-    steps = [[] for _ in here]
+    """Steps of n rehearsals in turn, each in its own list, until one has no answer."""
+    rehearsals = start_copies(simulator, 0, n)
+    steps = [[] for _ in rehearsals]
     over = [True] * n
     try:
         for _ in range(n_turns):
-            for number, place in enumerate(here):
+            for number, rehearsal in enumerate(rehearsals):
                 if over[number]:
-                    place.begin()
-                step = place.step(np.full(5, 0.2))
+                    rehearsal.begin()
+                step = rehearsal.step(np.full(5, 0.2))
                 steps[number].append((step, over[number]))
                 over[number] = step.terminated or step.truncated
     except Exhausted:
         pass
+    assert all(len(served) > 20 for served in steps)
     return steps
 
 
@@ -51,12 +52,12 @@ def test_an_episode_goes_on_from_where_it_is(name):
 def test_no_row_is_served_twice_between_them(name):
     steps = in_turn(SIMULATORS[name], 4)
     for column in ("row", "emission") if name == "exo_psrs" else ("row",):
-        rows = [getattr(step, column) for place in steps for step, _ in place]
+        rows = [getattr(step, column) for served in steps for step, _ in served]
         assert len(np.unique(rows)) == len(rows) > 40
 
 
 @pytest.mark.parametrize("name", ["psrs", "qbe", "states_only", "exo_psrs"])
-def test_rows_are_of_the_state_that_the_place_is_in(name):
+def test_rows_are_of_the_state_that_the_rehearsal_is_in(name):
     log = SIMULATORS[name].log
     for steps in in_turn(SIMULATORS[name], 3):
         for step, _ in steps:
@@ -64,13 +65,13 @@ def test_rows_are_of_the_state_that_the_place_is_in(name):
             assert seen == logged if name != "exo_psrs" else COUNTER.split(seen)[0] == COUNTER.split(logged)[0]
 
 
-def test_time_limits_are_of_each_place():
+def test_each_rehearsal_counts_its_own_time_limit():
     for steps in in_turn(psrs(LOG, max_episode_steps=5), 3, 100):
         lengths = np.diff(np.flatnonzero([begun for _, begun in steps]))
         assert lengths.max() == 5
 
 
-def test_one_place_is_the_rehearsal():
+def test_one_alone_is_the_rehearsal():
     rows = [step.row for step, _ in in_turn(SIMULATORS["psrs"], 1)[0]]
     rehearsal = SIMULATORS["psrs"].start(0)
     rehearsal.begin()

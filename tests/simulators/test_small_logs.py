@@ -113,7 +113,7 @@ def referred(case, reference, model_reference):
     return rows, openings, (cause, state, action), getattr(plain, "emissions", None)
 
 
-def agrees(case, reference, model_reference):
+def assert_agrees(case, reference, model_reference):
     """Hold the simulator against the reference in both loops, and a learner's two loops against each other."""
     rows, openings, stop, emissions = referred(case, reference, model_reference)
     simulator = case.simulator
@@ -171,7 +171,7 @@ def test_a_small_log_gives_what_the_reference_gives(name, reference, model_refer
     @settings(max_examples=120, **OPTIONS)
     @given(case=cases(name))
     def short(case):
-        agrees(case, reference, model_reference)
+        assert_agrees(case, reference, model_reference)
 
     short()
 
@@ -182,7 +182,7 @@ def test_thousands_of_small_logs_do(name, reference, model_reference):
     @settings(max_examples=3000, **OPTIONS)
     @given(case=cases(name))
     def long(case):
-        agrees(case, reference, model_reference)
+        assert_agrees(case, reference, model_reference)
 
     long()
 

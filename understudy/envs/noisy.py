@@ -3,7 +3,7 @@
 import numpy as np
 
 from understudy.envs.finite import FiniteGrid
-from understudy.envs.layout import grid_tables
+from understudy.envs.grid_tables import grid_tables
 from understudy.errors import SettingError
 
 

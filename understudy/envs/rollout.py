@@ -8,7 +8,7 @@ import numpy as np
 from understudy.contracts.compiling import allocating
 from understudy.contracts.streams import ACCEPTANCE, spawn, streams_of, uniform
 from understudy.contracts.tables import Tables, emit, pick, pick_outcome, pick_start
-from understudy.envs.layout import cumulated
+from understudy.envs.grid_tables import cumulated
 from understudy.envs.solve import checked_policy, surely_ends
 from understudy.errors import SettingError
 from understudy.settings import steps_of

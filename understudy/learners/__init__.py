@@ -1,4 +1,4 @@
-"""Who is rehearsing: learners, each `policy(observation) -> probabilities` and `learn(step)`, or owner of its loop."""
+"""Learners: each has `policy(observation) -> probabilities` and `learn(step)`, or runs a loop of its own."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from understudy.learners.schedules import Exponential, Harmonic, Linear
 from understudy.learners.scripts import script
 from understudy.learners.tabular import ExpectedSarsa, QLearning
 
-if TYPE_CHECKING:  # what editors and type checkers see of the parts that need an extra
+if TYPE_CHECKING:  # for editors and type checkers: the names that need an extra
     from understudy.learners.ppo import PPO as PPO
     from understudy.learners.sampling import accepting as accepting
     from understudy.learners.sampling import not_accepting as not_accepting
@@ -23,7 +23,7 @@ _EXTRAS = {
     "not_accepting": ("sampling", "torch"),
     "sb3": ("stable_baselines", "sb3"),
 }
-"""Where what needs an extra is at home, and which extra."""
+"""The module, and the extra, of each name that needs one."""
 
 __all__ = [
     "PPO", "Codes", "ExpectedSarsa", "Exponential", "FixedPolicy", "Harmonic", "Linear", "MonteCarlo", "QLearning",
@@ -31,10 +31,10 @@ __all__ = [
 ]  # fmt: skip
 
 
-if not TYPE_CHECKING:  # a type checker would take every name to be there, misspelled ones too
+if not TYPE_CHECKING:  # a type checker would accept every name, misspelled ones too
 
     def __getattr__(name: str) -> Any:
-        """Return what needs an extra, which is imported only when it is asked for."""
+        """Return a name that needs an extra, which is imported only now."""
         if name == "as_ever":
             warn_of_old_name("understudy.learners.as_ever", "not_accepting")
             name = "not_accepting"

@@ -1,4 +1,4 @@
-"""How a tabular learner finds its row of the table: an observation's code."""
+"""Codes of observations: the rows of a tabular learner's table."""
 
 import operator
 from typing import Any
@@ -10,7 +10,7 @@ from understudy.errors import SettingError
 
 
 class Codes:
-    """Observation -> row of a table: the observation itself where it is an integer, or an encoder's state.
+    """Maps an observation to a row of a table: the observation itself where it is an integer, or an encoder's state.
 
     >>> Codes(25)(3)
     3
@@ -23,7 +23,7 @@ class Codes:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What decides the codes."""
+        """The arguments that decide the codes."""
         return {"n_observations": self.n, "encoder": self.encoder}
 
     def __call__(self, observation: Any) -> int:
@@ -39,7 +39,7 @@ class Codes:
         return code
 
     def batch(self, observations: np.ndarray, needed: np.ndarray | bool = True) -> np.ndarray:
-        """The codes of many observations, as kernels take them; 0 where none is needed (after a terminal)."""
+        """Return the code of each observation as int32; 0 where none is needed (after a terminal step)."""
         if self.encoder is not None:
             codes = np.asarray(self.encoder.encode(observations.copy()))
         elif observations.ndim == 1 and np.issubdtype(observations.dtype, np.integer):

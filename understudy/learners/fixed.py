@@ -15,7 +15,7 @@ from understudy.settings import real, whole
 
 
 class PolicyTable(NamedTuple):
-    """A policy for each observation; a table of one row is for all of them."""
+    """A policy for each observation, or one row for all observations."""
 
     policy: np.ndarray  # (n_observations or 1, A) float64
 
@@ -26,7 +26,7 @@ class ReturnSums(NamedTuple):
     table: PolicyTable
     gamma: np.ndarray  # (1,) float64
     total: np.ndarray  # (5,) float64: this episode's return and discount; episodes, sum of returns, sum of squares
-    truncated: np.ndarray  # (1,) int64: episodes whose return was cut off
+    truncated: np.ndarray  # (1,) int64: the number of truncated episodes
 
 
 RETURN, DISCOUNT, EPISODES, SUM, SQUARES = range(5)
@@ -34,7 +34,7 @@ RETURN, DISCOUNT, EPISODES, SUM, SQUARES = range(5)
 
 @kernel
 def write_policy(table, code, policy):
-    """Write the policy at an observation."""
+    """Write the policy at an observation, given by its code, into `policy`."""
     row = table.policy[code if len(table.policy) > 1 else 0]
     for action in range(len(policy)):
         policy[action] = row[action]
@@ -42,7 +42,7 @@ def write_policy(table, code, policy):
 
 @kernel
 def write_evaluated_policy(sums, code, policy):
-    """Write the policy at an observation."""
+    """Write the policy at an observation, given by its code, into `policy`."""
     write_policy(sums.table, code, policy)
 
 
@@ -70,7 +70,7 @@ register_kernels(ReturnSums, act=write_evaluated_policy, learn=add_return)
 
 
 class FixedPolicy:
-    """Acts by one policy for ever.
+    """Acts by a policy that never changes.
 
     The policy is a table (n_observations, n_actions), one vector for all observations, or a callable
     `observation -> probabilities`, which Python evaluates at each step.
@@ -81,17 +81,17 @@ class FixedPolicy:
 
     def __init__(self, policy: Any, *, encoder: Encoder | None = None) -> None:
         self.function: Callable | None = policy if callable(policy) else None
-        self.table = PolicyTable(np.ones((1, 1)) if callable(policy) else table_of(policy))
+        self.table = PolicyTable(np.ones((1, 1)) if callable(policy) else policy_table(policy))
         self.codes = Codes(len(self.table.policy), encoder) if len(self.table.policy) > 1 else None
         self.n_actions = None if callable(policy) else self.table.policy.shape[1]
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What makes this learner what it is."""
+        """The arguments that decide what the learner does."""
         return (self.codes.settings if self.codes else {}) | {"policy": self.function or self.table.policy}
 
     def arrays(self) -> PolicyTable | None:
-        """What the compiled loop works on; None where the policy is known to Python only."""
+        """Return the arrays that the compiled loop works on; None where the policy is a Python function."""
         return None if self.function else self.table
 
     def policy(self, observation: Any) -> np.ndarray:
@@ -118,16 +118,16 @@ class Uniform:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What makes this learner what it is."""
+        """The arguments that decide what the learner does."""
         return {"n_actions": self.n_actions}
 
     @property
-    def knows(self) -> PolicyTable:
-        """The policy it acts by."""
+    def learned_state(self) -> PolicyTable:
+        """The policy it acts by, which never changes."""
         return self.table
 
     def arrays(self) -> PolicyTable:
-        """What the compiled loop works on."""
+        """Return the arrays that the compiled loop works on."""
         return self.table
 
     def policy(self, observation: Any) -> np.ndarray:
@@ -140,8 +140,8 @@ class Uniform:
 class MonteCarlo:
     """Evaluates a fixed policy by the mean discounted return of its episodes.
 
-    Takes a learner that never changes, `Uniform` or `FixedPolicy`. Episodes that a time limit cut off count with the
-    return they had, and are counted in `n_truncated`; one that is not over yet does not count.
+    Takes a learner that never changes, `Uniform` or `FixedPolicy`. A truncated episode counts with its return so far,
+    and `n_truncated` is the number of these; an episode that is not over yet does not count.
 
     >>> from understudy.contracts import Step
     >>> evaluation = MonteCarlo(Uniform(2), gamma=0.5)
@@ -165,22 +165,22 @@ class MonteCarlo:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What makes this learner what it is."""
+        """The arguments that decide what the learner does."""
         return self.behavior.settings | {"behavior": type(self.behavior).__name__, "gamma": self.gamma}
 
     @property
-    def knows(self) -> ReturnSums:
+    def learned_state(self) -> ReturnSums:
         """The policy it evaluates, and the returns so far."""
         return self.sums
 
     @property
     def n_episodes(self) -> int:
-        """Episodes that are over."""
+        """The number of episodes that are over."""
         return int(self.sums.total[EPISODES])
 
     @property
     def n_truncated(self) -> int:
-        """How many of them a time limit cut off."""
+        """The number of episodes that were truncated."""
         return int(self.sums.truncated[0])
 
     @property
@@ -190,14 +190,14 @@ class MonteCarlo:
 
     @property
     def standard_error(self) -> float:
-        """Of the estimate, over episodes; NaN before the second one is over."""
+        """The standard error of the estimate, over episodes; NaN before the second one is over."""
         n = self.n_episodes
         if n < 2:
             return float("nan")
         return float(np.sqrt(max(0.0, self.sums.total[SQUARES] / n - self.estimate**2) / (n - 1)))
 
     def arrays(self) -> ReturnSums | None:
-        """What the compiled loop works on; None where the policy is known to Python only."""
+        """Return the arrays that the compiled loop works on; None where the policy is a Python function."""
         return None if self.behavior.arrays() is None else self.sums
 
     def policy(self, observation: Any) -> np.ndarray:
@@ -207,8 +207,8 @@ class MonteCarlo:
         add_return(self.sums, 0, step.action, float(step.reward), 0, step.terminated, step.truncated)
 
 
-def table_of(policy: Any) -> np.ndarray:
-    """A policy table, checked: each row a distribution."""
+def policy_table(policy: Any) -> np.ndarray:
+    """Return a policy as a table of float64. Raise `PolicyError` where a row of it is not a distribution."""
     try:
         table = np.atleast_2d(numbers_of(policy))
     except PolicyError as error:

@@ -1,7 +1,7 @@
 """Rows accepted at the moment a torch `Categorical` samples, so that scripts run on a log unchanged.
 
-A script samples its action from a `Categorical` and hands it to the env. Under `accepting(env)` the log is asked at the
-first of the two: the logged row is accepted by the distribution's probabilities, and its action is what was "sampled".
+A script samples its action from a `Categorical` and gives it to the env. Under `accepting(env)` a logged row is
+accepted already when it samples, by the distribution's probabilities, and the sample is the action of that row.
 """
 
 import threading
@@ -29,14 +29,14 @@ class _Block:
         self.run = run
 
 
-class _Here(threading.local):
+class _OpenBlocks(threading.local):
     """The blocks that are open in this thread, innermost last."""
 
     def __init__(self) -> None:
         self.blocks: list[_Block] = []
 
 
-_here = _Here()
+_open = _OpenBlocks()
 
 
 @contextmanager
@@ -46,10 +46,11 @@ def accepting(env: Any) -> Iterator[Any]:
         with us.gym_env(us.psrs(log), seed=0) as env, us.learners.accepting(env):
             train(env)  # any script that samples a torch.distributions.Categorical
 
-    The env may be a `gym_env`, a `vector_env`, or what wraps them. Only samples in this thread are touched, only of a
-    distribution over the env's actions with one entry for each of its copies, and one for each step; another one
-    before the step raises, since which is the learner's could not be told: put what is not meant for the env, such
-    as an evaluation, under `not_accepting()`. In a true environment nothing is touched.
+    The env may be a `gym_env`, a `vector_env`, or a wrapper of these. Only samples in this thread are changed, and only
+    of a distribution over the env's actions with one entry for each of its copies. There must be one such sample for
+    each step: a second one raises `UsageError`, since it is unknown which of the two is the learner's. Put samples that
+    are not for the env, such as those of an evaluation, under `not_accepting()`. In a true environment nothing is
+    changed.
     """
     with patched(), accepting_for(run_of(env)):
         yield env
@@ -65,7 +66,7 @@ def not_accepting() -> Iterator[None]:
 @contextmanager
 def accepting_for(run: SharedRun | None) -> Iterator[None]:
     """While this block is open, samples in this thread are accepted for this run; for None, for no run."""
-    blocks, block = _here.blocks, _Block(run)
+    blocks, block = _open.blocks, _Block(run)
     blocks.append(block)
     try:
         yield
@@ -75,7 +76,7 @@ def accepting_for(run: SharedRun | None) -> Iterator[None]:
 
 @contextmanager
 def patched() -> Iterator[None]:
-    """While this block is open in any thread, `Categorical.sample` looks for a run of its own thread first."""
+    """While this block is open in any thread, `Categorical.sample` is ours: it looks for a run of its thread first."""
     with _lock:
         if not _originals:
             original = Categorical.sample
@@ -92,7 +93,7 @@ def patched() -> Iterator[None]:
 
 def _sampler(original: Callable) -> Callable:
     def sample(self: Categorical, sample_shape: Any = torch.Size()) -> torch.Tensor:  # noqa: B008 (torch's own default)
-        run = _run_for(self, sample_shape) if _here.blocks else None
+        run = _run_for(self, sample_shape) if _open.blocks else None
         if run is None:
             return original(self, sample_shape)
         probs = self.probs.detach()
@@ -106,20 +107,21 @@ def _sampler(original: Callable) -> Callable:
 
 def _run_for(distribution: Categorical, sample_shape: Any) -> SharedRun | None:
     """Return the innermost run of this thread that waits for such a sample, or None."""
-    taken = False
-    for run in (block.run for block in reversed(_here.blocks)):
+    is_pending = False
+    for run in (block.run for block in reversed(_open.blocks)):
         if run is None:
             break
         if run.is_real or run.is_reading or not _fits(distribution, sample_shape, run):
             continue
         if run.has_pending:
-            taken = True
+            is_pending = True
         elif run.waiting.any():
             return run
-    if taken:
+    if is_pending:
         raise UsageError(
-            "a second Categorical was sampled before env.step, and which of the two is the learner's cannot be told; "
-            "sample once for each step, and put what is not for this env under understudy.learners.not_accepting()"
+            "a second Categorical was sampled before env.step, and it is unknown which of the two is the learner's; "
+            "sample once for each step, and put samples that are not for this env under "
+            "understudy.learners.not_accepting()"
         )
     return None
 
@@ -127,12 +129,12 @@ def _run_for(distribution: Categorical, sample_shape: Any) -> SharedRun | None:
 def _fits(distribution: Categorical, sample_shape: Any, run: SharedRun) -> bool:
     """True if a distribution is over the run's actions, with one entry for each of its copies."""
     shapes = [(), (1,)] if run.n_copies == 1 else [(run.n_copies,)]
-    events = distribution.param_shape[-1]
-    return not tuple(sample_shape) and events == run.n_actions and tuple(distribution.batch_shape) in shapes
+    n_actions = distribution.param_shape[-1]
+    return not tuple(sample_shape) and n_actions == run.n_actions and tuple(distribution.batch_shape) in shapes
 
 
 def run_of(env: Any) -> SharedRun:
-    """Return the run behind an env, a vector env, or what wraps them."""
+    """Return the run of an env, a vector env, or a wrapper of these. Raise `ContractError` where there is none."""
     for layer in layers(env):
         if offers(layer, HasSharedRun):
             return layer.shared_run

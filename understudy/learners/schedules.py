@@ -1,6 +1,6 @@
-"""Numbers that change with the number of steps learned: epsilon, alpha.
+"""Schedules: numbers such as epsilon and alpha that change with the number of steps learned.
 
-A schedule is a number or any callable `step -> number`. The ones here have a compiled form too, so learners that use
+A schedule is a number or any callable `step -> number`. The classes here have a compiled form too, so learners that use
 them run in the compiled loop.
 """
 
@@ -16,9 +16,9 @@ CONSTANT, LINEAR, EXPONENTIAL, HARMONIC = range(4)
 
 
 @kernel
-def scheduled(cells, step):
-    """The value of a schedule, given as (kind, start, end, pace), after some steps."""
-    kind, start, end, pace = cells[0], cells[1], cells[2], cells[3]
+def schedule_value(schedule, step):
+    """Return the value of a schedule, given as (kind, start, end, pace), after some steps."""
+    kind, start, end, pace = schedule[0], schedule[1], schedule[2], schedule[3]
     if kind == CONSTANT:
         return start
     if kind == LINEAR:
@@ -41,12 +41,12 @@ class Linear:
     steps: float
 
     def __call__(self, step: int) -> float:
-        return float(scheduled(cells_of(self), step))
+        return float(schedule_value(schedule_array(self), step))
 
 
 @dataclass(frozen=True)
 class Exponential:
-    """Start, times a rate at every step, but not below the end.
+    """The start times rate**step, but not below the end.
 
     >>> Exponential(0.5, rate=0.5)(2)
     0.125
@@ -57,12 +57,12 @@ class Exponential:
     end: float = 0.0
 
     def __call__(self, step: int) -> float:
-        return float(scheduled(cells_of(self), step))
+        return float(schedule_value(schedule_array(self), step))
 
 
 @dataclass(frozen=True)
 class Harmonic:
-    """Start / (1 + step / pace), but not below the end.
+    """The start / (1 + step / pace), but not below the end.
 
     >>> Harmonic(0.5, pace=100)(100)
     0.25
@@ -73,14 +73,14 @@ class Harmonic:
     end: float = 0.0
 
     def __call__(self, step: int) -> float:
-        return float(scheduled(cells_of(self), step))
+        return float(schedule_value(schedule_array(self), step))
 
 
 Schedule = float | Callable[[int], float]
 
 
-def cells_of(schedule: Schedule) -> np.ndarray | None:
-    """The compiled form of a schedule, or None where it has none."""
+def schedule_array(schedule: Schedule) -> np.ndarray | None:
+    """Return a schedule as kernels take it, (kind, start, end, pace); None for a callable of another class."""
     match schedule:
         case Linear(start, end, steps):
             return np.array([LINEAR, start, end, steps], dtype=np.float64)
@@ -93,8 +93,8 @@ def cells_of(schedule: Schedule) -> np.ndarray | None:
     return None
 
 
-def stays_in_unit(schedule: Schedule) -> bool:
-    """Whether a schedule stays in [0, 1], as far as can be told beforehand."""
+def may_be_in_unit_interval(schedule: Schedule) -> bool:
+    """True if a schedule stays in [0, 1], or is a callable of another class, which is checked at each step."""
     match schedule:
         case Linear(start, end, pace) | Harmonic(start, pace, end):
             return 0.0 <= start <= 1.0 and 0.0 <= end <= 1.0 and 0.0 < pace < np.inf

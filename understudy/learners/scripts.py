@@ -1,4 +1,4 @@
-"""Any function that trains in an environment, as a learner."""
+"""Learners made of a function that trains in an environment."""
 
 import inspect
 from collections.abc import Callable
@@ -21,12 +21,12 @@ class Script:
 
 
 def script(function: Callable[..., Any], **options: Any) -> Callable[[int], Script]:
-    """A factory of learners from `function(env, seed, **options)`, which trains in the env it is given.
+    """Return a factory of learners, `seed -> learner`, from `function(env, seed, **options)` that trains in an env.
 
-    For `experiment` and `simulate`: `us.experiment(us.psrs(log), us.learners.script(train, lr=3e-4), runs=20)`. What
-    the log cannot answer unwinds the function. The env counts the steps and reads the probes, of `env.learner`, which
-    the function may set to what it trains; `us.vector_env(env, n)` in the function makes n copies of the env. What
-    the function returns, if it comes to that, is the learner's `outcome`.
+    For `experiment` and `simulate`: `us.experiment(us.psrs(log), us.learners.script(train, lr=3e-4), runs=20)`. Where
+    the log has no answer, an exception ends the function. The env counts the steps and reads the probes, of
+    `env.learner`, which the function may set to the object it trains; `us.vector_env(env, n)` in the function makes n
+    copies of the env. Where the function returns, its result is the learner's `outcome`.
     """
     try:
         inspect.signature(function).bind(None, 0, **options)

@@ -71,5 +71,5 @@ class CompiledLoop:
     def advance(self, arrays: Any, until: int) -> None:
         """Take steps until the run has `until` of them, the log has no answer, or the learner has no policy yet."""
         self._advance(self.source, arrays, self.record.arrays, self._policy, until)
-        while self.record.count():
+        while self.record.count() and self.is_running:  # a log without an answer is not asked again
             self._advance(self.source, arrays, self.record.arrays, self._policy, until)

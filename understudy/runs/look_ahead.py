@@ -21,7 +21,7 @@ from understudy.runs.run import Run
 from understudy.runs.setup import RunSetup
 from understudy.simulators.coding import LOG_POSITIONS
 from understudy.simulators.kernels import layout
-from understudy.simulators.kernels.tape import HEAD, deal_ahead, next_openings, next_rows
+from understudy.simulators.kernels.tape import HEAD, next_openings, next_rows, read_ahead
 
 
 def can_look_ahead(simulator: Any, learner: Any) -> bool:
@@ -108,13 +108,13 @@ class LookAhead:
         source, cache = self.source, self.cache
         heads, opened, since = self._marks[0]
         ahead = left / max(1, steps - since)
-        n_touched = max(1, int(source.cursor[layout.TOUCHED]))
-        least = max(1, min(8, 8 * left // n_touched))  # rows of a queue that was not read lately
-        needed = _generous((source.queue[:, HEAD] - heads) * ahead) + least
-        deal_ahead(source, needed, 8 * needed.sum() if n_touched < len(needed) else 2 * needed.sum())
+        n_filled = max(1, int(source.cursor[layout.QUEUES_FILLED]))
+        least = max(1, min(8, 8 * left // n_filled))  # rows of a queue that was not read lately
+        needed = _generous((source.queues[:, HEAD] - heads) * ahead) + least
+        read_ahead(source, needed, 8 * needed.sum() if n_filled < len(needed) else 2 * needed.sum())
         rows = np.empty(needed.sum(), np.int64)
         rows = rows[: next_rows(source, needed, cache.slot, cache.base[0], rows)]
-        episodes = np.empty(_generous((int(source.cursor[layout.OPENED]) - opened) * ahead) + 1, np.int64)
+        episodes = np.empty(_generous((int(source.cursor[layout.EPISODES_OPENED]) - opened) * ahead) + 1, np.int64)
         openings = len(self.log) + episodes[: next_openings(source, episodes, np.empty_like(episodes))]
         here = source.cursor[layout.CODE]
         self._evaluate(np.concatenate([[here], rows, openings[cache.slot[openings] < cache.base[0]]]))
@@ -149,7 +149,7 @@ class LookAhead:
         self._marks = [self._marks[1], self._mark(steps)]
 
     def _mark(self, steps: int) -> tuple[np.ndarray, int, int]:
-        return self.source.queue[:, HEAD].copy(), int(self.source.cursor[layout.OPENED]), steps
+        return self.source.queues[:, HEAD].copy(), int(self.source.cursor[layout.EPISODES_OPENED]), steps
 
     def _observations(self, codes: np.ndarray) -> np.ndarray:
         """Return the observations with these codes: row r's next observation has code r, episode e's opening N + e."""

@@ -1,4 +1,4 @@
-"""Which row comes next: simulators, and the true environment they are measured against."""
+"""Simulators, which decide the row that comes next, and the true environment that they are compared with."""
 
 from understudy.simulators.exogenous import exo_psrs
 from understudy.simulators.model import model

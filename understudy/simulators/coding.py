@@ -1,4 +1,4 @@
-"""What simulators prepare for learners that index observations in their own way."""
+"""Arrays of a simulator in which observations are coded as a learner's tables index them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ from understudy.contracts.offering import offers
 
 
 class LogPositions:
-    """Codes that say where in the log an observation is: row r's next one is r, episode e's opening is N + e."""
+    """Codes that are positions in the log: row r's next observation has code r, episode e's opening N + e."""
 
     n = fits = 0
 
@@ -22,12 +22,13 @@ class LogPositions:
 LOG_POSITIONS = LogPositions()
 
 
-class Coding:
-    """Arrays with observations coded as a learner's tables index them, made once for each fit of a learner's encoder.
+class CodedArrays:
+    """Arrays with observations coded as a learner's tables index them, kept until its encoder is fitted again.
 
-    An encoder that does not count its fits (`fits`) may have been fitted since: its codes are made anew each time.
-    A learner without an encoder indexes integer observations by themselves, so all such learners share one set; that
-    the largest observation is in its table is checked each time.
+    Calling it with a learner's codes, or None, returns what `make(codes)` returned for them. An encoder that does not
+    count its fits (`fits`) may have been fitted since the last call, so its arrays are made at each call. Learners
+    without an encoder use integer observations as codes, and share one set of arrays; each call checks that the
+    largest observation is in the learner's table.
     """
 
     def __init__(self, make: Callable[[Any], tuple], largest: np.ndarray) -> None:
@@ -51,7 +52,10 @@ class Coding:
 
 
 def largest_observation(*columns: np.ndarray) -> np.ndarray:
-    """The observation that needs the largest table, as a batch of one; any one where they are not integers."""
+    """Return the observation that needs the largest table, as a batch of one; any one where they are not integers.
+
+    A negative one is returned where there is any: no table has a row for it.
+    """
     if columns[0].ndim > 1 or columns[0].dtype.kind not in "iu":
         return columns[0][:1]
     lowest = min(column.min() for column in columns)

@@ -1,4 +1,4 @@
-"""PSRS for problems with an exogenous process, which goes its own way whatever the learner does."""
+"""PSRS for problems with an exogenous process, which the learner's actions do not influence."""
 
 import weakref
 from collections.abc import Callable
@@ -11,11 +11,11 @@ import numpy as np
 from understudy.contracts import Encoder, Log, Rehearsal
 from understudy.contracts.fitting import ensure_fitted
 from understudy.errors import ContractError, LogError, SettingError
-from understudy.simulators.coding import Coding, largest_observation
+from understudy.simulators.coding import CodedArrays, largest_observation
 from understudy.simulators.index import Index, dense, index, states_of
 from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.exogenous import TwoTapes
-from understudy.simulators.options import LOGS_OWN, need_propensities
+from understudy.simulators.options import LOG_LIMIT, require_propensities
 from understudy.simulators.rehearsal import KernelRehearsal
 from understudy.simulators.replay import Replay
 from understudy.simulators.sharing import shared_rehearsals
@@ -36,19 +36,20 @@ class ExogenousReplay:
         self, log: Log, encoder: Encoder | None, split: Callable, merge: Callable, reward: Callable, **options: Any
     ) -> None:
         self.log = log
-        endogenous, exogenous = index(log, Part(split, 0), propensities=True), index(log, Part(split, 1))
+        endogenous, exogenous = index(log, PartEncoder(split, 0), propensities=True), index(log, PartEncoder(split, 1))
         shape = endogenous.n_states, exogenous.n_states
         if shape[0] * shape[1] > MOST_PAIRS:
             raise SettingError(
-                f"{shape[0]:,} endogenous and {shape[1]:,} exogenous parts are too many pairs to merge ahead"
+                f"{shape[0]:,} endogenous and {shape[1]:,} exogenous parts are too many pairs to merge ahead; "
+                "split into parts with fewer values"
             )
         z, c = (part.ravel() for part in np.indices(shape))
 
         def pairs() -> tuple[np.ndarray, np.ndarray]:
             return endogenous.encoder_states(z).copy(), exogenous.encoder_states(c).copy()
 
-        self._merged = checked("merge", merge(*pairs()), log.observation, len(z))
-        self._reward = checked("reward", reward(*pairs()), log.reward, len(z)).astype(np.float64).reshape(shape)
+        self._merged = checked_answer("merge", merge(*pairs()), log.observation, len(z))
+        self._reward = checked_answer("reward", reward(*pairs()), log.reward, len(z)).astype(np.float64).reshape(shape)
         logged = endogenous.state.astype(np.int64) * shape[1] + exogenous.state
         wrong = ~np.isclose(self._merged[logged], log.observation).reshape(len(log), -1).all(axis=1)
         if wrong.any():
@@ -59,17 +60,17 @@ class ExogenousReplay:
             )
         self._state = z.astype(np.int32).reshape(shape)
         if encoder is not None:
-            endogenous, self._state = requeued(endogenous, encoder, self._merged, shape)
+            endogenous, self._state = queued_by(encoder, endogenous, self._merged, shape)
         self.index, self.n_actions, self.n_states = endogenous, log.spec.n_actions, endogenous.n_states
         self._endogenous = Replay("exo_psrs", endogenous, accept=layout.REJECTION, **options)
         self._exogenous = Replay("exo_psrs", exogenous, accept=layout.ALWAYS, **options)
         parts = [exogenous.fingerprint.encode(), self._merged.tobytes(), self._reward.tobytes()]
         self.settings = self._endogenous.settings | {"oracles": blake2b(b"".join(parts), digest_size=8).hexdigest()}
-        self._coding = Coding(self._coded, largest_observation(self._merged))
+        self._arrays = CodedArrays(self._coded, largest_observation(self._merged))
 
     def start(self, seed: int, codes: Any = None) -> KernelRehearsal:
-        """A new rehearsal; `codes` are a learner's, where it indexes observations in its own way."""
-        (code,) = self._coding(codes)
+        """Return a new rehearsal; `codes` are those of a learner with a table of its own."""
+        (code,) = self._arrays(codes)
         endogenous, exogenous = self._endogenous.start(seed, codes), self._exogenous.start(seed)
         tapes = endogenous.source, exogenous.source
         source = TwoTapes(*tapes, self._state, code, self._reward, tapes[0].rules, tapes[0].cursor)
@@ -79,10 +80,10 @@ class ExogenousReplay:
             first_observation=self.log.observation.__getitem__,
             next_observation=lambda row, emission: self._merged[self._pair(row, emission)],
             index=self.index,
-            parts=self._exogenous.index,
+            exogenous_index=self._exogenous.index,
         )
-        # The two tapes' workspaces are in use as long as this rehearsal is.
-        weakref.finalize(rehearsal, lambda *parts: None, endogenous, exogenous).atexit = False
+        # The two tapes' workspaces must not be used again while this rehearsal is alive.
+        weakref.finalize(rehearsal, lambda *tapes: None, endogenous, exogenous).atexit = False
         return rehearsal
 
     def start_shared(self, seed: int, n: int) -> list[Rehearsal]:
@@ -90,7 +91,7 @@ class ExogenousReplay:
 
     @property
     def observations(self) -> tuple[np.ndarray, ...]:
-        """All that a learner may come to see: parts that were never logged together may meet."""
+        """Every observation that a learner may meet: also of parts that were never logged together."""
         return (self._merged,)
 
     def _pair(self, row: int, emission: int) -> int:
@@ -108,20 +109,20 @@ class ExogenousReplay:
         return f"exo_psrs({len(self.log):,} rows, {self._reward.shape[0]:,} x {self._reward.shape[1]:,} parts)"
 
 
-class Part:
-    """One part of what an oracle splits observations into, as an encoder."""
+class PartEncoder:
+    """An encoder whose states are one part of each observation, as an oracle splits them."""
 
     fitted = True
 
     def __init__(self, split: Callable, part: int) -> None:
         self.split, self.part = split, part
 
-    def fit(self, log: Log) -> "Part":
-        """Nothing is learned."""
+    def fit(self, log: Log) -> "PartEncoder":
+        """Return itself: nothing is learned."""
         return self
 
     def encode(self, observations: np.ndarray) -> np.ndarray:
-        """The part, as integers from 0 up."""
+        """Return that part of each observation, from 0 up. Raise `ContractError` where split returns anything else."""
         parts = self.split(observations)
         if not isinstance(parts, tuple | list) or len(parts) != 2:
             raise ContractError("split must return two arrays: the endogenous and exogenous part of each observation")
@@ -134,8 +135,8 @@ class Part:
         return part
 
 
-def checked(oracle: str, answer: Any, like: np.ndarray, n: int) -> np.ndarray:
-    """An oracle's answer as an array of our own, of the form that the log has."""
+def checked_answer(oracle: str, answer: Any, like: np.ndarray, n: int) -> np.ndarray:
+    """Return a copy of an oracle's answer. Raise `ContractError` unless it has n entries like a log's column."""
     answer = np.array(answer)
     kinds = "iub" if like.dtype.kind in "iu" else "iufb"
     if answer.shape != (n, *like.shape[1:]) or answer.dtype.kind not in kinds or not np.isfinite(answer).all():
@@ -146,17 +147,17 @@ def checked(oracle: str, answer: Any, like: np.ndarray, n: int) -> np.ndarray:
     return answer
 
 
-def requeued(
-    endogenous: Index, encoder: Encoder, merged: np.ndarray, shape: tuple[int, int]
+def queued_by(
+    encoder: Encoder, endogenous: Index, merged: np.ndarray, shape: tuple[int, int]
 ) -> tuple[Index, np.ndarray]:
-    """The index with rows queued by an encoder's states instead, and the state of each pair of parts."""
+    """Return the index with rows queued by an encoder's states instead, and the state of each pair of parts."""
     encoder = ensure_fitted(encoder, endogenous.log)
-    names, state, paired = dense(states_of(encoder, endogenous.log.observation), states_of(encoder, merged))
+    numbers, state, paired = dense(states_of(encoder, endogenous.log.observation), states_of(encoder, merged))
     opening = endogenous.opening.copy()
     opening["state"] = state[opening["row"]]
     n_states = 1 + int(max(state.max(), paired.max()))
     return replace(
-        endogenous, state=state, names=names, n_states=n_states, opening=opening, requeued=True
+        endogenous, state=state, encoder_numbers=numbers, n_states=n_states, opening=opening, requeued=True
     ), paired.reshape(shape)
 
 
@@ -169,20 +170,20 @@ def exo_psrs(
     reward: Callable,
     order: str = "episodes",
     openings: str = "queue",
-    max_episode_steps: int | str | None = LOGS_OWN,
+    max_episode_steps: int | str | None = LOG_LIMIT,
 ) -> ExogenousReplay:
-    """PSRS on the endogenous part of observations, while the exogenous part goes its own logged way.
+    """PSRS on the endogenous part of observations; the exogenous part is replayed apart from it.
 
     The oracles work on batches: `split(observations) -> (z, c)`, integers from 0 up; `merge(z, c) -> observations`;
-    `reward(z, c) -> rewards`, what arriving there pays. A step takes a row of the current z by rejection sampling,
-    and then, once, the next row of the current c; the learner sees the two next parts merged. With an encoder, rows
-    are queued by its states instead of by z. Other options as of `psrs`.
+    `reward(z, c) -> rewards`, the reward of a step that arrives there. A step takes a row of the current z by rejection
+    sampling, and then, once, the next row of the current c; the learner sees the two next parts merged. With an
+    encoder, rows are queued by its states instead of by z. Other options as for `psrs`.
     """
-    need_propensities(log, "exo_psrs")
+    require_propensities(log, "exo_psrs")
     if "next_observation" in log.derived and log.terminated.any():
         raise LogError(
-            "exo_psrs pays for where a step arrives, and this log does not say where terminated rows did: their "
-            "next observation was derived; give next_observation="
+            "exo_psrs computes rewards from where a step arrives, and this log does not say where terminated rows did: "
+            "their next observation was derived; give next_observation="
         )
     options: dict[str, Any] = {"order": order, "openings": openings, "max_episode_steps": max_episode_steps}
     return ExogenousReplay(log, encoder, split, merge, reward, **options)

@@ -1,4 +1,4 @@
-"""A log packed for replay: a record for each row, the state it is in, and where episodes open."""
+"""A log packed for replay: a record and a state for each row, and the openings of its episodes."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,25 +19,25 @@ from understudy.simulators.coding import LOG_POSITIONS
 from understudy.simulators.kernels.tape import OPENING, RECORD
 
 CHUNK = 65_536
-"""Rows that are compared at a time, so that large observations take little memory."""
+"""The number of rows compared at a time, so that large observations take little memory."""
 
 
 @dataclass(frozen=True, eq=False)
 class Index:
-    """What simulators share of a log seen through an encoder. Never written once it is made."""
+    """A log, and the states that an encoder gives its observations, as arrays for kernels. Never written once made."""
 
     log: Log
-    state: np.ndarray  # (N,) int32: where each row was taken from; -1 for none
-    names: np.ndarray | None  # the encoder's own numbers of states, where they were too sparse to be used as they are
+    state: np.ndarray  # (N,) int32: the state of each row's observation; -1 for none
+    encoder_numbers: np.ndarray | None  # (n_states,) the encoder's own number of each state; None where they are equal
     n_states: int
     records: np.ndarray  # (N,) RECORD
     opening: np.ndarray  # (E,) OPENING
-    inverse: np.ndarray  # (V, A) float64: one over each distinct propensity vector
-    requeued: bool = False  # whether `state` is of another encoder than the records' next_state
+    inverse_propensity: np.ndarray  # (V, A) float64: one over each distinct propensity vector
+    requeued: bool = False  # True if `state` is of another encoder than the records' next_state
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of the states, to tell one encoder's results from another's."""
+        """A hash of the states, by which results of different encoders are told apart."""
         digest = blake2b(digest_size=16)
         for part in (self.state, self.records["next_state"]):
             digest.update(np.ascontiguousarray(part).data.cast("B"))
@@ -45,30 +45,30 @@ class Index:
 
     def encoder_state(self, state: int) -> int:
         """Return the encoder's own number of a state."""
-        return int(state if self.names is None or state < 0 else self.names[state])
+        return int(state if self.encoder_numbers is None or state < 0 else self.encoder_numbers[state])
 
     def encoder_states(self, states: np.ndarray) -> np.ndarray:
         """Return the encoder's own numbers of states."""
-        return states if self.names is None else self.names[states]
+        return states if self.encoder_numbers is None else self.encoder_numbers[states]
 
     def is_logged(self, state: int) -> bool:
-        """Whether any row was taken from a state."""
+        """True if the log has a row in a state."""
         return bool((self.state == state).any())
 
-    def words(self, state: int) -> dict[str, Any]:
-        """A state in words, as `Stop` takes them: its number, and the observation it stands for or an example.
+    def stop_fields(self, state: int) -> dict[str, Any]:
+        """Return the fields of a `Stop` that describe a state: its number, and its only observation or an example.
 
-        Runs stop in few states, so what was found is kept.
+        Runs stop in few states, so the answers are kept.
         """
-        if state not in self._found:
-            self._found[state] = self._words(state)
-        return self._found[state]
+        if state not in self._stop_fields:
+            self._stop_fields[state] = self._found_stop_fields(state)
+        return self._stop_fields[state]
 
     @cached_property
-    def _found(self) -> dict[int, dict[str, Any]]:
+    def _stop_fields(self) -> dict[int, dict[str, Any]]:
         return {}
 
-    def _words(self, state: int) -> dict[str, Any]:
+    def _found_stop_fields(self, state: int) -> dict[str, Any]:
         seen = [(self.log.observation, np.flatnonzero(self.state == state))]
         if not self.requeued:
             seen.append((self.log.next_observation, np.flatnonzero(self.records["next_state"] == state)))
@@ -85,7 +85,7 @@ class Index:
         return {"state": self.encoder_state(state), "place" if exact else "example": words}
 
     def coded(self, codes: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Records and openings with a learner's codes for observations."""
+        """Return the records and openings with a learner's codes of observations."""
         if codes is None:
             return self.records, self.opening
         records, opening = self.records.copy(), self.opening.copy()
@@ -98,16 +98,20 @@ class Index:
 
 
 def index(log: Log, encoder: Encoder | None, *, propensities: bool = False) -> Index:
-    """Pack a log, with its propensities if asked to. Raises an error where it, or its states, cannot be replayed."""
+    """Return the index of a log, with its propensities if asked for.
+
+    Raises `LogError` where the log cannot be replayed, `EncoderError` where the encoder's states cannot be used, and
+    `ContractError` where one of the two is something else.
+    """
     if not isinstance(log, Log):
         raise ContractError(f"a {type(log).__name__} is not a log; make one with us.read or us.Log.from_columns")
     check_encoder(encoder)
     log.require_no_errors()
-    names, state, next_state = dense(*states_of_log(log, encoder))
+    encoder_numbers, state, next_state = dense(*states_of_log(log, encoder))
     if state.max() < 0:
         raise EncoderError("the encoder has no state for any observation of this log; fit it on logs like this one")
 
-    vector, inverse = inverse_propensities(log if propensities else None, len(log), log.spec.n_actions)
+    vector, inverse_propensity = inverse_propensities(log if propensities else None, len(log), log.spec.n_actions)
     records = np.empty(len(log), RECORD)
     code = log.next_observation if log.spec.n_observations is not None else next_state
     pack(records, log.reward, next_state, code, vector, log.action, log.terminated)
@@ -117,11 +121,11 @@ def index(log: Log, encoder: Encoder | None, *, propensities: bool = False) -> I
     opening["row"], opening["state"] = first, state[first]
     opening["code"] = log.observation[first] if log.spec.n_observations is not None else 0
     n_states = 1 + int(max(state.max(), next_state.max()))
-    return Index(log, state, names, n_states, records, opening, inverse)
+    return Index(log, state, encoder_numbers, n_states, records, opening, inverse_propensity)
 
 
 def check_encoder(encoder: Any) -> None:
-    """Raise `ContractError` where this is neither None nor an encoder."""
+    """Raise `ContractError` where an encoder is neither None nor has `encode`."""
     if encoder is not None and (isinstance(encoder, type) or not offers(encoder, Encodes)):
         raise ContractError(
             f"{encoder!r} is not an encoder: it needs encode(observations); wrap a function of a batch of observations "
@@ -130,7 +134,7 @@ def check_encoder(encoder: Any) -> None:
 
 
 def states_of_log(log: Log, encoder: Encoder | None) -> tuple[np.ndarray, np.ndarray]:
-    """The states of a log's observations and next observations; without an encoder each observation is a state."""
+    """Return the states of a log's observations and next observations; without an encoder each observation is one."""
     if encoder is None and log.spec.n_observations is not None:
         return log.observation, log.next_observation
     if encoder is None:
@@ -138,13 +142,13 @@ def states_of_log(log: Log, encoder: Encoder | None) -> tuple[np.ndarray, np.nda
         return vocabulary.codes(log.observation), vocabulary.codes(log.next_observation)
     encoder = ensure_fitted(encoder, log)
     state = states_of(encoder, log.observation)
-    next_state, new = np.append(state[1:], -1), ~goes_on(log)  # most were encoded as the next row's own
+    next_state, new = np.append(state[1:], -1), ~is_continued(log)  # most were encoded as the next row's observation
     next_state[new] = states_of(encoder, log.next_observation[new])
     return state, next_state
 
 
-def goes_on(log: Log) -> np.ndarray:
-    """Whether a row's next observation is what the next row was taken at, (N,)."""
+def is_continued(log: Log) -> np.ndarray:
+    """Return, (N,) bool, True for each row whose next observation equals the next row's observation."""
     found = np.zeros(len(log), dtype=bool)
     for begin in range(0, len(log) - 1, CHUNK):
         part = slice(begin, min(begin + CHUNK, len(log) - 1))
@@ -154,7 +158,7 @@ def goes_on(log: Log) -> np.ndarray:
 
 
 def states_of(encoder: Encoder, observations: np.ndarray) -> np.ndarray:
-    """An encoder's states of some observations, checked."""
+    """Return an encoder's states of some observations. Raise `EncoderError` where they are not one integer for each."""
     states = np.array(encoder.encode(observations.copy()))  # an encoder may write on both
     if states.shape != (len(observations),) or states.dtype.kind not in "iu":
         raise EncoderError(
@@ -167,24 +171,31 @@ def states_of(encoder: Encoder, observations: np.ndarray) -> np.ndarray:
 
 
 def dense(state: np.ndarray, next_state: np.ndarray) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]:
-    """States as int32, renumbered where they are few of a vast range; with their own numbers then."""
+    """Return the encoder's numbers, or None, and both arrays of states as int32.
+
+    States are renumbered from 0 up where their numbers are much larger than the number of rows; then the first of the
+    three has the encoder's number of each.
+    """
     if max(state.max(), next_state.max()) < 4 * len(state) + 1024:
         return None, state.astype(np.int32, copy=False), next_state.astype(np.int32, copy=False)
-    names = np.unique(np.concatenate([state, next_state]))
-    names = names[names >= 0]
-    one, other = (np.where(s < 0, -1, np.searchsorted(names, s)).astype(np.int32) for s in (state, next_state))
-    return names, one, other
+    numbers = np.unique(np.concatenate([state, next_state]))
+    numbers = numbers[numbers >= 0]
+    one, other = (np.where(s < 0, -1, np.searchsorted(numbers, s)).astype(np.int32) for s in (state, next_state))
+    return numbers, one, other
 
 
 def inverse_propensities(log: Log | None, n_rows: int, n_actions: int) -> tuple[np.ndarray, np.ndarray]:
-    """Which of the log's distinct propensity vectors each row has, and one over each of them."""
+    """Return which of the log's distinct propensity vectors each row has, (N,), and one over each of them, (V, A).
+
+    Without a log, or without propensities, all rows have the same vector of ones.
+    """
     if log is None or log.propensity is None:
         return np.broadcast_to(np.int32(0), n_rows), np.ones((1, n_actions))
     matrix = log.propensity
     sample = matrix[:: max(1, n_rows // SAMPLE)]
     if (matrix == matrix[0]).all():
         vector, distinct = np.broadcast_to(np.int32(0), n_rows), matrix[:1]
-    elif 2 * len(Vocabulary(sample)) > len(sample):  # hardly any is there twice: looking for those costs more
+    elif 2 * len(Vocabulary(sample)) > len(sample):  # few vectors repeat: finding them would cost more than it saves
         vector, distinct = np.arange(n_rows, dtype=np.int32), matrix
     else:
         vocabulary = Vocabulary(matrix)
@@ -194,12 +205,12 @@ def inverse_propensities(log: Log | None, n_rows: int, n_actions: int) -> tuple[
 
 
 SAMPLE = 1000
-"""Rows looked at to tell whether propensity vectors repeat."""
+"""The number of rows looked at to estimate whether propensity vectors repeat."""
 
 
 @routine
 def pack(records, reward, next_state, code, vector, action, terminated):
-    """Gather columns into records."""
+    """Write columns into records."""
     for row in range(len(records)):
         records[row]["reward"] = reward[row]
         records[row]["row"] = row
@@ -212,7 +223,10 @@ def pack(records, reward, next_state, code, vector, action, terminated):
 
 @routine
 def group(key, first, members):
-    """List rows by key: `first` comes with the number of each key's rows cumulated, and leaves with their starts."""
+    """Write rows into `members`, grouped by key.
+
+    `first` holds the cumulated number of rows of each key, and afterwards where each key's rows start.
+    """
     for row in range(len(key) - 1, -1, -1):
         if key[row] >= 0:
             first[key[row]] -= 1
@@ -220,7 +234,7 @@ def group(key, first, members):
 
 
 def grouped(key: np.ndarray, n_keys: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where each key's rows start in a list of rows, and that list, each key's in log order.
+    """Return where each key's rows start in a list of rows, and that list, each key's in log order; -1 is left out.
 
     >>> first, members = grouped(np.array([1, 0, -1, 1]), 2)
     >>> first.tolist(), members.tolist()

@@ -1,4 +1,4 @@
-"""Model-based simulation: the maximum-likelihood model of a log, drawn from with replacement."""
+"""Model-based simulation: rows are drawn from the maximum-likelihood model of a log, with replacement."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ import numpy as np
 from understudy.contracts import Encoder, Log, Rehearsal
 from understudy.contracts.streams import streams_of
 from understudy.contracts.vocabulary import Vocabulary
-from understudy.simulators.coding import Coding, largest_observation
+from understudy.simulators.coding import CodedArrays, largest_observation
 from understudy.simulators.index import Index, grouped, index
 from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.model import Model
-from understudy.simulators.options import LOGS_OWN, chosen, time_limit
+from understudy.simulators.options import LOG_LIMIT, option_code, time_limit
 from understudy.simulators.rehearsal import KernelRehearsal
 from understudy.simulators.sharing import shared_rehearsals
 
@@ -19,7 +19,7 @@ EMISSIONS = {"uniform": 1, "empirical": 1, "row": 0}
 
 
 class ModelSimulator:
-    """A log as a model that never runs out. Made by `model`."""
+    """A log as a model, whose rows can be drawn any number of times. Made by `model`."""
 
     kind = "simulated"
     compilable = True
@@ -32,18 +32,18 @@ class ModelSimulator:
         limit = time_limit(self.log, max_episode_steps)
         self.settings = {"simulator": "model", "emission": emission, "max_episode_steps": limit}
         self._rules = np.zeros(layout.N_RULES, np.int64)
-        self._rules[layout.LIMIT] = limit or 0
-        self._rules[layout.REEMIT] = chosen("emission", emission, EMISSIONS)
-        self.serves_emissions = bool(self._rules[layout.REEMIT])
+        self._rules[layout.TIME_LIMIT] = limit or 0
+        self._rules[layout.REDRAW_OBSERVATION] = option_code("emission", emission, EMISSIONS)
+        self.serves_emissions = bool(self._rules[layout.REDRAW_OBSERVATION])
         key = np.where(index.state < 0, -1, index.state.astype(np.int64) * self.n_actions + self.log.action)
         self._first, self._members = grouped(key, self.n_states * self.n_actions)
         self._first_emission, self._emissions = emissions(index, emission)
-        self._is_lent = ~self.log.terminated | lendable(index)
-        self._coding = Coding(self._coded, largest_observation(self.log.observation, self.log.next_observation))
+        self._needs_code = ~self.log.terminated | may_be_emitted(index)
+        self._arrays = CodedArrays(self._coded, largest_observation(self.log.observation, self.log.next_observation))
 
     def start(self, seed: int, codes: Any = None) -> KernelRehearsal:
-        """A new rehearsal; `codes` are a learner's, where it indexes observations in its own way."""
-        records, opening, emission_code = self._coding(codes)
+        """Return a new rehearsal; `codes` are those of a learner with a table of its own."""
+        records, opening, emission_code = self._arrays(codes)
         cursor = np.zeros(layout.N_CURSOR, np.int64)
         cursor[layout.EPISODE_OVER] = 1
         source = Model(
@@ -64,12 +64,12 @@ class ModelSimulator:
     def _coded(self, codes: Any) -> tuple[np.ndarray, ...]:
         columns = (self.log.observation, self.log.next_observation)
         if codes is not None:
-            # what a terminal row shows can be lent to a row that goes on: only where no state does is no code needed
-            columns = (codes.batch(columns[0]), codes.batch(columns[1], self._is_lent))
+            # A terminal row's next observation may be drawn after a row that is not terminal.
+            columns = (codes.batch(columns[0]), codes.batch(columns[1], self._needs_code))
         elif self.log.spec.n_observations is None:
             return *self.index.coded(None), np.zeros(len(self._emissions), np.int32)
-        lent = self._emissions % len(self.log)
-        code = np.where(self._emissions < len(self.log), columns[0][lent], columns[1][lent])
+        row = self._emissions % len(self.log)
+        code = np.where(self._emissions < len(self.log), columns[0][row], columns[1][row])
         return *self.index.coded(codes), code.astype(np.int32)
 
     def _next_observation(self, row: int, emission: int) -> Any:
@@ -83,17 +83,17 @@ class ModelSimulator:
         return f"model({len(self.log):,} rows, {self.n_states:,} states, emission={self.settings['emission']!r})"
 
 
-def lendable(index: Index) -> np.ndarray:
-    """Whether the next observation of each row is in a state that some row enters and goes on from."""
+def may_be_emitted(index: Index) -> np.ndarray:
+    """Return, (N,) bool, True for each row whose next state is also that of a row which is not terminal."""
     next_state = index.records["next_state"]
     return np.isin(next_state, next_state[~index.log.terminated])
 
 
 def emissions(index: Index, law: str) -> tuple[np.ndarray, np.ndarray]:
-    """Where the observations of each state start in a list of them, and that list: i for row i's, N + i for its next.
+    """Return where each state's observations start in a list, and that list: i is row i's, N + i its next observation.
 
-    Under the uniform law every distinct observation of a state is listed once, under the empirical one as often as
-    it was seen; either way, as an observation or as a next one.
+    Under the law "uniform" every distinct observation of a state is listed once, under "empirical" as often as it was
+    logged, as an observation or as a next one; under "row" the list is empty.
     """
     log, n = index.log, len(index.log)
     state = np.concatenate([index.state, index.records["next_state"]])
@@ -113,13 +113,13 @@ def model(
     encoder: Encoder | None = None,
     *,
     emission: str = "uniform",
-    max_episode_steps: int | str | None = LOGS_OWN,
+    max_episode_steps: int | str | None = LOG_LIMIT,
 ) -> ModelSimulator:
-    """The maximum-likelihood model of a log: rows of the state and the drawn action, with replacement.
+    """Return the maximum-likelihood model of a log: rows of the state and the drawn action, with replacement.
 
     Without an encoder this is the paper's sim1, with one its sim2: the next state is that of the drawn row, and its
     observation is drawn anew, "uniform" over the distinct observations seen in that state, or by their "empirical"
-    law; with `emission="row"` the row's own is kept. Openings are drawn with replacement. It never runs out of rows
-    unless an action was never logged in a state; a learner exploits the noise of rows it meets again.
+    law; with `emission="row"` the row's own is kept. Openings are drawn with replacement. A run ends
+    only where an action was never logged in a state; a learner can exploit the noise of rows that it meets again.
     """
     return ModelSimulator(index(log, encoder), emission=emission, max_episode_steps=max_episode_steps)

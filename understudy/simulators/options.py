@@ -1,4 +1,4 @@
-"""What users may ask of simulators, and what they are told when it cannot be."""
+"""Options that simulators share, checked."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,14 +7,14 @@ from understudy.contracts import Log
 from understudy.errors import LogError, SettingError
 from understudy.settings import steps_of
 
-LOGS_OWN = "log"
-"""As `max_episode_steps`: the limit on which all truncated episodes of the log agree, where they do."""
+LOG_LIMIT = "log"
+"""The value of `max_episode_steps` that means: the length at which all truncated episodes of the log were cut off."""
 
 
-def chosen(option: str, value: str, choices: Mapping[str, int]) -> int:
-    """The code of a choice.
+def option_code(option: str, value: str, choices: Mapping[str, int]) -> int:
+    """Return the code of a choice, or raise `SettingError` where it is not one of them.
 
-    >>> chosen("order", "episode", {"log": 0, "episodes": 1})
+    >>> option_code("order", "episode", {"log": 0, "episodes": 1})
     Traceback (most recent call last):
     understudy.errors.SettingError: order='episode' is not one of 'log', 'episodes'
     """
@@ -23,15 +23,15 @@ def chosen(option: str, value: str, choices: Mapping[str, int]) -> int:
     return choices[value]
 
 
-def time_limit(log: Log | None, asked: Any) -> int | None:
-    """The simulator's own time limit for an episode."""
-    if isinstance(asked, str) and asked == LOGS_OWN:
-        asked = log.max_episode_steps if log is not None else None
-    return steps_of("max_episode_steps", asked)
+def time_limit(log: Log | None, given: Any) -> int | None:
+    """Return a simulator's own time limit for an episode, or None; `LOG_LIMIT` gives the log's."""
+    if isinstance(given, str) and given == LOG_LIMIT:
+        given = log.max_episode_steps if log is not None else None
+    return steps_of("max_episode_steps", given)
 
 
-def need_propensities(log: Log, name: str) -> None:
-    """Raise `LogError` where a log lacks what rejection sampling needs."""
+def require_propensities(log: Log, name: str) -> None:
+    """Raise `LogError` where a log lacks the propensities that rejection sampling needs."""
     if isinstance(log, Log) and (log.propensity is None or log.propensity.ndim == 1):
         found = "no propensities" if log.propensity is None else "the propensity of the chosen action only"
         raise LogError(

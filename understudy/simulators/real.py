@@ -1,4 +1,4 @@
-"""A true environment in a simulator's place: what simulations are measured against."""
+"""A true environment with the interface of a simulator: simulations are compared with its runs."""
 
 from copy import deepcopy
 from hashlib import blake2b
@@ -18,10 +18,10 @@ from understudy.contracts.wrappers import changing_wrappers, shortest, time_limi
 from understudy.errors import ContractError, SettingError, UsageError
 from understudy.logs.policies import as_policy
 from understudy.settings import steps_of
-from understudy.simulators.coding import Coding
+from understudy.simulators.coding import CodedArrays
 from understudy.simulators.index import dense, states_of
 from understudy.simulators.kernels import layout
-from understudy.simulators.kernels.draws import choose
+from understudy.simulators.kernels.draws import draw_action
 from understudy.simulators.kernels.real import TableWalk
 from understudy.simulators.rehearsal import KernelRehearsal
 from understudy.simulators.sharing import independent_rehearsals
@@ -49,15 +49,15 @@ class RealTables:
             "max_episode_steps": limit,
         }
         self._rules = np.zeros(layout.N_RULES, np.int64)
-        self._rules[layout.LIMIT] = min(limit or 0, 2**63 - 1)  # an environment's own may be any number
-        self._coding = Coding(
+        self._rules[layout.TIME_LIMIT] = min(limit or 0, 2**63 - 1)  # an environment's own may be larger
+        self._arrays = CodedArrays(
             lambda codes: ((observations if codes is None else codes.batch(observations)).astype(np.int32),),
             observations[-1:],
         )
 
     def start(self, seed: int, codes: Any = None) -> KernelRehearsal:
-        """A new rehearsal; `codes` are a learner's, where it indexes observations in its own way."""
-        (code_of,) = self._coding(codes)
+        """Return a new rehearsal; `codes` are those of a learner with a table of its own."""
+        (code_of,) = self._arrays(codes)
         cursor = np.zeros(layout.N_CURSOR, np.int64)
         cursor[layout.EPISODE_OVER] = 1
         # The action stream is of another seed: the same number must not couple a real with a simulated run.
@@ -91,7 +91,7 @@ class RealEnv:
         self.settings = {"simulator": "real", "env": env_in_words(env), "max_episode_steps": limit}
 
     def start(self, seed: int) -> "EnvRehearsal":
-        """A new rehearsal, in a copy of the environment."""
+        """Return a new rehearsal, in a copy of the environment."""
         return EnvRehearsal(deepcopy(self.env), self.encoder, self._limit, spawn(seed, REAL))
 
     def start_shared(self, seed: int, n: int) -> list[Rehearsal]:
@@ -104,8 +104,8 @@ class RealEnv:
 class EnvRehearsal:
     """Episodes of a Gymnasium environment.
 
-    Observations are copied as they come, since the environment may go on writing on them, and once more for whoever is
-    handed them.
+    Observations are copied twice: when the environment returns them, since it may write on them later, and for the
+    learner, which may write on its own copy.
     """
 
     def __init__(self, env: Any, encoder: Encoder | None, limit: int | None, seed: int) -> None:
@@ -113,7 +113,7 @@ class EnvRehearsal:
         self._actions = Stream(seed, ACCEPTANCE)
         self._reset_seed: int | None = spawn(seed, ENVIRONMENT) % 2**31
         self._observation: Any = None
-        self._steps = self._episodes = self._age = 0
+        self._steps = self._episodes = self._episode_steps = 0
         self._over = True
         self.opening = layout.EMPTY
 
@@ -127,25 +127,25 @@ class EnvRehearsal:
     def begin(self) -> Any:
         opening, _ = self._env.reset(seed=self._reset_seed)
         self._observation = owned(opening)
-        self._reset_seed = None  # once; later resets go on from there
-        self._episodes, self._age, self._over = self._episodes + 1, 0, False
+        self._reset_seed = None  # only the first reset is seeded
+        self._episodes, self._episode_steps, self._over = self._episodes + 1, 0, False
         return owned(self._observation)
 
     def step(self, policy: np.ndarray) -> Step:
         if self._over:
             raise UsageError("the episode is over, or none has begun; call begin before step")
         policy = as_policy(policy, int(self._env.action_space.n), self._observation)
-        action = int(choose(policy, self._actions.uniform()))
+        action = int(draw_action(policy, self._actions.uniform()))
         following, reward, terminated, truncated, _ = self._env.step(action)
-        self._steps, self._age = self._steps + 1, self._age + 1
+        self._steps, self._episode_steps = self._steps + 1, self._episode_steps + 1
         terminated = bool(terminated)
-        truncated = not terminated and (bool(truncated) or self._age == self._limit)
+        truncated = not terminated and (bool(truncated) or self._episode_steps == self._limit)
         self._over = terminated or truncated
         before, self._observation = self._observation, owned(following)
         return Step(before, action, float(reward), owned(self._observation), terminated, truncated)
 
     def stop(self) -> Stop:
-        """A true environment never runs out."""
+        """Return the counts, with cause "max steps": a true environment can always go on."""
         return Stop("max steps", counts={"steps": self._steps, "openings": self._episodes})
 
 
@@ -157,15 +157,13 @@ def n_states(space: Any, encoder: Encoder | None) -> int | None:
 
 
 REAL = 1
-"""The tag of real runs' streams."""
+"""The tag of the streams of real runs."""
 
 
 def env_in_words(env: Any) -> str:
     """Return an environment in words: its id and arguments, or its class and plain attributes."""
     inner = env.unwrapped
-    if (
-        isinstance(inner, gymnasium.Env) and inner.spec is not None
-    ):  # what it was made with, some of which it may not remember
+    if isinstance(inner, gymnasium.Env) and inner.spec is not None:  # it may not keep all of its arguments itself
         return f"{inner.spec.id}({', '.join(f'{name}={value}' for name, value in sorted(inner.spec.kwargs.items()))})"
     plain = {
         name: value
@@ -176,7 +174,7 @@ def env_in_words(env: Any) -> str:
 
 
 def real(env: Any, encoder: Encoder | None = None, *, max_episode_steps: int | None = None) -> RealTables | RealEnv:
-    """A Gymnasium environment, or a function that makes one, as a simulator that serves no logged rows.
+    """Return a simulator that runs a Gymnasium environment, or the one a function makes; it serves no logged rows.
 
     An environment that offers `tables()` is walked by them, compiled; any other is stepped from Python, each run in a
     copy of its own. The encoder only names the states whose visits probes count.

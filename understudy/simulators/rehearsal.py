@@ -1,4 +1,4 @@
-"""One pass of a compiled simulator over its log, from Python."""
+"""One pass of a simulator over its log, by compiled kernels, called from Python."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,10 +18,10 @@ SERVED, STOPPED, EPISODE_OVER, NOT_A_POLICY = range(4)
 
 
 class KernelRehearsal:
-    """Asks kernels which row comes next, and looks up what the learner is to see of it.
+    """Serves the rows that kernels choose, with their observations looked up in the log.
 
-    `source` is what kernels work on; the compiled loop takes it from here and leaves this object aside. Learners are
-    handed copies of arrays: what they write on them changes nothing that is served later, to them or to others.
+    `source` holds the arrays that kernels work on; the compiled loop uses it directly. Learners get copies of arrays,
+    so that writing on them changes nothing that is served later.
     """
 
     def __init__(
@@ -32,13 +32,13 @@ class KernelRehearsal:
         first_observation: Callable[[int], Any],
         next_observation: Callable[[int, int], Any],
         index: Index | None = None,
-        parts: Index | None = None,
+        exogenous_index: Index | None = None,
     ) -> None:
         self.source = source
         self._n_actions = n_actions
         self._first_observation, self._next_observation = first_observation, next_observation
-        self._index, self._parts = index, parts  # what states, and exogenous parts, are called
-        self._observation: Any = None  # the log's own: never handed out where it is an array
+        self._index, self._exogenous_index = index, exogenous_index  # to describe states, and exogenous parts
+        self._observation: Any = None  # of the log itself: an array is copied before it is returned
         self._is_array = False
         self._serve: Callable | None = None
 
@@ -67,32 +67,32 @@ class KernelRehearsal:
         following = self._observation
         if self._is_array:
             before, following = before.copy(), following.copy()
-        lent = emission if row >= 0 else layout.EMPTY  # a true environment's own observation is lent by no row
-        return Step(before, action, reward, following, terminated, truncated, row, lent)
+        emission = emission if row >= 0 else layout.EMPTY  # a true environment's observation is not of a row
+        return Step(before, action, reward, following, terminated, truncated, row, emission)
 
     def stop(self) -> Stop:
-        """Why the rehearsal can go no further; `max steps` where it could."""
+        """Return why the rehearsal cannot go on; cause "max steps" where it can."""
         cursor = self.source.cursor
         cause = layout.CAUSES[cursor[layout.CAUSE]]
         counts = {
             "steps": int(cursor[layout.STEPS_SERVED]),
-            "openings": int(cursor[layout.OPENED]),
+            "openings": int(cursor[layout.EPISODES_OPENED]),
             "rows taken": int(cursor[layout.ROWS_TAKEN]),
-            "rows passed over": int(cursor[layout.PASSED_OVER]),
-            "openings drawn with replacement": int(cursor[layout.WITH_REPLACEMENT]),
+            "rows passed over": int(cursor[layout.ROWS_PASSED_OVER]),
+            "openings drawn with replacement": int(cursor[layout.OPENED_WITH_REPLACEMENT]),
         }
-        if not cursor[layout.CAUSE] or self._index is None:  # a true environment never runs out
+        if not cursor[layout.CAUSE] or self._index is None:  # None for a true environment, which can always go on
             return Stop("max steps", counts=counts)
-        if cause == "queue empty" and not self.source.rules[layout.KEYED]:
+        if cause == "queue empty" and not self.source.rules[layout.BY_STATE]:
             cause = "no row"
         if cause in ("no state", "no opening", "no row"):
             return Stop(cause, counts=counts)
         state = int(cursor[layout.STOP_STATE])
-        if cause == "exogenous queue empty" and self._parts is not None:
-            return Stop(cause, counts=counts, **self._parts.words(state))
-        if isinstance(self.source, Tape) and not self.source.rules[layout.KEYED]:
+        if cause == "exogenous queue empty" and self._exogenous_index is not None:
+            return Stop(cause, counts=counts, **self._exogenous_index.stop_fields(state))
+        if isinstance(self.source, Tape) and not self.source.rules[layout.BY_STATE]:
             state = layout.EMPTY
-        where = self._index.words(state) if state >= 0 else {}
+        where = self._index.stop_fields(state) if state >= 0 else {}
         if state >= 0 and not self._index.is_logged(state):
             return Stop("never logged", counts=counts, **where)
         if cause == "queue empty":
@@ -112,7 +112,7 @@ class KernelRehearsal:
 
 @routine
 def begin_episode(source):
-    """Begin an episode, called from Python."""
+    """Begin an episode; return the row of its opening, or EMPTY. Called from Python."""
     if source.cursor[layout.CAUSE] != layout.RUNNING:
         return np.int64(layout.EMPTY)
     return begin(source)
@@ -120,7 +120,7 @@ def begin_episode(source):
 
 @routine
 def serve_step(source, policy):
-    """Check a policy and serve one step, called from Python."""
+    """Check a policy and serve one step; return its status and the fields of its outcome. Called from Python."""
     cursor = source.cursor
     status = SERVED
     if cursor[layout.CAUSE] != layout.RUNNING:

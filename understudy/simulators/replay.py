@@ -1,6 +1,6 @@
 """Simulators that replay each logged row at most once: QBE, PSRS and the trivial baselines.
 
-They are one class with three choices: what rows are queued by, when a row is accepted, in what order the log is read.
+They are one class with three choices: how rows are queued, when a row is accepted, in what order the log is read.
 """
 
 import weakref
@@ -11,11 +11,11 @@ import numpy as np
 from understudy.contracts import Encoder, Log, Rehearsal
 from understudy.contracts.streams import streams_of
 from understudy.errors import EncoderError, SettingError
-from understudy.simulators.coding import Coding, largest_observation
+from understudy.simulators.coding import CodedArrays, largest_observation
 from understudy.simulators.index import Index, index
 from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.tape import END, HEAD, RECORD, START, TAIL, Tape, rewind
-from understudy.simulators.options import LOGS_OWN, chosen, need_propensities, time_limit
+from understudy.simulators.options import LOG_LIMIT, option_code, require_propensities, time_limit
 from understudy.simulators.rehearsal import KernelRehearsal
 from understudy.simulators.sharing import shared_rehearsals
 
@@ -39,49 +39,49 @@ class Replay:
         index: Index,
         *,
         accept: int,
-        keyed: bool = True,
+        by_state: bool = True,
         stop: str = "plain",
         order: str = "episodes",
         openings: str = "queue",
-        max_episode_steps: int | str | None = LOGS_OWN,
+        max_episode_steps: int | str | None = LOG_LIMIT,
     ) -> None:
         self.log, self.index = index.log, index
         self.n_actions, self.n_states = self.log.spec.n_actions, index.n_states
         limit = time_limit(self.log, max_episode_steps)
         self.settings: dict[str, Any] = {"simulator": name, "order": order, "openings": openings}
-        self.settings |= {"max_episode_steps": limit} | ({"stop": stop} if accept == layout.CHOOSE else {})
+        self.settings |= {"max_episode_steps": limit} | ({"stop": stop} if accept == layout.DRAWN_ACTION else {})
 
         rules = {
             layout.ACCEPT: accept,
-            layout.KEYED: keyed,
-            layout.STOP: chosen("stop", stop, STOPS),
-            layout.REORDER: chosen("order", order, ORDERS),
-            layout.REPLACE: chosen("openings", openings, OPENINGS),
-            layout.LIMIT: limit or 0,
+            layout.BY_STATE: by_state,
+            layout.STOP_RULE: option_code("stop", stop, STOPS),
+            layout.READ_ORDER: option_code("order", order, ORDERS),
+            layout.REPLACE_OPENINGS: option_code("openings", openings, OPENINGS),
+            layout.TIME_LIMIT: limit or 0,
         }
-        self._rules = np.array([int(rules.get(cell, 0)) for cell in range(layout.N_RULES)])
-        self._key, n_keys = keys(index, accept, keyed)
-        self._end = np.cumsum(np.bincount(self._key[self._key >= 0], minlength=n_keys))
+        self._rules = np.array([int(rules.get(position, 0)) for position in range(layout.N_RULES)])
+        self._queue_of, n_queues = queue_numbers(index, accept, by_state)
+        self._end = np.cumsum(np.bincount(self._queue_of[self._queue_of >= 0], minlength=n_queues))
 
-        # What the end of a recording cut off must not be moved forward, so only the episodes before it are shuffled,
-        # back to where the recording before that was cut off.
-        stays = np.append(np.flatnonzero(self.log.unfinished), self.log.n_episodes)
-        until = stays[np.searchsorted(stays, np.arange(self.log.n_episodes))]
-        self._span = np.column_stack([self.log.starts[:-1], self.log.starts[1:], until])
-        self._coding = Coding(index.coded, largest_observation(self.log.observation, self.log.next_observation))
-        self._spare: list[tuple[np.ndarray, ...]] = []
+        # An episode that the end of a recording cut off keeps its position: only the episodes between two of these are
+        # shuffled, in a block.
+        unfinished = np.append(np.flatnonzero(self.log.unfinished), self.log.n_episodes)
+        block_end = unfinished[np.searchsorted(unfinished, np.arange(self.log.n_episodes))]
+        self._episodes = np.column_stack([self.log.starts[:-1], self.log.starts[1:], block_end])
+        self._arrays = CodedArrays(index.coded, largest_observation(self.log.observation, self.log.next_observation))
+        self._spare_workspaces: list[tuple[np.ndarray, ...]] = []
 
     def start(self, seed: int, codes: Any = None) -> KernelRehearsal:
-        """A new rehearsal; `codes` are a learner's, where it indexes observations in its own way."""
-        records, opening = self._coding(codes)
+        """Return a new rehearsal; `codes` are those of a learner with a table of its own."""
+        records, opening = self._arrays(codes)
         try:
-            workspace = self._spare.pop()
+            workspace = self._spare_workspaces.pop()
         except IndexError:
             workspace = self._workspace()
-        queue, dealt, order, shuffled, touched, cursor = workspace
+        queues, queued, order, opening_order, filled, cursor = workspace
         tape = Tape(
-            records, self._key, self._span, opening, self.index.inverse, self._rules,
-            queue, dealt, order, shuffled, touched, streams_of(seed), cursor,
+            records, self._queue_of, self._episodes, opening, self.index.inverse_propensity, self._rules,
+            queues, queued, order, opening_order, filled, streams_of(seed), cursor,
         )  # fmt: skip
         rewind(tape)
         rehearsal = KernelRehearsal(
@@ -91,7 +91,7 @@ class Replay:
             next_observation=self._next_observation,
             index=self.index,
         )
-        weakref.finalize(rehearsal, self._spare.append, workspace).atexit = False
+        weakref.finalize(rehearsal, self._spare_workspaces.append, workspace).atexit = False
         return rehearsal
 
     def start_shared(self, seed: int, n: int) -> list[Rehearsal]:
@@ -101,29 +101,30 @@ class Replay:
         return self.log.next_observation[row]
 
     def _workspace(self) -> tuple[np.ndarray, ...]:
-        """What one rehearsal at a time writes on. Memory that no run has needed yet is never touched."""
-        n_keys, by_rows = len(self._end), self._rules[layout.REORDER] == layout.BY_ROWS
-        queue = np.empty((n_keys, 4), np.int32)
-        queue[:, START] = queue[:, HEAD] = queue[:, TAIL] = np.append(0, self._end[:-1])
-        queue[:, END] = self._end
-        dealt = np.empty(self._end[-1], RECORD)
+        """Return the arrays that one rehearsal writes on. Memory is not touched before a run needs it."""
+        n_queues, by_rows = len(self._end), self._rules[layout.READ_ORDER] == layout.BY_ROWS
+        queues = np.empty((n_queues, 4), np.int32)
+        queues[:, START] = queues[:, HEAD] = queues[:, TAIL] = np.append(0, self._end[:-1])
+        queues[:, END] = self._end
+        queued = np.empty(self._end[-1], RECORD)
         order = np.arange(len(self.log) if by_rows else self.log.n_episodes, dtype=np.int32)
-        shuffled = np.arange(self.log.n_episodes if by_rows else 0, dtype=np.int32)
-        return queue, dealt, order, shuffled, np.empty(n_keys, np.int32), np.zeros(layout.N_CURSOR, np.int64)
+        opening_order = np.arange(self.log.n_episodes if by_rows else 0, dtype=np.int32)
+        filled, cursor = np.empty(n_queues, np.int32), np.zeros(layout.N_CURSOR, np.int64)
+        return queues, queued, order, opening_order, filled, cursor
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_spare": []}
+        return self.__dict__ | {"_spare_workspaces": []}
 
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self.settings.items() if name != "simulator")
         return f"{self.settings['simulator']}({len(self.log):,} rows, {self.n_states:,} states, {options})"
 
 
-def keys(index: Index, accept: int, keyed: bool) -> tuple[np.ndarray, int]:
-    """The queue of each row, -1 for none, and how many queues there are."""
-    if not keyed:
+def queue_numbers(index: Index, accept: int, by_state: bool) -> tuple[np.ndarray, int]:
+    """Return the queue of each row, (N,), -1 for none, and the number of queues."""
+    if not by_state:
         return np.zeros(len(index.log), np.int32), 1
-    if accept != layout.CHOOSE:
+    if accept != layout.DRAWN_ACTION:
         return index.state, index.n_states
     n_actions = index.log.spec.n_actions
     if index.n_states * n_actions >= 2**31:
@@ -137,17 +138,17 @@ def psrs(
     *,
     order: str = "episodes",
     openings: str = "queue",
-    max_episode_steps: int | str | None = LOGS_OWN,
+    max_episode_steps: int | str | None = LOG_LIMIT,
 ) -> Replay:
-    """Per-state rejection sampling: rows of the current state, accepted as often as the learner would act like that.
+    """Per-state rejection sampling: rows of the current state, accepted as often as the learner takes their action.
 
-    Needs the propensities of all actions. Given that a step is served, its action has the policy's law exactly.
+    Needs the propensities of all actions. The action of a served step is distributed exactly as the policy says.
 
     Options: `order` of the log, "episodes" (exact), "rows" (the paper's shuffle) or "log" (for adaptive loggers);
     `openings` from a "queue", which can end the run, or by "replacement", which is counted; `max_episode_steps`, the
     simulator's own time limit, by default the log's.
     """
-    need_propensities(log, "psrs")
+    require_propensities(log, "psrs")
     options: dict[str, Any] = {"order": order, "openings": openings, "max_episode_steps": max_episode_steps}
     return Replay("psrs", index(log, encoder, propensities=True), accept=layout.REJECTION, **options)
 
@@ -159,16 +160,16 @@ def qbe(
     stop: str = "predictable",
     order: str = "episodes",
     openings: str = "queue",
-    max_episode_steps: int | str | None = LOGS_OWN,
+    max_episode_steps: int | str | None = LOG_LIMIT,
 ) -> Replay:
     """Queue-based evaluation: draw the action from the policy, then take the oldest row of the state that has it.
 
     Needs no propensities. With `stop="predictable"` a run ends as soon as an action the learner *may* take has no row
-    left, so that what is served does not depend on what was drawn; with "plain", only when the drawn one has none,
-    which is longer on short logs and favors actions that were logged often. Other options as of `psrs`.
+    left, so that whether a step is served does not depend on the drawn action; with "plain", only when the drawn action
+    has none: runs on short logs are longer then, and favor actions that were logged often. Other options as for `psrs`.
     """
     options: dict[str, Any] = {"order": order, "openings": openings, "max_episode_steps": max_episode_steps}
-    return Replay("qbe", index(log, encoder), accept=layout.CHOOSE, stop=stop, **options)
+    return Replay("qbe", index(log, encoder), accept=layout.DRAWN_ACTION, stop=stop, **options)
 
 
 def states_only(
@@ -177,9 +178,9 @@ def states_only(
     *,
     order: str = "episodes",
     openings: str = "queue",
-    max_episode_steps: int | str | None = LOGS_OWN,
+    max_episode_steps: int | str | None = LOG_LIMIT,
 ) -> Replay:
-    """A baseline: the next row of the current state, whatever its action. Options as of `psrs`."""
+    """A baseline: the next row of the current state, whatever its action. Options as for `psrs`."""
     options: dict[str, Any] = {"order": order, "openings": openings, "max_episode_steps": max_episode_steps}
     return Replay("states_only", index(log, encoder), accept=layout.ALWAYS, **options)
 
@@ -190,14 +191,14 @@ def actions_only(
     *,
     order: str = "rows",
     openings: str = "queue",
-    max_episode_steps: int | str | None = LOGS_OWN,
+    max_episode_steps: int | str | None = LOG_LIMIT,
 ) -> Replay:
-    """A baseline: any row, whatever its state, accepted by its action. Row order only; else options as of `psrs`."""
-    need_propensities(log, "actions_only")
-    options: dict[str, Any] = {"order": only_rows("actions_only", order), "openings": openings}
+    """A baseline: any row, whatever its state, accepted by its action. Row order only; else options as for `psrs`."""
+    require_propensities(log, "actions_only")
+    options: dict[str, Any] = {"order": require_row_order("actions_only", order), "openings": openings}
     options["max_episode_steps"] = max_episode_steps
     indexed = index(log, encoder, propensities=True)
-    return Replay("actions_only", indexed, accept=layout.REJECTION, keyed=False, **options)
+    return Replay("actions_only", indexed, accept=layout.REJECTION, by_state=False, **options)
 
 
 def any_row(
@@ -206,18 +207,16 @@ def any_row(
     *,
     order: str = "rows",
     openings: str = "queue",
-    max_episode_steps: int | str | None = LOGS_OWN,
+    max_episode_steps: int | str | None = LOG_LIMIT,
 ) -> Replay:
-    """A baseline: any row, whatever its state and action. Row order only; else options as of `psrs`."""
-    options: dict[str, Any] = {"order": only_rows("any_row", order), "openings": openings}
+    """A baseline: any row, whatever its state and action. Row order only; else options as for `psrs`."""
+    options: dict[str, Any] = {"order": require_row_order("any_row", order), "openings": openings}
     options["max_episode_steps"] = max_episode_steps
-    return Replay("any_row", index(log, encoder), accept=layout.ALWAYS, keyed=False, **options)
+    return Replay("any_row", index(log, encoder), accept=layout.ALWAYS, by_state=False, **options)
 
 
-def only_rows(name: str, order: str) -> str:
-    """Refuse an order in which a simulator without states would replay the log's own trajectories."""
+def require_row_order(name: str, order: str) -> str:
+    """Return "rows"; raise `SettingError` for another order, in which the log itself would be replayed."""
     if order != "rows":
-        raise SettingError(
-            f"{name} knows no states: in order={order!r} it would replay the log itself; use order='rows'"
-        )
+        raise SettingError(f"{name} has no states: in order={order!r} it would replay the log itself; use order='rows'")
     return order

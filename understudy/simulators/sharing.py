@@ -1,4 +1,4 @@
-"""Several episodes that go on side by side in one rehearsal, and share its log."""
+"""Several episodes at the same time in one rehearsal: they share its log."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from understudy.simulators.kernels import layout
 from understudy.simulators.rehearsal import KernelRehearsal
 
 POSITION = slice(layout.STATE, layout.EPISODE_OVER + 1)
-"""The part of `cursor` that is about one episode; the rest is about the log as a whole."""
+"""The positions of `cursor` that belong to one episode; the others belong to the log as a whole."""
 
 
 class SharedRehearsal:
@@ -32,7 +32,7 @@ class SharedRehearsal:
         return self._shared.opening
 
     def begin(self) -> Any:
-        """Start an episode. Where no opening is left, the episodes of the others go on."""
+        """Start an episode and return its first observation. Where no opening is left, the others can go on."""
         try:
             opening = self._shared.begin()
         except Exhausted:
@@ -48,7 +48,7 @@ class SharedRehearsal:
         return step
 
     def stop(self) -> Stop:
-        """Return why none of them can go any further; cause "max steps" where they could."""
+        """Return why none of them can go on; cause "max steps" where they can."""
         return self._shared.stop()
 
 

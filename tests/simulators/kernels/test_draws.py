@@ -8,6 +8,8 @@ import pytest
 from understudy.encoders import Function
 from understudy.logs import Log
 from understudy.simulators import actions_only, any_row, psrs, qbe, states_only
+from understudy.simulators.kernels import layout
+from understudy.simulators.kernels.draws import count_step, draw_action, largest_ratio
 
 VARIANTS = [
     *((make, {"order": order}) for make, order in product((psrs, states_only, qbe), ("episodes", "rows", "log"))),
@@ -180,7 +182,7 @@ def test_the_candidate_of_the_largest_ratio_is_always_accepted(bandit, play):
         assert trace.stop.cause == "queue empty"
 
 
-def test_what_neither_would_do_does_not_count(bandit, play):
+def test_an_action_that_neither_takes_does_not_count(bandit, play):
     log = bandit(np.array([0, 1, 0, 1]), np.tile([0.5, 0.5, 0.0], (4, 1)))
     trace = play(psrs(log), lambda t, x: [0.5, 0.5, 0.0], seed=0)
     assert len(trace.rows) == 4
@@ -201,3 +203,36 @@ def test_an_unsupported_action_is_passed_over_counted_and_named(bandit, play):
     assert stop.counts["rows passed over"] == stop.counts["rows taken"] == 6
     assert "action 2" in str(stop)
     assert "0.5" in str(stop)
+
+
+@pytest.mark.parametrize(
+    ("policy", "u", "action"),
+    [
+        ([0.25, 0.0, 0.75], 0.0, 0), ([0.25, 0.0, 0.75], 0.2, 0), ([0.25, 0.0, 0.75], 0.25, 2),
+        ([0.25, 0.0, 0.75], 0.99, 2), ([1.0, 1.0, 2.0], 0.3, 1), ([0.5, 0.5, 0.0], np.nextafter(1, 0), 1),
+    ],
+)  # fmt: skip
+def test_an_action_is_drawn_by_where_a_number_falls(policy, u, action, form):
+    assert form(draw_action)(np.array(policy), u) == action
+
+
+@pytest.mark.parametrize(
+    ("policy", "propensity", "bound"),
+    [
+        ([0.5, 0.5], [0.5, 0.5], 1.0), ([0.5, 0.5], [0.25, 0.75], 2.0), ([1.0, 0.0], [0.25, 0.75], 4.0),
+        ([1.0, 0.0], [1.0, 0.0], 1.0), ([0.9, 0.1], [1.0, 0.0], np.inf),
+    ],
+)  # fmt: skip
+def test_the_bound_is_the_largest_ratio_of_the_policy_to_the_propensity(policy, propensity, bound, form):
+    with np.errstate(divide="ignore", invalid="ignore"):  # 0 times infinity
+        assert form(largest_ratio)(np.array(policy), 1 / np.array(propensity)) == bound
+
+
+def test_a_step_at_the_time_limit_is_truncated_unless_it_is_terminal(form):
+    rules = np.zeros(layout.N_RULES, np.int64)
+    rules[layout.TIME_LIMIT] = 2
+    for last_is_terminal in (False, True):
+        cursor = np.zeros(layout.N_CURSOR, np.int64)
+        assert not form(count_step)(rules, cursor, False)
+        assert form(count_step)(rules, cursor, last_is_terminal) == (not last_is_terminal)
+        assert (cursor[layout.EPISODE_OVER], cursor[layout.STEPS_SERVED]) == (1, 2)

@@ -13,7 +13,18 @@ from understudy.encoders import Function
 from understudy.logs import Log, concatenate
 from understudy.simulators import any_row, psrs, qbe, states_only
 from understudy.simulators.kernels import layout
-from understudy.simulators.kernels.tape import deal_ahead, next_openings, next_rows, restore, rewind, settle
+from understudy.simulators.kernels.layout import EMPTY
+from understudy.simulators.kernels.tape import (
+    has_row,
+    next_openings,
+    next_rows,
+    open_episode,
+    read_ahead,
+    rewind,
+    shuffle_step,
+    take,
+    undo_shuffle,
+)
 from understudy.simulators.rehearsal import begin_episode, serve_step
 
 CHANCE = 0.1  # a step's true probability of being terminal, in a world of one state and one action
@@ -129,13 +140,13 @@ def test_in_episode_order_openings_are_those_of_the_episodes_as_they_are_read(wa
     assert trace.rows == trace.openings != list(range(12))
 
 
-def test_restore_undoes_any_number_of_steps_of_a_shuffle():
+def test_undoing_a_shuffle_undoes_any_number_of_steps_of_a_shuffle():
     for seed in range(50):
         for n in (0, 1, 5, 19, 20):
             streams, order = streams_of(seed), np.arange(20, dtype=np.int32)
             for place in range(n):
-                settle(order, place, 15, streams, ORDER)
-            restore(order, n)
+                shuffle_step(order, place, 15, streams, ORDER)
+            undo_shuffle(order, n)
             assert order.tolist() == list(range(20))
 
 
@@ -154,15 +165,15 @@ def test_rewind_is_complete(make, openings, steps, random_log, play, table):
     assert steps == 0 or not np.array_equal(tape.cursor, new[-1])
     rewind(tape)
     for name, part, was in zip(tape._fields, tape, new, strict=True):
-        if name not in ("dealt", "touched", "streams"):  # never read before they are written
+        if name not in ("queued", "filled", "streams"):  # never read before they are written
             assert np.array_equal(part, was), name
 
 
 def test_starting_reads_nothing_of_the_tape(random_log):
     rehearsal = psrs(random_log(2, episodes=30)).start(0)
-    assert rehearsal.source.cursor[layout.DEALT] == 0
+    assert rehearsal.source.cursor[layout.TAPE_READ] == 0
     rehearsal.begin()
-    assert rehearsal.source.cursor[layout.DEALT] == 1
+    assert rehearsal.source.cursor[layout.TAPE_READ] == 1
 
 
 OPENING_WAYS = [
@@ -173,24 +184,24 @@ OPENING_WAYS = [
 
 
 @pytest.mark.parametrize("options", OPENING_WAYS)
-def test_what_will_open_next_is_told_without_using_it_up(options):
+def test_the_next_openings_are_listed_without_being_used(options):
     log = finished_log(np.random.default_rng(0), 30)
     plain, looked = psrs(log, **options).start(3), psrs(log, **options).start(3)
     for _ in range(20):
         ahead, swapped = np.empty((2, 5), np.int64)
-        deal_ahead(looked.source, np.full(1, 10**6), 10**6)
+        read_ahead(looked.source, np.full(1, 10**6), 10**6)
         n = next_openings(looked.source, ahead, swapped)
         told = log.starts[ahead[:n]]
         plain.begin()
         looked.begin()
         assert n >= 1
         assert told[0] == plain.opening == looked.opening
-    np.testing.assert_array_equal(plain.source.shuffled, looked.source.shuffled)
+    np.testing.assert_array_equal(plain.source.opening_order, looked.source.opening_order)
     np.testing.assert_array_equal(plain.source.streams[OPENINGS], looked.source.streams[OPENINGS])
 
 
 @pytest.mark.parametrize("order", ["log", "episodes", "rows"])
-def test_rows_dealt_ahead_are_served_in_the_same_order(order):
+def test_rows_read_ahead_are_served_in_the_same_order(order):
     log = finished_log(np.random.default_rng(1), 30)
     served = []
     for far in (0, 7, 10**6):
@@ -200,7 +211,7 @@ def test_rows_dealt_ahead_are_served_in_the_same_order(order):
             while True:
                 rehearsal.begin()
                 while True:
-                    deal_ahead(rehearsal.source, np.full(1, far), 10**6)
+                    read_ahead(rehearsal.source, np.full(1, far), 10**6)
                     step = rehearsal.step(SURELY)
                     rows.append(step.row)
                     if step.terminated:
@@ -214,12 +225,12 @@ def test_next_rows_are_those_served_next_but_for_terminal_and_known_ones():
     log = finished_log(np.random.default_rng(2), 30)
     rehearsal = psrs(log).start(5)
     rehearsal.begin()
-    wanted, slot, rows = np.full(1, 40), np.zeros(len(log), np.int64), np.empty(40, np.int64)
-    deal_ahead(rehearsal.source, wanted, 10**6)
-    n = next_rows(rehearsal.source, wanted, slot, 1, rows)
+    needed, slot, rows = np.full(1, 40), np.zeros(len(log), np.int64), np.empty(40, np.int64)
+    read_ahead(rehearsal.source, needed, 10**6)
+    n = next_rows(rehearsal.source, needed, slot, 1, rows)
     slot[rows[: n // 2]] = 1
     rest = np.empty(40, np.int64)
-    assert rest[: next_rows(rehearsal.source, wanted, slot, 1, rest)].tolist() == rows[n // 2 : n].tolist()
+    assert rest[: next_rows(rehearsal.source, needed, slot, 1, rest)].tolist() == rows[n // 2 : n].tolist()
     served = []
     for _ in range(40):
         step = rehearsal.step(SURELY)
@@ -227,3 +238,36 @@ def test_next_rows_are_those_served_next_but_for_terminal_and_known_ones():
         if step.terminated:
             rehearsal.begin()
     assert rows[:n].tolist() == served
+
+
+def test_queues_by_hand(walk_log, form):
+    # two episodes in log order: queue 0 gets rows 0 and 2, queue 1 gets row 1, and nothing else is ever queued
+    tape = (rehearsal := states_only(walk_log([0, 1, 0], [0, 9]), order="log").start(0)).source
+    assert form(open_episode)(tape) == 0
+    assert (tape.cursor[layout.TAPE_READ], tape.cursor[layout.QUEUES_FILLED]) == (1, 2)
+    assert tape.queued[form(take)(tape, 0)]["row"] == 0
+    assert tape.queued[form(take)(tape, 1)]["row"] == 1
+    assert not form(has_row)(tape, 1)
+    assert tape.cursor[layout.TAPE_READ] == 1  # no row of queue 1 is missing, so nothing was read to know that
+    assert form(has_row)(tape, 0)
+    assert tape.cursor[layout.TAPE_READ] == 2
+    assert tape.queued[form(take)(tape, 0)]["row"] == 2
+    assert form(take)(tape, 0) == EMPTY
+    assert tape.filled[:2].tolist() == [0, 1]
+    assert tape.cursor[layout.ROWS_TAKEN] == 3
+    assert form(open_episode)(tape) == 1
+    assert form(open_episode)(tape) == EMPTY
+    assert tape.cursor[layout.CAUSE] == layout.NO_OPENING
+    assert rehearsal.stop().cause == "no opening"
+
+
+def test_a_step_of_a_shuffle_swaps_with_a_later_position_before_the_end(form):
+    seen = set()
+    for seed in range(50):
+        order = np.array([5, 6, 7, 8, 9], np.int32)
+        assert form(shuffle_step)(order, 1, 4, streams_of(seed), ORDER) == order[1]
+        assert sorted(order) == [5, 6, 7, 8, 9]
+        assert (order[0], order[4]) == (5, 9)
+        seen.add(int(order[1]))
+    assert seen == {6, 7, 8}
+    assert form(shuffle_step)(order, 4, 4, streams_of(0), ORDER) == 9  # a position at the end stays

@@ -1,9 +1,10 @@
-"""Compiled sampling. Kernels see integers and probabilities only, and know no learner.
+"""Compiled sampling: which row comes next. Kernels see integers and probabilities only, and no learner.
 
-`begin`, `step` and `rewind` work on every kind of source, compiled and interpreted; which kernel serves which source
-is settled by the source's type when the calling loop is compiled.
+`begin` and `step` work on every kind of source, compiled and interpreted; which kernel serves a source is decided by
+its type when the calling loop is compiled.
 """
 
+from numba import types
 from numba.extending import overload
 
 from understudy.contracts.compiling import MERGED
@@ -14,18 +15,18 @@ KERNELS = {tape.Tape: draws, model.Model: model, exogenous.TwoTapes: exogenous, 
 
 
 def begin(source):
-    """Begin an episode; the row whose observation it opens with, or EMPTY."""
+    """Begin an episode; return the row whose observation it opens with, or EMPTY."""
     return KERNELS[type(source)].begin(source)
 
 
 def step(source, policy):
-    """Serve one row and go where it leads."""
+    """Serve one step: its `Outcome`, with row EMPTY where there is none and the cause in `cursor`."""
     return KERNELS[type(source)].step(source, policy)
 
 
 @overload(begin, jit_options=MERGED)
 def _begin(source):
-    if hasattr(source, "instance_class"):
+    if isinstance(source, types.BaseNamedTuple):
         kernel = KERNELS[source.instance_class].begin
         return lambda source: kernel(source)
     return None
@@ -33,7 +34,7 @@ def _begin(source):
 
 @overload(step, jit_options=MERGED)
 def _step(source, policy):
-    if hasattr(source, "instance_class"):
+    if isinstance(source, types.BaseNamedTuple):
         kernel = KERNELS[source.instance_class].step
         return lambda source, policy: kernel(source, policy)
     return None

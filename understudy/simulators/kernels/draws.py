@@ -6,12 +6,12 @@ from understudy.contracts.compiling import kernel, routine
 from understudy.contracts.streams import ACCEPTANCE, uniform
 from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.layout import EMPTY, Outcome
-from understudy.simulators.kernels.tape import open_episode, ready, take
+from understudy.simulators.kernels.tape import has_row, open_episode, take
 
 
 @kernel
-def choose(policy, u):
-    """The action at u of a policy, which need not be normalized."""
+def draw_action(policy, u):
+    """Return the action that a uniform number u in [0, 1) draws from a policy, which need not be normalized."""
     total = 0.0
     for action in range(len(policy)):
         total += policy[action]
@@ -28,44 +28,44 @@ def choose(policy, u):
 
 @kernel
 def largest_ratio(policy, inverse):
-    """The bound, M in the paper; infinite where the learner may do what the logger could not."""
+    """Return the bound, M in the paper; infinite where the learner may take an action that the logger could not."""
     bound = 0.0
     for a in range(len(policy)):
         ratio = policy[a] * inverse[a]
-        if ratio > bound:  # false for 0 * infinity: what neither would do does not count
+        if ratio > bound:  # false for 0 * infinity: an action that neither takes does not count
             bound = ratio
     return bound
 
 
 @kernel
-def reject(tape, key, policy):
-    """Take rows until rejection sampling accepts one (PSRS, the inner while); where it lies, or EMPTY.
+def draw_by_rejection(tape, queue, policy):
+    """Take rows until rejection sampling accepts one (PSRS, the inner while); return its position, or EMPTY.
 
-    The bound, M in the paper, is of the candidate's own propensities. An action the learner may take and the
-    candidate's logger could not makes the bound infinite: the candidate is passed over, which is exact, and counted.
+    The bound, M in the paper, is that of the candidate's own propensities. It is infinite where the learner may take an
+    action that the candidate's logger could not: the candidate is passed over, which is exact, and counted.
     """
     passed, known, bound = EMPTY, EMPTY, 0.0
     while True:
-        at = take(tape, key)
-        if at == EMPTY:
+        position = take(tape, queue)
+        if position == EMPTY:
             if passed != EMPTY:
-                name_unsupported(tape, policy, tape.inverse[tape.dealt[passed]["vector"]])
+                record_unsupported(tape, policy, tape.inverse_propensity[tape.queued[passed]["vector"]])
             return EMPTY
-        action = tape.dealt[at]["action"]
-        vector = np.int64(tape.dealt[at]["vector"])
-        inverse = tape.inverse[vector]
+        action = tape.queued[position]["action"]
+        vector = np.int64(tape.queued[position]["vector"])
+        inverse = tape.inverse_propensity[vector]
         if vector != known:  # most rows of a log share their propensities, and so the bound
             known, bound = vector, largest_ratio(policy, inverse)
         if uniform(tape.streams, ACCEPTANCE) * bound < policy[action] * inverse[action]:
-            return at
+            return position
         if bound == np.inf:
-            tape.cursor[layout.PASSED_OVER] += 1
-            passed = at
+            tape.cursor[layout.ROWS_PASSED_OVER] += 1
+            passed = position
 
 
 @routine
-def name_unsupported(tape, policy, inverse):
-    """Note which action, and what share of the policy, a passed-over row's logger could not have taken."""
+def record_unsupported(tape, policy, inverse):
+    """Write to `cursor` which action, and what share of the policy, the logger of a passed-over row could not take."""
     total, mass, worst = 0.0, 0.0, 0
     for a in range(len(policy)):
         total += policy[a]
@@ -79,51 +79,51 @@ def name_unsupported(tape, policy, inverse):
 
 
 @kernel
-def choose_then_take(tape, state, policy):
-    """Draw an action, then take the oldest row that has it (QBE); where it lies, or EMPTY.
+def draw_action_then_row(tape, state, policy):
+    """Draw an action, then take the oldest row that has it (QBE); return its position, or EMPTY.
 
     With the predictable stop, every action the learner may take must have a row before one is drawn: then whether a
-    step is served does not depend on the action, and the served action has the policy's law.
+    step is served does not depend on the action, and the served action is distributed as the policy says.
     """
     n_actions = len(policy)
-    if tape.rules[layout.STOP] == layout.PREDICTABLE:
+    if tape.rules[layout.STOP_RULE] == layout.PREDICTABLE:
         for a in range(n_actions):
-            if policy[a] > 0.0 and not ready(tape, state * n_actions + a):
+            if policy[a] > 0.0 and not has_row(tape, state * n_actions + a):
                 tape.cursor[layout.CAUSE] = layout.ACTION_QUEUE_EMPTY
                 tape.cursor[layout.STOP_ACTION] = a
                 return EMPTY
-    action = choose(policy, uniform(tape.streams, ACCEPTANCE))
-    at = take(tape, state * n_actions + action)
-    if at == EMPTY:
+    action = draw_action(policy, uniform(tape.streams, ACCEPTANCE))
+    position = take(tape, state * n_actions + action)
+    if position == EMPTY:
         tape.cursor[layout.CAUSE] = layout.ACTION_QUEUE_EMPTY
         tape.cursor[layout.STOP_ACTION] = action
-    return at
+    return position
 
 
 @kernel
-def draw(tape, state, policy):
-    """The next row for a policy in a state: where it lies in `dealt`, or EMPTY with the cause in cursor."""
+def draw_row(tape, state, policy):
+    """Take the next row for a policy in a state; return its position, or EMPTY with the cause in `cursor`."""
     rules, cursor = tape.rules, tape.cursor
-    if rules[layout.KEYED] and state < 0:
+    if rules[layout.BY_STATE] and state < 0:
         cursor[layout.CAUSE] = layout.NO_STATE
         return EMPTY
-    key = state * rules[layout.KEYED]
+    queue = state * rules[layout.BY_STATE]
     if rules[layout.ACCEPT] == layout.REJECTION:
-        at = reject(tape, key, policy)
+        position = draw_by_rejection(tape, queue, policy)
     elif rules[layout.ACCEPT] == layout.ALWAYS:
-        at = take(tape, key)
+        position = take(tape, queue)
     else:
-        at = choose_then_take(tape, key, policy)
-    if at == EMPTY:
+        position = draw_action_then_row(tape, queue, policy)
+    if position == EMPTY:
         cursor[layout.STOP_STATE] = state
         if cursor[layout.CAUSE] == layout.RUNNING:
             cursor[layout.CAUSE] = layout.QUEUE_EMPTY
-    return at
+    return position
 
 
 @kernel
 def move_to_opening(cursor, opening):
-    """Be where an episode opens; the row whose observation that is."""
+    """Move to an opening; return the row whose observation that is."""
     cursor[layout.STATE] = opening["state"]
     cursor[layout.CODE] = opening["code"]
     cursor[layout.EPISODE_STEPS] = 0
@@ -133,24 +133,21 @@ def move_to_opening(cursor, opening):
 
 @kernel
 def begin(tape):
-    """Begin an episode; the row whose observation it opens with, or EMPTY."""
-    cursor = tape.cursor
+    """Begin an episode; return the row whose observation it opens with, or EMPTY with the cause in `cursor`."""
     episode = open_episode(tape)
     if episode == EMPTY:
-        cursor[layout.CAUSE] = layout.NO_OPENING
         return EMPTY
-    cursor[layout.HIDDEN] = episode
-    return move_to_opening(cursor, tape.opening[episode])
+    return move_to_opening(tape.cursor, tape.opening[episode])
 
 
 @kernel
 def step(tape, policy):
-    """Serve one row and go where it leads."""
+    """Serve one row, and move to its next observation."""
     cursor = tape.cursor
-    at = draw(tape, cursor[layout.STATE], policy)
-    if at == EMPTY:
+    position = draw_row(tape, cursor[layout.STATE], policy)
+    if position == EMPTY:
         return Outcome(EMPTY, EMPTY, EMPTY, 0.0, False, False)
-    record = tape.dealt[at]
+    record = tape.queued[position]
     cursor[layout.STATE] = record["next_state"]
     cursor[layout.CODE] = record["next_code"]
     terminated = record["terminated"] != 0
@@ -160,9 +157,9 @@ def step(tape, policy):
 
 @kernel
 def count_step(rules, cursor, terminated):
-    """Count a step of the episode; whether the simulator's own time limit cuts it off here."""
+    """Count a step of the episode; return True if the simulator's own time limit truncates the episode here."""
     cursor[layout.EPISODE_STEPS] += 1
     cursor[layout.STEPS_SERVED] += 1
-    truncated = not terminated and cursor[layout.EPISODE_STEPS] == rules[layout.LIMIT]
+    truncated = not terminated and cursor[layout.EPISODE_STEPS] == rules[layout.TIME_LIMIT]
     cursor[layout.EPISODE_OVER] = terminated or truncated
     return truncated

@@ -1,24 +1,36 @@
 """The layout of the integer arrays that kernels read and write: which number is at which position.
 
-A *source* is a NamedTuple of arrays: what a simulator knows, and the state of one rehearsal. Every source has `rules`,
-the simulator's settings, and `cursor`, the mutable state of the rehearsal: position, counters, why it stopped.
+A *source* is a NamedTuple of arrays: the log or tables that a simulator serves steps from, and the state of one
+rehearsal. Every source has `rules`, the simulator's settings, and `cursor`, the mutable state of the rehearsal:
+position, counters, why it stopped.
 """
 
 from typing import NamedTuple
 
 # Positions in `rules`.
-ACCEPT, KEYED, STOP, REORDER, REPLACE, LIMIT, REEMIT = range(7)
+ACCEPT, BY_STATE, STOP_RULE, READ_ORDER, REPLACE_OPENINGS, TIME_LIMIT, REDRAW_OBSERVATION = range(7)
+"""ACCEPT, STOP_RULE and READ_ORDER have the values below; TIME_LIMIT is a number of steps, 0 for no limit. The others
+are 0 or 1: queues are by state, not one for the whole log; openings are drawn with replacement; the observation of the
+next state is drawn anew, not the row's own."""
 N_RULES = 7
 
-ALWAYS, REJECTION, CHOOSE = range(3)  # ACCEPT: every row; by rejection sampling; rows of an action drawn before
-PLAIN, PREDICTABLE = range(2)  # STOP
-IN_LOG_ORDER, BY_EPISODES, BY_ROWS = range(3)  # REORDER
+ALWAYS, REJECTION, DRAWN_ACTION = range(3)  # ACCEPT: every row; by rejection sampling; rows with a drawn action
+PLAIN, PREDICTABLE = range(2)  # STOP_RULE: as `qbe` describes them
+IN_LOG_ORDER, BY_EPISODES, BY_ROWS = range(3)  # READ_ORDER
 
 # Positions in `cursor`.
-STATE, CODE, HIDDEN, EPISODE_STEPS, EPISODE_OVER = range(5)  # where the rehearsal is; HIDDEN: see each kind of source
-DEALT, OPENED, TOUCHED = range(5, 8)  # how far the log was read
-STEPS_SERVED, ROWS_TAKEN, PASSED_OVER, WITH_REPLACEMENT = range(8, 12)  # counts for the report
-CAUSE, STOP_STATE, STOP_ACTION, STOP_NANOMASS = range(12, 16)  # why it stopped; NANOMASS: policy mass times 1e9
+STATE, CODE, LATENT, EPISODE_STEPS, EPISODE_OVER = range(5)
+"""Where the episode is: the state; the observation's code, as the learner's tables index it; the exogenous part, or the
+true state of an environment; steps so far; 1 where `begin` comes next."""
+
+TAPE_READ, EPISODES_OPENED, QUEUES_FILLED = range(5, 8)
+"""How much of the log was read: episodes (or rows) of the tape, openings, and queues that received a row."""
+
+STEPS_SERVED, ROWS_TAKEN, ROWS_PASSED_OVER, OPENED_WITH_REPLACEMENT = range(8, 12)
+"""Counts for `Stop`."""
+
+CAUSE, STOP_STATE, STOP_ACTION, STOP_NANOMASS = range(12, 16)
+"""Why the rehearsal stopped, where, and for which action; the mass of the policy there, times 1e9."""
 N_CURSOR = 16
 
 # Values of CAUSE.
@@ -36,6 +48,7 @@ CAUSES = (
 """The name of each value of CAUSE, as `contracts.CAUSES` has it."""
 
 EMPTY = -1
+"""Returned for a row, an action or a position where there is none."""
 
 
 class Outcome(NamedTuple):

@@ -8,12 +8,12 @@ from understudy.contracts.compiling import kernel
 from understudy.contracts.streams import ACCEPTANCE, uniform
 from understudy.contracts.tables import Tables, emit, pick_outcome, pick_start
 from understudy.simulators.kernels import layout
-from understudy.simulators.kernels.draws import choose, count_step
+from understudy.simulators.kernels.draws import count_step, draw_action
 from understudy.simulators.kernels.layout import EMPTY, Outcome
 
 
 class TableWalk(NamedTuple):
-    """The tables of an environment, and one rehearsal's place in it."""
+    """The tables of an environment, and the state of one rehearsal."""
 
     tables: Tables
     state_of: np.ndarray  # (n_observations,) int32: the encoder's state of each observation
@@ -24,11 +24,11 @@ class TableWalk(NamedTuple):
 
 
 @kernel
-def arrive(walk, place):
-    """Be in a state of the environment, and see what it shows; that observation."""
+def enter(walk, true_state):
+    """Move to a state of the environment; return the observation that it emits."""
     cursor = walk.cursor
-    observation = emit(walk.tables, place, walk.streams)
-    cursor[layout.HIDDEN] = place
+    observation = emit(walk.tables, true_state, walk.streams)
+    cursor[layout.LATENT] = true_state
     cursor[layout.STATE] = walk.state_of[observation]
     cursor[layout.CODE] = walk.code_of[observation]
     return np.int64(observation)
@@ -36,21 +36,21 @@ def arrive(walk, place):
 
 @kernel
 def begin(walk):
-    """Begin an episode; its first observation (no row is its source)."""
-    walk.cursor[layout.OPENED] += 1
+    """Begin an episode; return its first observation, in the place of a row."""
+    walk.cursor[layout.EPISODES_OPENED] += 1
     walk.cursor[layout.EPISODE_STEPS] = 0
     walk.cursor[layout.EPISODE_OVER] = 0
-    return arrive(walk, pick_start(walk.tables, walk.streams))
+    return enter(walk, pick_start(walk.tables, walk.streams))
 
 
 @kernel
 def step(walk, policy):
-    """Draw an action and let the environment answer; the observation it shows stands in for an emission."""
-    place = walk.cursor[layout.HIDDEN]
-    action = choose(policy, uniform(walk.streams, ACCEPTANCE))
-    outcome = pick_outcome(walk.tables, place, action, walk.streams)
-    reward = walk.tables.reward[place, action, outcome]
-    terminated = walk.tables.terminated[place, action, outcome]
-    observation = arrive(walk, walk.tables.next_state[place, action, outcome])
+    """Serve a step of the environment with a drawn action; its observation is in the place of an emission."""
+    true_state = walk.cursor[layout.LATENT]
+    action = draw_action(policy, uniform(walk.streams, ACCEPTANCE))
+    outcome = pick_outcome(walk.tables, true_state, action, walk.streams)
+    reward = walk.tables.reward[true_state, action, outcome]
+    terminated = walk.tables.terminated[true_state, action, outcome]
+    observation = enter(walk, walk.tables.next_state[true_state, action, outcome])
     truncated = count_step(walk.rules, walk.cursor, terminated)
     return Outcome(EMPTY, observation, np.int64(action), reward, terminated, truncated)

@@ -1,8 +1,8 @@
-"""The log as a tape: episodes in random order, whose rows are dealt to queues and taken first in, first out.
+"""The log as a tape: episodes in random order, whose rows go into queues and are taken first in, first out.
 
-A tape is read one permuted episode at a time, and only when a queue runs dry or an opening is wanted, so a run does no
-work beyond what it reads. Permuting whole episodes, not rows, is what makes the order exact: which row comes next in a
-queue then tells nothing of how the rows before it turned out.
+The tape is read one permuted episode at a time, and only when a queue is empty or an opening is needed, so a run does
+no work beyond what it reads. Whole episodes are permuted, not rows, to make the order exact: which row comes next in a
+queue then says nothing about the outcomes of the rows before it.
 """
 
 from typing import NamedTuple
@@ -29,142 +29,150 @@ RECORD = np.dtype(
 
 OPENING = np.dtype([("row", np.int32), ("state", np.int32), ("code", np.int32)])
 
-# The columns of Tape.queue.
+# The columns of Tape.queues: positions in Tape.queued.
 START, END, HEAD, TAIL = range(4)
+
+# The columns of Tape.episodes.
+FIRST_ROW, END_ROW, BLOCK_END = range(3)
 
 
 class Tape(NamedTuple):
-    """A log prepared for replay, and one rehearsal's place in it.
+    """A log prepared for replay, and the state of one rehearsal.
 
     The first six arrays belong to the simulator and are never written; the others belong to the rehearsal.
     """
 
     records: np.ndarray  # (N,) RECORD, in log order
-    key: np.ndarray  # (N,) int32: the queue of each row; -1 for none
-    span: np.ndarray  # (E, 3) int64: an episode's first row, the one after its last, and the place it stays before
+    queue_of: np.ndarray  # (N,) int32: the queue of each row; -1 for none
+    episodes: (
+        np.ndarray
+    )  # (E, 3) int64: first row, last row + 1, and the end of the block of episodes it is shuffled in
     opening: np.ndarray  # (E,) OPENING
-    inverse: np.ndarray  # (V, A) float64: one over each distinct propensity, infinite for zero
+    inverse_propensity: np.ndarray  # (V, A) float64: one over each distinct propensity vector, infinite for zero
     rules: np.ndarray  # (7,) int64
-    queue: np.ndarray  # (n_keys, 4) int32: where a queue starts and ends in dealt, its head and its tail
-    dealt: np.ndarray  # (N,) RECORD: the queues' contents
-    order: np.ndarray  # (episodes or rows,) int32: the order of the tape, settled as far as it was read
-    shuffled: np.ndarray  # (E,) int32: the same for openings, where the tape is of single rows; else empty
-    touched: np.ndarray  # (n_keys,) int32: queues that were dealt to
+    queues: np.ndarray  # (Q, 4) int32: each queue's START and END in queued, its HEAD and its TAIL
+    queued: np.ndarray  # (N,) RECORD: the rows in the queues
+    order: np.ndarray  # (episodes or rows,) int32: the order of the tape, drawn as far as it was read
+    opening_order: np.ndarray  # (E,) int32: the order of openings, where the tape is of single rows; else empty
+    filled: np.ndarray  # (Q,) int32: the queues that received rows, in the order in which they first did
     streams: np.ndarray  # (5,) uint64
     cursor: np.ndarray  # (16,) int64
 
 
 @kernel
-def settle(order, place, until, streams, purpose):
-    """Decide what comes at a place of an order: one Fisher-Yates step among those before another place."""
-    if place < until:
-        other = place + below(streams, purpose, until - place)
-        order[place], order[other] = order[other], order[place]
-    return order[place]
+def shuffle_step(order, position, end, streams, purpose):
+    """Return the entry at a position of an order, drawn by one step of a Fisher-Yates shuffle of those before `end`."""
+    if position < end:
+        other = position + below(streams, purpose, end - position)
+        order[position], order[other] = order[other], order[position]
+    return order[position]
 
 
 @routine
-def deal(tape):
-    """Read the next episode (or row) of the tape, and put its rows at the end of their queues."""
+def read_next(tape):
+    """Read the next episode (or row) of the tape: append its rows to their queues."""
     rules, cursor = tape.rules, tape.cursor
-    place = cursor[layout.DEALT]
-    cursor[layout.DEALT] = place + 1
-    if rules[layout.REORDER] == layout.BY_ROWS:
-        begin = np.int64(settle(tape.order, place, len(tape.order), tape.streams, ORDER))
+    position = cursor[layout.TAPE_READ]
+    cursor[layout.TAPE_READ] = position + 1
+    if rules[layout.READ_ORDER] == layout.BY_ROWS:
+        begin = np.int64(shuffle_step(tape.order, position, len(tape.order), tape.streams, ORDER))
         end = begin + 1
     else:
-        episode = tape.order[place]
-        if rules[layout.REORDER] == layout.BY_EPISODES:
-            episode = settle(tape.order, place, tape.span[place, 2], tape.streams, ORDER)
-        begin, end = tape.span[episode, 0], tape.span[episode, 1]
+        episode = tape.order[position]
+        if rules[layout.READ_ORDER] == layout.BY_EPISODES:
+            episode = shuffle_step(tape.order, position, tape.episodes[position, BLOCK_END], tape.streams, ORDER)
+        begin, end = tape.episodes[episode, FIRST_ROW], tape.episodes[episode, END_ROW]
     for row in range(begin, end):
-        key = tape.key[row]
-        if key >= 0:
-            tail = tape.queue[key, TAIL]
-            if tail == tape.queue[key, START]:
-                tape.touched[cursor[layout.TOUCHED]] = key
-                cursor[layout.TOUCHED] += 1
-            tape.dealt[tail] = tape.records[row]
-            tape.queue[key, TAIL] = tail + 1
+        queue = tape.queue_of[row]
+        if queue >= 0:
+            tail = tape.queues[queue, TAIL]
+            if tail == tape.queues[queue, START]:
+                tape.filled[cursor[layout.QUEUES_FILLED]] = queue
+                cursor[layout.QUEUES_FILLED] += 1
+            tape.queued[tail] = tape.records[row]
+            tape.queues[queue, TAIL] = tail + 1
 
 
 @kernel
-def ready(tape, key):
-    """Whether a queue has a row at its head, dealing as needed."""
-    while tape.queue[key, HEAD] == tape.queue[key, TAIL]:
-        if tape.queue[key, TAIL] == tape.queue[key, END]:
+def has_row(tape, queue):
+    """True if a queue has a row at its head, once the tape was read as far as needed."""
+    while tape.queues[queue, HEAD] == tape.queues[queue, TAIL]:
+        if tape.queues[queue, TAIL] == tape.queues[queue, END]:
             return False
-        deal(tape)
+        read_next(tape)
     return True
 
 
 @kernel
-def take(tape, key):
-    """Take the row at the head of a queue; where it lies in `dealt`, or EMPTY."""
-    if not ready(tape, key):
+def take(tape, queue):
+    """Take the row at the head of a queue; return its position in `queued`, or EMPTY."""
+    if not has_row(tape, queue):
         return EMPTY
-    head = tape.queue[key, HEAD]
-    tape.queue[key, HEAD] = head + 1
+    head = tape.queues[queue, HEAD]
+    tape.queues[queue, HEAD] = head + 1
     tape.cursor[layout.ROWS_TAKEN] += 1
     return np.int64(head)
 
 
 @kernel
 def open_episode(tape):
-    """Begin an episode with the next opening: its number, or EMPTY."""
+    """Use the next opening; return its episode's number, or EMPTY with the cause in `cursor`."""
     rules, cursor = tape.rules, tape.cursor
     n_openings = len(tape.opening)
-    if rules[layout.REPLACE]:
-        cursor[layout.WITH_REPLACEMENT] += 1
+    if rules[layout.REPLACE_OPENINGS]:
+        cursor[layout.OPENED_WITH_REPLACEMENT] += 1
         episode = below(tape.streams, OPENINGS, n_openings)
     else:
-        place = cursor[layout.OPENED]
-        if place == n_openings:
+        position = cursor[layout.EPISODES_OPENED]
+        if position == n_openings:
+            cursor[layout.CAUSE] = layout.NO_OPENING
             return EMPTY
-        if rules[layout.REORDER] == layout.BY_ROWS:
-            episode = np.int64(settle(tape.shuffled, place, n_openings, tape.streams, OPENINGS))
+        if rules[layout.READ_ORDER] == layout.BY_ROWS:
+            episode = np.int64(shuffle_step(tape.opening_order, position, n_openings, tape.streams, OPENINGS))
         else:
-            while cursor[layout.DEALT] <= place:
-                deal(tape)
-            episode = np.int64(tape.order[place])
-    cursor[layout.OPENED] += 1
+            while cursor[layout.TAPE_READ] <= position:
+                read_next(tape)
+            episode = np.int64(tape.order[position])
+    cursor[layout.EPISODES_OPENED] += 1
     return episode
 
 
 @routine
-def deal_ahead(tape, wanted, n_most):
-    """Deal until every queue holds as many rows as are wanted of it, n_most were dealt, or all of the log was.
+def read_ahead(tape, n_needed, n_most):
+    """Read the tape until each queue holds `n_needed` rows, (Q,), or `n_most` rows were read, or all of the log was.
 
-    What a queue will serve does not change: the order of the tape is the same whenever it is read.
+    The rows that a queue serves do not change: the order of the tape is the same whenever it is read.
     """
-    cursor, n_dealt = tape.cursor, 0
-    while n_dealt < n_most and cursor[layout.DEALT] < len(tape.order):
-        short = cursor[layout.TOUCHED] == 0
-        for index in range(cursor[layout.TOUCHED]):
-            key = tape.touched[index]
-            head, tail, end = tape.queue[key, HEAD], tape.queue[key, TAIL], tape.queue[key, END]
-            short |= tail < min(end, head + wanted[key])
+    cursor, n_read = tape.cursor, 0
+    while n_read < n_most and cursor[layout.TAPE_READ] < len(tape.order):
+        short = cursor[layout.QUEUES_FILLED] == 0
+        for index in range(cursor[layout.QUEUES_FILLED]):
+            queue = tape.filled[index]
+            head, tail, end = tape.queues[queue, HEAD], tape.queues[queue, TAIL], tape.queues[queue, END]
+            short |= tail < min(end, head + n_needed[queue])
         if not short:
             break
-        for _ in range(1 + cursor[layout.TOUCHED] // 8):  # so that looking takes no longer than dealing
-            if cursor[layout.DEALT] < len(tape.order):
-                deal(tape)
-                episode = tape.order[cursor[layout.DEALT] - 1]
-                by_rows = tape.rules[layout.REORDER] == layout.BY_ROWS
-                n_dealt += 1 if by_rows else tape.span[episode, 1] - tape.span[episode, 0]
+        for _ in range(1 + cursor[layout.QUEUES_FILLED] // 8):  # so that looking takes no longer than reading
+            if cursor[layout.TAPE_READ] < len(tape.order):
+                read_next(tape)
+                episode = tape.order[cursor[layout.TAPE_READ] - 1]
+                by_rows = tape.rules[layout.READ_ORDER] == layout.BY_ROWS
+                n_read += 1 if by_rows else tape.episodes[episode, END_ROW] - tape.episodes[episode, FIRST_ROW]
 
 
 @routine
-def next_rows(tape, wanted, slot, base, rows):
-    """List the next rows of each queue, as many as are wanted of it, but not terminal ones, nor any whose slot has
-    reached the base; how many they are."""
+def next_rows(tape, n_needed, slot, base, rows):
+    """Write the next rows of all queues into `rows`, up to `n_needed` of each queue, (Q,); return their number.
+
+    Left out are terminal rows, and rows whose `slot`, (N,), is at least `base`: their policies are known already.
+    """
     n = 0
-    for index in range(tape.cursor[layout.TOUCHED]):
-        key = tape.touched[index]
-        head, tail = tape.queue[key, HEAD], tape.queue[key, TAIL]
-        for at in range(head, min(np.int64(tail), head + wanted[key])):
-            row = tape.dealt[at]["row"]
-            if tape.dealt[at]["terminated"] == 0 and slot[row] < base and n < len(rows):
+    for index in range(tape.cursor[layout.QUEUES_FILLED]):
+        queue = tape.filled[index]
+        head, tail = tape.queues[queue, HEAD], tape.queues[queue, TAIL]
+        for position in range(head, min(np.int64(tail), head + n_needed[queue])):
+            row = tape.queued[position]["row"]
+            if tape.queued[position]["terminated"] == 0 and slot[row] < base and n < len(rows):
                 rows[n] = row
                 n += 1
     return n
@@ -172,51 +180,55 @@ def next_rows(tape, wanted, slot, base, rows):
 
 @routine
 def next_openings(tape, episodes, swapped):
-    """List the episodes that will open next, as far as is known; how many they are. Nothing is used up."""
-    rules, cursor, order = tape.rules, tape.cursor, tape.shuffled
-    n_openings, place, cell = len(tape.opening), cursor[layout.OPENED], tape.streams[OPENINGS]
-    n = min(len(episodes), n_openings - place)
-    if rules[layout.REPLACE]:
+    """Write the episodes that open next, as far as they are known, into `episodes`; return their number.
+
+    No opening is used, and the tape is left as it was; `swapped` is working memory as long as `episodes`.
+    """
+    rules, cursor, order = tape.rules, tape.cursor, tape.opening_order
+    n_openings, position, cell = len(tape.opening), cursor[layout.EPISODES_OPENED], tape.streams[OPENINGS]
+    n = min(len(episodes), n_openings - position)
+    if rules[layout.REPLACE_OPENINGS]:
         n = len(episodes)
         for index in range(n):
             episodes[index] = below(tape.streams, OPENINGS, n_openings)
-    elif rules[layout.REORDER] == layout.BY_ROWS:
+    elif rules[layout.READ_ORDER] == layout.BY_ROWS:
         for index in range(n):
-            swapped[index] = place + index + below(tape.streams, OPENINGS, n_openings - place - index)
-            order[place + index], order[swapped[index]] = order[swapped[index]], order[place + index]
-            episodes[index] = order[place + index]
+            swapped[index] = position + index + below(tape.streams, OPENINGS, n_openings - position - index)
+            order[position + index], order[swapped[index]] = order[swapped[index]], order[position + index]
+            episodes[index] = order[position + index]
         for index in range(n - 1, -1, -1):
-            order[place + index], order[swapped[index]] = order[swapped[index]], order[place + index]
+            order[position + index], order[swapped[index]] = order[swapped[index]], order[position + index]
     else:
-        n = min(n, cursor[layout.DEALT] - place)
+        n = min(n, cursor[layout.TAPE_READ] - position)
         for index in range(n):
-            episodes[index] = tape.order[place + index]
+            episodes[index] = tape.order[position + index]
     tape.streams[OPENINGS] = cell
     return n
 
 
 @routine
-def restore(order, n):
-    """Undo the first n steps of a lazy Fisher-Yates shuffle of 0, 1, 2, ...
+def undo_shuffle(order, n):
+    """Undo the first n steps of a Fisher-Yates shuffle of 0, 1, 2, ...
 
-    A place beyond n was written only if what it held has been served, so the served numbers say which to mend.
+    A position from n on was written only if the number it held before is now among the first n, so these numbers say
+    which positions to restore.
     """
-    for place in range(n):
-        if order[place] >= n:
-            order[order[place]] = order[place]
-    for place in range(n):
-        order[place] = place
+    for position in range(n):
+        if order[position] >= n:
+            order[order[position]] = order[position]
+    for position in range(n):
+        order[position] = position
 
 
 @routine
 def rewind(tape):
-    """Make a used tape as new, at a cost of what was read of it."""
+    """Make a used tape as new, in time proportional to the part that was read."""
     cursor = tape.cursor
-    restore(tape.order, cursor[layout.DEALT])
-    restore(tape.shuffled, min(cursor[layout.OPENED], len(tape.shuffled)))
-    for index in range(cursor[layout.TOUCHED]):
-        key = tape.touched[index]
-        tape.queue[key, HEAD] = tape.queue[key, START]
-        tape.queue[key, TAIL] = tape.queue[key, START]
+    undo_shuffle(tape.order, cursor[layout.TAPE_READ])
+    undo_shuffle(tape.opening_order, min(cursor[layout.EPISODES_OPENED], len(tape.opening_order)))
+    for index in range(cursor[layout.QUEUES_FILLED]):
+        queue = tape.filled[index]
+        tape.queues[queue, HEAD] = tape.queues[queue, START]
+        tape.queues[queue, TAIL] = tape.queues[queue, START]
     cursor[:] = 0
     cursor[layout.EPISODE_OVER] = 1

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from understudy.envs.layout import DOWN, LEFT, RIGHT, STAY, UP, cumulated, grid_tables, neighbors, rewards
+from understudy.envs.grid_tables import DOWN, LEFT, RIGHT, STAY, UP, cumulated, grid_tables, neighbors, rewards
 from understudy.envs.solve import probabilities
 from understudy.errors import SettingError
 
@@ -60,6 +60,6 @@ def test_an_impossible_last_outcome_is_never_picked():
 @pytest.mark.parametrize(
     ("size", "slip", "word"), [(1, 0.0, "size"), (5, -0.1, "slip"), (5, 1.1, "slip"), (5, np.nan, "slip")]
 )
-def test_a_grid_that_is_none_is_refused(size, slip, word):
+def test_an_impossible_size_or_slip_is_refused(size, slip, word):
     with pytest.raises(SettingError, match=word):
         plain(size, slip)

@@ -1,4 +1,4 @@
-"""The layout of a grid: its cells, where actions lead, and its tables."""
+"""A grid written out as tables: its cells, where actions lead, and the rewards."""
 
 import numpy as np
 
