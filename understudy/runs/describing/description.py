@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from understudy.runs.describing.graph import Node, compute_digests, unknown_paths
-from understudy.runs.describing.nodes import CHANGED, KNOWS, SMALL, NodeBuilder
+from understudy.runs.describing.nodes import CHANGED, LEARNED_STATE, SMALL, NodeBuilder
 
 MOST_HEIGHT, MOST_PARTS, MOST_DEPTH, MOST_OPENED = 8, 32, 5, 64
 """An object is shown whole up to this height and the weight SMALL. A larger one is opened where it has few parts, down
@@ -83,7 +83,7 @@ def plain_node(root: Node) -> Any:
             items = [show(part, depth + 1) for _, part in node.parts]
             return items if node.ordered else sorted(items, key=repr)
         named = {"class": node.name} if node.display == "object" else {}
-        parts = [(label, part) for label, part in node.parts if label not in (KNOWS, CHANGED)]
+        parts = [(label, part) for label, part in node.parts if label not in (LEARNED_STATE, CHANGED)]
         return named | {label.removeprefix("."): show(part, depth + 1) for label, part in parts}
 
     return show(root, 0)
