@@ -5,7 +5,7 @@ import pytest
 
 from understudy.encoders import Function
 from understudy.envs import ContinuousGrid, NoisyGrid
-from understudy.errors import PolicyError
+from understudy.errors import ContractError, PolicyError
 from understudy.learners import PPO, Uniform
 from understudy.logs import Log
 from understudy.runs import look_ahead, probes, simulate
@@ -219,3 +219,17 @@ def test_other_simulators_are_stepped():
         assert not can_look_ahead(simulator, PPO(EVEN.spec))
         assert len(simulate(simulator, PPO(EVEN.spec, epoch_steps=50), 0, 120)) == 120
     assert not can_look_ahead(SIMULATORS["psrs"], Uniform(5))
+
+
+class Stuck(PPO):
+    """An epoch learner whose update begins no new epoch."""
+
+    def update(self):
+        self._n = self.epoch_steps
+
+
+def test_an_update_that_begins_no_epoch_is_refused_instead_of_going_on_for_ever(log):
+    with pytest.raises(
+        ContractError, match=r"steps_until_update of Stuck is 0 before an epoch begins; .*update sets it back"
+    ):
+        simulate(psrs(log), Stuck(log.spec, epoch_steps=20), 0, 100)

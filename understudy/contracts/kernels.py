@@ -6,6 +6,7 @@ when the loop is compiled.
 
 import inspect
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ from understudy.errors import ContractError
 ACT = ("arrays", "code", "policy")
 LEARN = ("arrays", "code", "action", "reward", "next_code", "terminated", "truncated")
 HAS_POLICY = ("arrays", "code")
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 class Kernels(NamedTuple):
@@ -33,7 +35,9 @@ class Kernels(NamedTuple):
 
 
 _registered: dict[type, Kernels] = {}
+_functions: dict[type, dict[str, Any]] = {}  # as they were given
 _checked: set[Any] = set()
+_compiled: set[type] = set()
 
 
 @kernel
@@ -61,22 +65,28 @@ def register_kernels(arrays: type, *, act: Callable, learn: Callable, has_policy
             "arrays() returns"
         )
     given = {"act": (act, ACT), "learn": (learn, LEARN), "has_policy": (has_policy or always, HAS_POLICY)}
+    if arrays in _compiled and _functions[arrays] != {name: function for name, (function, _) in given.items()}:
+        raise ContractError(
+            f"{arrays.__name__} has run with other kernels in this process, and its loop is compiled; define the "
+            "NamedTuple class anew together with the kernels, or start Python again"
+        )
     made = {name: _compilable(arrays, name, function, takes) for name, (function, takes) in given.items()}
     built_in = arrays.__module__.partition(".")[0] == __name__.partition(".")[0]
     _registered[arrays] = Kernels(**made, built_in=built_in)
+    _functions[arrays] = {name: function for name, (function, _) in given.items()}
 
 
 def _compilable(arrays: type, name: str, function: Any, takes: tuple[str, ...]) -> Any:
     plain = function.py_func if compiled(function) else function
     if not inspect.isfunction(plain):
         raise ContractError(f"{name} of {arrays.__name__} is {function!r}; give a function {name}({', '.join(takes)})")
-    try:
-        inspect.signature(plain).bind(*takes)
-    except TypeError as error:
+    parameters = inspect.signature(plain).parameters.values()
+    if len(parameters) != len(takes) or any(part.kind not in POSITIONAL for part in parameters):
         raise ContractError(
-            f"{name} of {arrays.__name__} is called as {name}({', '.join(takes)}), and {plain.__name__} cannot be: "
-            f"{error}"
-        ) from None
+            f"{name} of {arrays.__name__} is called as {name}({', '.join(takes)}), and {plain.__name__} has the "
+            f"parameters ({', '.join(map(str, parameters))}); give it just those {len(takes)}, and keep options in the "
+            "arrays"
+        )
     # Not kept on disk: Numba would not notice a change in another file of its author.
     return function if compiled(function) else allocating(plain, keep=False)
 
@@ -104,9 +114,11 @@ def check_kernels(arrays: Any, n_actions: int) -> Kernels:
     for name, part in arrays._asdict().items():
         if not isinstance(part, np.ndarray | tuple):
             raise ContractError(
-                f"{name} of {type(arrays).__name__} is {part!r}, which is not a NumPy array; keep a single number as "
-                "an array of one entry, so that kernels can write on it"
+                f"{name} of {type(arrays).__name__} is a {type(part).__name__}, not a NumPy array; make it one with "
+                "np.array, a single number as an array of one entry, so that kernels can write on it"
             )
+        if isinstance(part, np.ndarray) and part.dtype.hasobject:
+            raise ContractError(f"{name} of {type(arrays).__name__} holds objects, and kernels see numbers only")
     try:
         kind = typeof(arrays)
     except (ValueError, NumbaError) as error:
@@ -130,7 +142,35 @@ def check_kernels(arrays: Any, n_actions: int) -> Kernels:
                     "part of Python that Numba compiles; with compiled=False the learner runs in plain Python"
                 ) from None
     _checked.add((kind, n_actions))
+    _compiled.add(type(arrays))
     return kernels
+
+
+def kernels_to_send() -> list[tuple[type, dict[str, Any]]]:
+    """Return the registered classes that another process cannot import, of a script or a notebook, and their kernels.
+
+    cloudpickle makes them anew there, and they have to be registered anew; see `receive_kernels`.
+    """
+    homeless = [
+        kind for kind in _functions if sys.modules.get(kind.__module__) is None or kind.__module__ == "__main__"
+    ]
+    return [(kind, _functions[kind]) for kind in homeless]
+
+
+def receive_kernels(sent: list[tuple[type, dict[str, Any]]]) -> None:
+    """Register kernels that another process has sent."""
+    for kind, functions in sent:
+        if kind not in _registered:
+            register_kernels(kind, **functions)
+
+
+@kernel
+def is_policy(policy):
+    """True if the entries of a policy are not negative and sum to 1 within 1e-5; False for NaN."""
+    total = 0.0
+    for probability in policy:
+        total += probability if probability >= 0.0 else np.inf
+    return abs(total - 1.0) <= 1e-5
 
 
 def _reason(error: Exception) -> str:
@@ -177,17 +217,23 @@ def _has_policy(arrays, code):
 
 @overload(act, jit_options=MERGED)
 def _act(arrays, code, policy):
-    if isinstance(arrays, types.BaseNamedTuple):
-        function = _registered[arrays.instance_class].act
-        return lambda arrays, code, policy: function(arrays, code, policy)
-    return None
+    if not isinstance(arrays, types.BaseNamedTuple):
+        return None
+    function = _registered[arrays.instance_class].act
+
+    def write_policy(arrays, code, policy):  # what the function returns is not looked at
+        function(arrays, code, policy)
+
+    return write_policy
 
 
 @overload(learn, jit_options=MERGED)
 def _learn(arrays, code, action, reward, next_code, terminated, truncated):
-    if isinstance(arrays, types.BaseNamedTuple):
-        function = _registered[arrays.instance_class].learn
-        return lambda arrays, code, action, reward, next_code, terminated, truncated: function(
-            arrays, code, action, reward, next_code, terminated, truncated
-        )
-    return None
+    if not isinstance(arrays, types.BaseNamedTuple):
+        return None
+    function = _registered[arrays.instance_class].learn
+
+    def take_in_step(arrays, code, action, reward, next_code, terminated, truncated):
+        function(arrays, code, action, reward, next_code, terminated, truncated)
+
+    return take_in_step

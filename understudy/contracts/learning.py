@@ -226,7 +226,8 @@ class HasCodes(Protocol):
 
 def codes_of(learner: Any) -> ObservationCodes | None:
     """Return the codes of a learner with a table, or None."""
-    return learner.codes if offers(learner, HasCodes) else None
+    codes = learner.codes if offers(learner, HasCodes) else None
+    return codes if offers(codes, ObservationCodes) else None
 
 
 def defined_with_policy(learner: Any, member: str) -> bool:

@@ -4,16 +4,18 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts.compiling import compiled, routine
-from understudy.contracts.kernels import act, check_kernels, has_policy, learn
+from understudy.contracts.compiling import compiled, compiled_for, routine
+from understudy.contracts.kernels import act, check_kernels, has_policy, is_policy, learn
+from understudy.errors import ContractError, PolicyError
+from understudy.logs.policies import fault_of
 from understudy.runs.record import BEGUN, EPISODES, STEPS, RunRecord
 from understudy.simulators.kernels import begin, layout, step
 
 
 @routine
-def advance(source, arrays, record, policy, until):
+def advance(source, arrays, record, policy, until, checks_policy):
     """Take steps until `until` are recorded, the log has no answer, the learner has no policy yet, or the record has no
-    room for another episode."""
+    room for another episode. `checks_policy` is for kernels that are not ours: a wrong policy ends it too."""
     cursor = source.cursor
     steps, episodes, begun, earned = record.tally[STEPS], record.tally[EPISODES], record.tally[BEGUN], record.earned[0]
     keep_rows, keep_emissions, count_visits = len(record.rows) > 0, len(record.emissions) > 0, len(record.visits) > 0
@@ -30,6 +32,8 @@ def advance(source, arrays, record, policy, until):
         if not has_policy(arrays, code):
             break
         act(arrays, code, policy)
+        if checks_policy and not is_policy(policy):
+            break
         outcome = step(source, policy)
         if cursor[layout.CAUSE] != layout.RUNNING:
             break
@@ -60,8 +64,11 @@ class CompiledLoop:
 
     def __init__(self, simulator: Any, source: Any, arrays: Any, record: RunRecord) -> None:
         self.source, self.record = source, record
-        self._policy = np.empty(simulator.n_actions)  # of the current step
-        self._advance = advance if check_kernels(arrays, simulator.n_actions).built_in else advance_uncached
+        self._policy = np.zeros(simulator.n_actions)  # of the current step
+        self._checks = not check_kernels(arrays, simulator.n_actions).built_in
+        self._advance = advance
+        if self._checks:  # by the types themselves: Numba's own look-up takes two NamedTuples of one name for the same
+            self._advance = compiled_for(advance_uncached, source, arrays, record.arrays, self._policy, 0, self._checks)
 
     @property
     def is_running(self) -> bool:
@@ -70,6 +77,22 @@ class CompiledLoop:
 
     def advance(self, arrays: Any, until: int) -> None:
         """Take steps until the run has `until` of them, the log has no answer, or the learner has no policy yet."""
-        self._advance(self.source, arrays, self.record.arrays, self._policy, until)
+        self._call(arrays, until)
         while self.record.count() and self.is_running:  # a log without an answer is not asked again
-            self._advance(self.source, arrays, self.record.arrays, self._policy, until)
+            self._call(arrays, until)
+        if self._checks and self.record.n_steps < until and self.is_running:
+            self._refuse(arrays)
+
+    def _call(self, arrays: Any, until: int) -> None:
+        self._advance(self.source, arrays, self.record.arrays, self._policy, until, self._checks)
+
+    def _refuse(self, arrays: Any) -> None:
+        """Raise what keeps a learner of somebody else's from going on."""
+        name, code = type(arrays).__name__, int(self.source.cursor[layout.CODE])
+        if not has_policy(arrays, code):
+            raise ContractError(f"has_policy of {name} is False at code {code}, and no other part can give the policy")
+        fault = fault_of(self._policy, len(self._policy))
+        raise PolicyError(
+            f"act of {name} wrote the policy {self._policy} at code {code} after {self.record.n_steps:,} steps, which "
+            f"{fault}; write probabilities that sum to 1 into every entry of policy"
+        )

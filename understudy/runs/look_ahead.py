@@ -14,6 +14,7 @@ from understudy.contracts import EpisodeAbandoner, EpochLearner, Steps
 from understudy.contracts.learning import defined_with_policy
 from understudy.contracts.offering import members_of, offers
 from understudy.contracts.simulating import is_foreseeable
+from understudy.errors import ContractError
 from understudy.logs.policies import as_policies
 from understudy.runs.compiled import CompiledLoop
 from understudy.runs.policy_cache import PolicyCache
@@ -36,6 +37,16 @@ def learns_in_epochs(learner: Any) -> bool:
     )
 
 
+def check_epoch(learner: EpochLearner) -> None:
+    """Raise `ContractError` where a learner that was just made or updated does not begin an epoch."""
+    left = learner.steps_until_update
+    if isinstance(left, bool) or not isinstance(left, int | np.integer) or left < 1:
+        raise ContractError(
+            f"steps_until_update of {type(learner).__name__} is {left!r} before an epoch begins; it is a property that "
+            "counts down to 0 in collect, and update sets it back to a whole number from 1"
+        )
+
+
 def look_ahead_loop(setup: RunSetup) -> Run:
     """Run with look-ahead, one learner by itself."""
     run = epoch_by_epoch(setup)
@@ -51,6 +62,7 @@ def epoch_by_epoch(setup: RunSetup) -> Generator[None, None, Run]:
     """Coroutine: yields when the learner is due for an update, which the caller makes; returns the Run."""
     learner, record, readings = setup.learner, setup.new_record(), setup.readings
     rehearsal = setup.simulator.start(setup.seed, LOG_POSITIONS)
+    check_epoch(learner)
     ahead = LookAhead(setup.simulator, rehearsal.source, learner)
     loop = CompiledLoop(setup.simulator, rehearsal.source, ahead.cache, record)
     may_abandon = offers(learner, EpisodeAbandoner)
@@ -66,6 +78,7 @@ def epoch_by_epoch(setup: RunSetup) -> Generator[None, None, Run]:
         learner.collect(ahead.take_steps())
         if learner.steps_until_update == 0:
             yield
+            check_epoch(learner)
             ahead.forget(record.n_steps)
             if may_abandon and learner.abandons_episode:
                 rehearsal.source.cursor[layout.EPISODE_OVER], record.arrays.earned[0] = 1, 0.0

@@ -16,10 +16,10 @@ from understudy.contracts import (
     Stop,
     owned,
 )
-from understudy.contracts.learning import defined_with_policy
+from understudy.contracts.learning import codes_of, defined_with_policy
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import is_compiled
-from understudy.errors import SettingError
+from understudy.errors import ContractError, SettingError
 from understudy.runs.backends import always
 from understudy.runs.compiled import CompiledLoop
 from understudy.runs.env import GymEnv
@@ -84,7 +84,16 @@ def can_compile(simulator: Any, learner: Any) -> bool:
 
 def offers_arrays(learner: Any) -> bool:
     """True if a learner has arrays, and no subclass acts or learns in another way than the kernels for them."""
-    return offers(learner, CompiledLearner) and learner.arrays() is not None and defined_with_policy(learner, "arrays")
+    if not (
+        offers(learner, CompiledLearner) and learner.arrays() is not None and defined_with_policy(learner, "arrays")
+    ):
+        return False
+    if learner.codes is not None and codes_of(learner) is None:
+        raise ContractError(
+            f"codes of {type(learner).__name__}, which has arrays(), is {learner.codes!r}; let it be learners.Codes(n) "
+            "or None where the policy is the same for every observation"
+        )
+    return True
 
 
 def python_loop(setup: RunSetup) -> Run:

@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import Any
 
 from understudy.contracts import HasSettings, Learner, LoopOwner, Simulator
+from understudy.contracts.kernels import kernels_to_send, receive_kernels
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import is_real, log_of, n_states_of, states_fingerprint
 from understudy.contracts.streams import spawn
@@ -88,7 +89,15 @@ class Plan:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is sent to other processes: with the kind, and without the parts of run 0."""
-        return {name: value for name, value in vars(self).items() if name != "first"} | {"kind": self.kind}
+        return {name: value for name, value in vars(self).items() if name != "first"} | {
+            "kind": self.kind,
+            "_kernels": kernels_to_send(),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Arrive in another process, and register the kernels that came along."""
+        receive_kernels(state.pop("_kernels"))
+        vars(self).update(state)
 
     def __call__(self, numbers: Sequence[int], keep_going: Callable[[], bool]) -> list[Run]:
         if len(numbers) == 1:

@@ -12,7 +12,7 @@ import numpy as np
 from understudy.contracts import EpisodeAbandoner, StackedLearner, Step, Steps
 from understudy.contracts.learning import defined_with_policy
 from understudy.contracts.offering import members_of, offers
-from understudy.runs.look_ahead import can_look_ahead, epoch_by_epoch
+from understudy.runs.look_ahead import can_look_ahead, check_epoch, epoch_by_epoch
 from understudy.runs.loop import step_by_step
 from understudy.runs.run import Run
 from understudy.runs.setup import RunSetup
@@ -77,5 +77,7 @@ def collecting_steps(setup: RunSetup) -> Paused:
             collected.clear()
             if learner.steps_until_update == 0:
                 yield None
+                check_epoch(learner)
 
+    check_epoch(learner)
     return step_by_step(setup, learn)
