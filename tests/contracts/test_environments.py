@@ -10,7 +10,7 @@ from understudy.contracts.environments import (
     HasTimeLimit,
     is_discrete,
 )
-from understudy.contracts.tables import Tables
+from understudy.contracts.finite_tables import Tables
 from understudy.envs import ContinuousGrid, CounterGrid, Grid, HistoryGrid, NoisyGrid
 
 FINITE = [Grid, NoisyGrid, CounterGrid, HistoryGrid]

@@ -5,7 +5,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from understudy.contracts.tables import Tables
+from understudy.contracts.finite_tables import Tables
 
 
 @runtime_checkable

@@ -5,7 +5,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from understudy.contracts.tables import Tables, pick
+from understudy.contracts.finite_tables import Tables, pick
 from understudy.contracts.wrappers import shortest
 from understudy.envs import solve
 from understudy.envs.parallel import TableEpisodes

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from understudy.contracts.tables import Tables
+from understudy.contracts.finite_tables import Tables
 from understudy.errors import SettingError
 
 STAY, UP, RIGHT, DOWN, LEFT = range(5)

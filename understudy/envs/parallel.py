@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from understudy.contracts.tables import Tables
+from understudy.contracts.finite_tables import Tables
 
 
 class TableEpisodes:

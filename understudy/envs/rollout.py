@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from understudy.contracts.compiling import allocating
+from understudy.contracts.finite_tables import Tables, emit, pick, pick_outcome, pick_start
 from understudy.contracts.streams import ACCEPTANCE, spawn, streams_of, uniform
-from understudy.contracts.tables import Tables, emit, pick, pick_outcome, pick_start
 from understudy.envs.grid_tables import cumulated
 from understudy.envs.solve import checked_policy, surely_ends
 from understudy.errors import SettingError

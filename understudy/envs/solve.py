@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse import csr_array, eye_array
 from scipy.sparse.linalg import spsolve
 
-from understudy.contracts.tables import Tables
+from understudy.contracts.finite_tables import Tables
 from understudy.errors import PolicyError, SettingError
 from understudy.logs.policies import fault_of, first_fault, numbers_of, refusal
 

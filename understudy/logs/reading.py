@@ -21,11 +21,11 @@ from understudy.logs.columns import (
 )
 from understudy.logs.episodes import ranks_by_first_appearance
 from understudy.logs.labels import checked_labels, listing
+from understudy.logs.loading import checked_path, load_file, load_frame, shown_path
 from understudy.logs.log import Log, assemble
 from understudy.logs.metadata import from_metadata, refuse_more_than_fit
 from understudy.logs.propensity_order import order_propensities
 from understudy.logs.selection import Names, Selection, checked_names, names_of_features, select
-from understudy.logs.tables import checked_path, load_file, load_frame, shown_path
 
 
 def read(

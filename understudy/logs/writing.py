@@ -15,9 +15,9 @@ from understudy.logs.arrow_columns import to_arrow, to_numpy
 from understudy.logs.columns import TRUTH_VALUES, action_codes
 from understudy.logs.csv_tables import parse_csv
 from understudy.logs.labels import listing
+from understudy.logs.loading import CSV, PARQUET, checked_path, shown_path
 from understudy.logs.log import Log
 from understudy.logs.metadata import to_metadata
-from understudy.logs.tables import CSV, PARQUET, checked_path, shown_path
 from understudy.storage import error_reason, write_whole
 
 CHUNK = 10_000  # rows of CSV written together

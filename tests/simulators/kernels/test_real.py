@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from understudy.contracts.finite_tables import Tables
 from understudy.contracts.streams import streams_of
-from understudy.contracts.tables import Tables
 from understudy.simulators.kernels import layout, real
 from understudy.simulators.kernels.layout import EMPTY
 

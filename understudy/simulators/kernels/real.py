@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from understudy.contracts.compiling import kernel
+from understudy.contracts.finite_tables import Tables, emit, pick_outcome, pick_start
 from understudy.contracts.streams import ACCEPTANCE, uniform
-from understudy.contracts.tables import Tables, emit, pick_outcome, pick_start
 from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.draws import count_step, draw_action
 from understudy.simulators.kernels.layout import EMPTY, Outcome

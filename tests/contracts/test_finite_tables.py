@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from understudy.contracts.finite_tables import emit, pick, pick_outcome, pick_start
 from understudy.contracts.streams import streams_of
-from understudy.contracts.tables import emit, pick, pick_outcome, pick_start
 from understudy.envs import Grid, NoisyGrid
 
 
