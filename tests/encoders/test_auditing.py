@@ -116,11 +116,13 @@ def test_what_is_not_an_encoder_is_refused(encoder, grid_log):
 
 
 def test_an_encoder_that_writes_on_its_observations_leaves_the_log_as_it_is(grid_log):
-    before = grid_log.observation.copy()
+    log = grid_log.select(np.arange(50))
+    before = log.observation.copy(), log.next_observation.copy()
 
     def encode(observations):
         observations[:] = 0
         return np.zeros(len(observations), int)
 
-    audit(Raw(encode), grid_log.select(np.arange(50)))
-    assert np.array_equal(grid_log.observation, before)
+    audit(Raw(encode), log)
+    assert np.array_equal(log.observation, before[0])
+    assert np.array_equal(log.next_observation, before[1])
