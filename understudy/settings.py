@@ -36,7 +36,7 @@ def whole(name: str, number: Any, least: int | None = 1, most: int | None = None
         limits = ("" if least is None else f" from {least}{' up' if most is None else ''}") + (
             "" if most is None else f" to {most}"
         )
-        raise SettingError(f"{name} is {_shown(number)}; give {name}=, a whole number{limits}")
+        raise SettingError(f"{name} is {shown(number)}; give {name}=, a whole number{limits}")
     return found
 
 
@@ -50,7 +50,7 @@ def seed_of(number: Any) -> int:
     seed = whole("seed", number, least=None)
     if not -LARGEST_SEED <= seed < LARGEST_SEED:
         raise SettingError(
-            f"seed is {_shown(number)}, of more than 127 bits, and not all of them would count; give fewer"
+            f"seed is {shown(number)}, of more than 127 bits, and not all of them would count; give fewer"
         )
     return seed
 
@@ -73,7 +73,7 @@ def real(name: str, number: Any, least: float = -math.inf, most: float = math.in
         limits = (f"{words[0]} {least}" if least > -math.inf else "") + (
             f"{words[1]} {most}" if most < math.inf else ""
         )
-        raise SettingError(f"{name} is {_shown(number)}; give {name}=, a number{limits or ' that is finite'}")
+        raise SettingError(f"{name} is {shown(number)}; give {name}=, a number{limits or ' that is finite'}")
     return found
 
 
@@ -82,10 +82,10 @@ def positive(name: str, number: Any) -> float:
     return real(name, number, 0, ends=False)
 
 
-def _shown(number: Any) -> str:
-    """The value as a message shows it, cut where it is long."""
+def shown(value: Any) -> str:
+    """Return a value as a message shows it, cut where it is long."""
     try:
-        text = repr(number)
+        text = repr(value)
     except ValueError:  # an integer of more digits than Python writes
         return "a number of thousands of digits"
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."

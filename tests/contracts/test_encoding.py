@@ -14,7 +14,10 @@ from understudy.contracts.encoding import (
     RemembersLog,
     Savable,
     SaysFitted,
+    check_encodes,
+    states_of,
 )
+from understudy.errors import ContractError, EncoderError
 
 PROTOCOLS = {Encodes, Encoder, SaysFitted, CountsFits, CountsStates, RemembersLog, HasSettings, Savable}
 
@@ -70,3 +73,32 @@ def test_contracts_has_the_protocol_of_an_encoder():
 
 def test_a_spec_prints_as_words():
     assert str(ObservationSpec("integer", ())) == "integer observations"
+
+
+class Returning:
+    """An encoder that returns what it is made with."""
+
+    def __init__(self, states):
+        self.states = states
+
+    def encode(self, observations):
+        observations[:] = 9
+        return self.states
+
+
+def test_states_are_one_integer_for_each_observation_and_observations_stay():
+    observations = np.arange(3)
+    assert states_of(Returning([2, -1, 0]), observations).tolist() == [2, -1, 0]
+    assert observations.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("states", [["a", "b", "c"], [[0], [1], [2]], [0, 1], [0.0, 1.0, 2.0], None, [0, -2, 1]])
+def test_states_of_another_kind_are_refused(states):
+    with pytest.raises(EncoderError, match="the encoder made"):
+        states_of(Returning(states), np.arange(3))
+
+
+@pytest.mark.parametrize("encoder", [object(), None, Returning, len])
+def test_what_has_no_encode_is_refused(encoder):
+    with pytest.raises(ContractError, match=r"is not an encoder: it needs encode\(observations\)"):
+        check_encodes(encoder)

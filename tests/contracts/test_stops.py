@@ -1,8 +1,11 @@
 """Why a run ended: a record that prints as a sentence."""
 
+import pickle
+
 import pytest
 
 from understudy.contracts import CAUSES, Exhausted, Stop
+from understudy.errors import ContractError
 from understudy.simulators.kernels import layout
 
 
@@ -42,3 +45,21 @@ def test_stops_are_grouped_by_cause_place_and_action_whatever_their_counts():
     assert one.group == Stop("queue empty for action", state=9, action=2, place="page=3").group
     assert one.group != Stop("queue empty for action", state=1, action=3, place="page=3").group
     assert Stop("queue empty", state=1).group != Stop("queue empty", state=2).group
+
+
+@pytest.mark.parametrize("cause", ["ran dry", "", None, ["no row"]])
+def test_a_cause_that_has_no_sentence_is_refused_with_those_that_have(cause):
+    with pytest.raises(ContractError, match=r"the cause of a Stop is .*; give one of 'max steps', .*'no row'"):
+        Stop(cause)
+
+
+def test_an_exhausted_log_that_is_told_by_a_text_is_refused():
+    with pytest.raises(ContractError, match=r"Exhausted takes a Stop: Exhausted\(Stop\('no row'\)\); .* 'ran dry'"):
+        Exhausted("ran dry")
+
+
+def test_an_exhausted_log_reaches_another_process_with_its_stop_and_notes():
+    exhausted = Exhausted(Stop("queue empty", state=3))
+    exhausted.add_note("in run 3")
+    there = pickle.loads(pickle.dumps(exhausted))
+    assert (there.stop, str(there), there.__notes__) == (exhausted.stop, str(exhausted), ["in run 3"])

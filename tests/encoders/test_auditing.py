@@ -3,6 +3,7 @@ import pytest
 
 from understudy.encoders import Boxes, Function, Identity, KMeans, audit, load
 from understudy.envs import CounterGrid
+from understudy.errors import ContractError, EncoderError
 from understudy.logs import Log
 
 
@@ -91,3 +92,37 @@ def test_observations_that_are_not_of_two_dimensions_are_not_kept():
     env = CounterGrid(2, size=3)
     found = Identity().audit(Log.from_columns(**env.rollout(np.full((env.n_observations, 5), 0.2), 50, seed=0)))
     assert len(found.sample_observation) == len(found.sample_state) == 0
+
+
+class Raw:
+    """An encoder that makes of observations what a function makes of them, unchecked."""
+
+    def __init__(self, encode):
+        self.encode = encode
+
+
+@pytest.mark.parametrize(
+    "encode", [lambda x: np.full(len(x), "a"), lambda x: np.zeros((len(x), 1), int), lambda x: np.full(len(x), -2)]
+)
+def test_states_that_a_simulator_would_refuse_are_refused(encode, grid_log):
+    with pytest.raises(EncoderError, match="the encoder made"):
+        audit(Raw(encode), grid_log)
+
+
+@pytest.mark.parametrize("encoder", [object(), KMeans, None])
+def test_what_is_not_an_encoder_is_refused(encoder, grid_log):
+    with pytest.raises(ContractError, match=r"is not an encoder: it needs encode\(observations\)"):
+        audit(encoder, grid_log)
+
+
+def test_an_encoder_that_writes_on_its_observations_leaves_the_log_as_it_is(grid_log):
+    log = grid_log.select(np.arange(50))
+    before = log.observation.copy(), log.next_observation.copy()
+
+    def encode(observations):
+        observations[:] = 0
+        return np.zeros(len(observations), int)
+
+    audit(Raw(encode), log)
+    assert np.array_equal(log.observation, before[0])
+    assert np.array_equal(log.next_observation, before[1])

@@ -14,7 +14,7 @@ def curves(values, logs=None):
     logs = ["one"] * len(values) if logs is None else logs
     return us.Runs(
         tuple(
-            us.Run(0, np.arange(50), none, None, none, none, steps, {"g": row}, {}, Stop("x"), log=str(log))
+            us.Run(0, np.arange(50), none, None, none, none, steps, {"g": row}, {}, Stop("max steps"), log=str(log))
             for row, log in zip(values, logs, strict=True)
         )
     )

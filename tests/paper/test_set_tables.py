@@ -21,7 +21,7 @@ def curves(values):
     """Runs of fifty steps with these curves of a probe g."""
     steps, none = np.arange(1, values.shape[1] + 1), np.empty(0)
     return Runs(
-        tuple(Run(0, np.arange(50), none, None, none, none, steps, {"g": row}, {}, Stop("x")) for row in values)
+        tuple(Run(0, np.arange(50), none, None, none, none, steps, {"g": row}, {}, Stop("max steps")) for row in values)
     )
 
 

@@ -1,5 +1,6 @@
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -212,3 +213,9 @@ def test_readings_that_are_no_numbers_are_told_from_none(tmp_path, run_of):
     assert "fewer than half of the runs have a reading that is a number" in text
     assert "Mean of “g”" not in text
     assert "no run was served a single step" in page(tmp_path, {"psrs": Runs((run_of(0, {"g": float}),))})
+
+
+@pytest.mark.parametrize("given", ["out/a", Path("out/a"), ["out/a"], None])
+def test_something_else_than_runs_is_refused_with_how_a_folder_is_read(given, tmp_path):
+    with pytest.raises(ContractError, match=r"runs is a .*; give runs, or .* us\.load\(folder\) reads a folder"):
+        report(given, tmp_path / "report.html")

@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from understudy.contracts import Stop
-from understudy.errors import ContractError
-from understudy.runs.checking import check_about, check_stop, expect, run_of
+from understudy.runs.checking import check_about, expect, run_of
 
 
 @pytest.mark.parametrize(
@@ -36,12 +34,6 @@ def test_what_runs_are_of_has_its_types(about):
     assert check_about({"simulator": {"simulator": "psrs"}, "log_rows": None}) is not None
 
 
-def test_a_cause_is_one_that_can_be_told():
-    assert check_stop(Stop("no opening")) == Stop("no opening")
-    with pytest.raises(ContractError, match="the run stopped for 'boredom'; a cause is one of"):
-        check_stop(Stop("boredom"))
-
-
 def contents(**changes):
     """The contents of a run of ten steps."""
     summary = {
@@ -69,7 +61,7 @@ def test_contents_that_fit_together_make_a_run():
         {"ends": np.array([9, 4])}, {"ends": np.array([4, 11])}, {"ends": np.array([0, 4])},
         {"steps": np.array([5, 11])}, {"curve_g": np.zeros(3)}, {"curve_g": np.zeros(2, int)},
         {"shapes": {"g": [[1], []]}}, {"shapes": {"h": [[2], []]}}, {"seed": "3"}, {"log": 3}, {"stopped": {}},
-        {"not_kept": {"rows": 3}},
+        {"stopped": {"cause": "boredom"}}, {"not_kept": {"rows": 3}},
     ],
 )  # fmt: skip
 def test_contents_that_do_not_fit_together_are_refused(changes):

@@ -317,3 +317,8 @@ class TestBadInput:
     def test_no_count_of_copies(self, log):
         with pytest.raises(SettingError, match="n is 0; give n=, a whole number from 1"):
             us.gym_envs(us.qbe(log), 0)
+
+
+def test_probes_without_names_are_refused(log):
+    with pytest.raises(SettingError, match="probes is a list; give a mapping of names to probes"):
+        us.gym_env(us.psrs(log), probes=[len])

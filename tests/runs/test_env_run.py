@@ -7,7 +7,7 @@ import pytest
 
 import understudy as us
 from understudy.contracts import Exhausted
-from understudy.errors import UsageError
+from understudy.errors import ContractError, UsageError
 from understudy.runs.env_run import EnvRun
 
 EVEN = np.full((3, 5), 0.2)
@@ -67,3 +67,23 @@ def test_probes_need_to_know_the_learner(log):
     env.step(0)
     with pytest.raises(UsageError, match=r"set env\.learner to yours"):
         env.step(0)
+
+
+@pytest.mark.parametrize(("returned", "kind"), [(None, "NoneType"), ((0, 1, 1.0, 1, False, False), "tuple")])
+def test_a_simulator_whose_step_is_not_a_step_is_refused(returned, kind):
+    class Careless:
+        n_actions = 5
+
+        def start(self, seed):
+            return self
+
+        def begin(self):
+            return 0
+
+        def step(self, policy):
+            return returned
+
+    env_run = EnvRun(Careless(), 0, None, {}, 1000)
+    env_run.begin(0, None)
+    with pytest.raises(ContractError, match=rf"step\(policy\) of Careless returned a {kind}; return understudy"):
+        env_run.step(0, 1)

@@ -823,3 +823,94 @@ def test_a_bar_counts_the_runs_that_were_there_already(log, make, capfd, tmp_pat
     experiment(psrs(log), make, runs=2, max_steps=10, out=tmp_path / "runs")
     experiment(psrs(log), make, runs=2, max_steps=10, out=tmp_path / "runs", progress=True)
     assert "2/2" in capfd.readouterr().err
+
+
+def all_runs(run_block, blocks):
+    return [(block, run_block(block, lambda: True)) for block in blocks]
+
+
+def swapped(run_block, blocks, workers):
+    (one, its_runs), (other, others_runs) = all_runs(run_block, blocks)
+    return [(one, others_runs), (other, its_runs)]
+
+
+class NotYetABackend:
+    def __call__(self, run_block, blocks, workers):
+        return all_runs(run_block, blocks)
+
+
+class Iterless:
+    def __init__(self, run_block, blocks, workers):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("backend", "sentence"),
+    [
+        (lambda run_block, blocks, workers: None, r"yields \(block, runs\); it returned None"),
+        (lambda run_block, blocks, workers: 3, r"yields \(block, runs\); it returned 3"),
+        (lambda run_block, blocks, workers: [3], r"yields \(block, runs\); it yielded 3"),
+        (lambda run_block, blocks, workers: blocks, r"yields \(block, runs\); it yielded \(0,\)"),
+        (lambda run_block, blocks, workers: [(0, None)], r"yields \(block, runs\); it yielded \(0, None\)"),
+        (lambda run_block, blocks, workers: [(([],), [])], r"yields \(block, runs\); it yielded"),
+        (
+            lambda run_block, blocks, workers: [(blocks[0], None)],
+            r"yielded None for \(0,\); it must yield a block",
+        ),
+        (lambda run_block, blocks, workers: [(blocks[0], ["a run"])], r"yielded \['a run'\] for \(0,\)"),
+        (lambda run_block, blocks, workers: [(blocks[0], [])], r"yielded 0 runs for \(0,\)"),
+        (lambda run_block, blocks, workers: all_runs(run_block, blocks)[:1], r"ended without runs \(1,\)"),
+        (lambda run_block, blocks, workers: 2 * all_runs(run_block, blocks), "not given or has yielded before"),
+        (swapped, r"yielded a run with seed \d+ as run 0, whose seed is \d+"),
+        (lambda run_block, blocks, workers: [(b, run_block(b)) for b in blocks], r"run_block\(block, lambda: True\)"),
+        (lambda run_block, blocks, workers: [(b, run_block(b, 3)) for b in blocks], "called with 3 as its second"),
+        (lambda run_block: [], "a backend is called with run_block, blocks and workers; the one given does not"),
+        (NotYetABackend, "a backend is called with .*; give an object, not the class"),
+        (Iterless, "which yields nothing; give an object, not the class"),
+    ],
+)
+def test_a_backend_that_breaks_its_promise_is_refused(log, make, backend, sentence):
+    with pytest.raises(ContractError, match=sentence):
+        experiment(psrs(log), make, runs=2, max_steps=5, backend=backend)
+
+
+def test_a_backend_may_be_any_object_that_is_called(log, make, assert_same_runs):
+    serial, own = (
+        experiment(psrs(log), make, runs=2, max_steps=5, backend=one) for one in ("serial", NotYetABackend())
+    )
+    assert_same_runs(serial, own)
+
+
+def test_a_type_error_within_a_backend_stays_what_it_is(log, make):
+    def backend(run_block, blocks, workers):
+        return len(workers)
+
+    with pytest.raises(TypeError, match="has no len"):
+        experiment(psrs(log), make, runs=1, max_steps=5, backend=backend)
+
+
+def test_functions_that_take_no_seed_are_refused(log, make):
+    with pytest.raises(ContractError, match=r"make is called with a seed: lambda seed: \.\.\."):
+        experiment(psrs(log), lambda: make(0), runs=1)
+    with pytest.raises(ContractError, match=r"the factory of simulators is called with a seed: lambda seed: \.\.\."):
+        experiment(lambda: psrs(log), make, runs=1)
+
+
+def test_a_type_error_within_make_stays_what_it_is(log):
+    with pytest.raises(TypeError, match="has no len"):
+        experiment(psrs(log), lambda seed: len(seed), runs=1)
+
+
+def test_the_class_of_a_simulator_in_place_of_an_object_is_refused(make):
+    class Mine:
+        def start(self, seed):
+            raise NotImplementedError
+
+    with pytest.raises(ContractError, match=r"the simulator is the class Mine; give an object, Mine\(\.\.\.\)"):
+        experiment(Mine, make, runs=1)
+
+
+@pytest.mark.parametrize("given", [[len], len])
+def test_probes_without_names_are_refused(log, make, given):
+    with pytest.raises(SettingError, match=r"probes is a .*; give a mapping of names to probes"):
+        experiment(psrs(log), make, runs=1, probes=given)

@@ -248,7 +248,27 @@ def test_a_run_prints_how_long_it_was_and_why_it_stopped(log, make):
 def test_what_is_not_a_simulator_or_a_learner_is_refused_with_what_it_needs(log, make):
     with pytest.raises(ContractError, match=r"us\.psrs"):
         simulate(log, make(0))
-    with pytest.raises(ContractError, match="is not a learner"):
+    with pytest.raises(ContractError, match=r"the learner is the class QLearning; give an object, QLearning\(\.\.\.\)"):
         simulate(psrs(log), QLearning)
     with pytest.raises(ContractError, match=r"policy.observation. and learn"):
         simulate(psrs(log), object())
+
+
+@pytest.mark.parametrize(("returned", "kind"), [(None, "NoneType"), ((0, 1, 1.0, 1, False, False), "tuple")])
+def test_a_simulator_whose_step_is_not_a_step_is_refused(returned, kind):
+    class Careless(Walk):
+        def step(self, policy):
+            return returned
+
+    class Simulator:
+        def start(self, seed):
+            return Careless()
+
+    with pytest.raises(ContractError, match=rf"step\(policy\) of Careless returned a {kind}; return understudy"):
+        simulate(Simulator(), Rightward())
+
+
+@pytest.mark.parametrize("given", [[len], len])
+def test_probes_without_names_are_refused(log, make, given):
+    with pytest.raises(SettingError, match=r"probes is a .*; give a mapping of names to probes"):
+        simulate(psrs(log), make(0), max_steps=5, probes=given)

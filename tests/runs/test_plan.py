@@ -220,3 +220,22 @@ def test_a_backend_is_closed_where_a_run_raises():
         experiment(psrs(LOG), make, runs=3, max_steps=20, backend=backend)
     assert any(note.startswith("in run 1 ") for note in caught.value.__notes__)
     assert backend.closed
+
+
+class Listed:
+    """A learner whose stack key cannot be hashed."""
+
+    stack_key = ["hidden", 4]  # noqa: RUF012 (it is the mistake)
+
+    def policy(self, observation):
+        raise NotImplementedError
+
+    def learn(self, step):
+        raise NotImplementedError
+
+
+def test_a_stack_key_that_is_not_hashable_is_refused():
+    with pytest.raises(
+        ContractError, match=r"stack_key of Listed is \['hidden', 4\]; it must be hashable, and a tuple"
+    ):
+        plan(make=lambda seed: Listed())((0, 1), lambda: True)

@@ -22,12 +22,33 @@ class Owner:
         raise NotImplementedError
 
 
-@pytest.mark.parametrize("learner", [object(), QLearning, 3, lambda observation: [1.0], Owner])
+@pytest.mark.parametrize("learner", [object(), dict, 3, lambda observation: [1.0]])
 def test_what_is_not_a_learner_is_refused(log, learner):
     with pytest.raises(
         ContractError, match=r"is not a learner: it needs policy\(observation\) and learn\(step\), or re"
     ):
         check_parts(psrs(log), learner, None, 10)
+
+
+@pytest.mark.parametrize("learner", [QLearning, Owner])
+def test_the_class_of_a_learner_is_refused_as_a_class(log, learner):
+    name = learner.__name__
+    with pytest.raises(ContractError, match=rf"the learner is the class {name}; give an object, {name}\(\.\.\.\)"):
+        check_parts(psrs(log), learner, None, 10)
+
+
+class Endless:
+    """A simulator that never runs out, and has no repr of its own."""
+
+    exhaustible = False
+
+    def start(self, seed):
+        raise NotImplementedError
+
+
+def test_the_class_of_a_simulator_is_refused_as_a_class():
+    with pytest.raises(ContractError, match=r"the simulator is the class Endless; give an object, Endless\(\.\.\.\)"):
+        check_parts(Endless, Uniform(5), 5, 10)
 
 
 @pytest.mark.parametrize("simulator", [None, "psrs", object()])
@@ -42,12 +63,19 @@ def test_an_endless_simulator_needs_max_steps_or_a_learner_that_knows(log):
             check_parts(model(log), learner, None, 10)
         check_parts(model(log), learner, 5, 10)
     check_parts(model(log), Owner(total_timesteps=7), None, 10)
+    with pytest.raises(SettingError, match=r"^Endless never runs out"):
+        check_parts(Endless(), Uniform(5), None, 10)
 
 
 def test_another_number_of_actions_is_refused_where_both_are_known(log):
     with pytest.raises(PolicyError, match=r"the learner has 4 actions and .* has 5; make them agree"):
         check_parts(psrs(log), Uniform(4), None, 10)
     check_parts(psrs(log), Owner(n_actions=None), None, 10)
+
+
+def test_a_number_of_actions_that_is_not_a_number_is_shown_as_it_is(log):
+    with pytest.raises(ContractError, match=r"n_actions of the learner is '5'; give it a whole number"):
+        check_parts(psrs(log), Owner(n_actions="5"), None, 10)
 
 
 @pytest.mark.parametrize(("max_steps", "every"), [(0, 10), (2.5, 10), ("7", 10), (5, 0), (5, None)])

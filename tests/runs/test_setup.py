@@ -43,7 +43,7 @@ def test_a_run_is_cancelled_where_it_may_not_go_on(log, make):
     goes_on = iter([True, False])
     setup = RunSetup(psrs(log), make(0), 0, 5, Readings({}, 10), lambda: next(goes_on))
     setup.check_cancelled()
-    with pytest.raises(Cancelled):
+    with pytest.raises(Cancelled, match="the run was cancelled: keep_going returned False"):
         setup.check_cancelled()
 
 

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 
+from understudy.contracts.offering import offers
+from understudy.errors import ContractError, EncoderError
 from understudy.logs import Log
 
 
@@ -118,3 +120,25 @@ class Savable(Protocol):
 
         They come out of a file, which may be damaged or forged: check what `encode` relies on.
         """
+
+
+def check_encodes(encoder: Any) -> None:
+    """Raise `ContractError` where this is not an encoder: an object that has `encode`."""
+    if isinstance(encoder, type) or not offers(encoder, Encodes):
+        raise ContractError(
+            f"{encoder!r} is not an encoder: it needs encode(observations); wrap a function of a batch of observations "
+            "in encoders.Function"
+        )
+
+
+def states_of(encoder: Encodes, observations: np.ndarray) -> np.ndarray:
+    """Return an encoder's states of some observations. Raise `EncoderError` where they are not one integer for each."""
+    states = np.array(encoder.encode(observations.copy()))  # an encoder may write on both
+    if states.shape != (len(observations),) or states.dtype.kind not in "iu":
+        raise EncoderError(
+            f"the encoder made {states.dtype} of shape {states.shape} of {len(observations):,} observations; "
+            "encode must return one integer for each"
+        )
+    if len(states) and states.min() < -1:
+        raise EncoderError(f"the encoder made state {states.min()}; states count from 0, and -1 means none")
+    return states

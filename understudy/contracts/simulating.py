@@ -9,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from understudy.contracts.learning import HasActionCount, ObservationCodes
+from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
 from understudy.contracts.steps import Step
 from understudy.contracts.stops import Stop
@@ -209,7 +210,9 @@ def start_copies(simulator: Any, seed: int, n: int) -> list[Rehearsal]:
     if n == 1:
         return [simulator.start(seed)]
     if not offers(simulator, SharedSimulator):
-        raise ContractError(f"{simulator} cannot be shared by {n} envs; use one, or give it start_shared(seed, n)")
+        raise ContractError(
+            f"{name_of(simulator)} cannot be shared by {n} envs; use one, or give it start_shared(seed, n)"
+        )
     return simulator.start_shared(seed, n)
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from understudy.errors import ContractError
+
 
 @dataclass(frozen=True)
 class Stop:
@@ -24,6 +26,10 @@ class Stop:
     place: str | None = None  # the observation that the state stands for, in words; None where there are several
     example: str | None = None  # one of several observations, in words
     label: str | None = None  # the label of the action, where the log has labels
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.cause, str) or self.cause not in CAUSES:
+            raise ContractError(f"the cause of a Stop is {self.cause!r}; give one of {', '.join(map(repr, CAUSES))}")
 
     @property
     def group(self) -> tuple[str, str | int | None, int | None]:
@@ -80,5 +86,7 @@ class Exhausted(Exception):  # noqa: N818 (it is not an error)
     """The log has no further answer. `stop` says why."""
 
     def __init__(self, stop: Stop) -> None:
-        super().__init__(str(stop))
+        if not isinstance(stop, Stop):
+            raise ContractError(f"Exhausted takes a Stop: Exhausted(Stop('no row')); it was given {stop!r}")
+        super().__init__(stop)  # not its sentence: what is pickled is made again from the same argument
         self.stop = stop

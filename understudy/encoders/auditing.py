@@ -3,8 +3,9 @@
 import numpy as np
 
 from understudy.contracts import Log
-from understudy.contracts.encoding import Encodes, RemembersLog
+from understudy.contracts.encoding import Encodes, RemembersLog, check_encodes, states_of
 from understudy.contracts.fitting import ensure_fitted, needs_fit
+from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
 from understudy.contracts.progress import progress_bar
 from understudy.contracts.vocabulary import Vocabulary
@@ -21,9 +22,10 @@ def audit(encoder: Encodes, log: Log, *, level: float = LEVEL, seed: int = 0) ->
     The result prints as a table; `verdict` and `ok` sum it up. An encoder that is not fitted yet is fitted on the log
     first.
     """
+    check_encodes(encoder)
     fitted_here = needs_fit(encoder)
     ensure_fitted(encoder, log)
-    states, following = np.asarray(encoder.encode(log.observation)), np.asarray(encoder.encode(log.next_observation))
+    states, following = states_of(encoder, log.observation), states_of(encoder, log.next_observation)
     known, counts = np.unique(states[states >= 0], return_counts=True)
     merges = np.isin(known, _merging(log.observation, states))
     merging, sizes = known[merges], counts[merges]
@@ -51,10 +53,8 @@ def audit(encoder: Encodes, log: Log, *, level: float = LEVEL, seed: int = 0) ->
 
 
 def _title(encoder: Encodes) -> str:
-    """Return the encoder's repr without its comment, or its class where it has none of its own."""
-    if type(encoder).__repr__ is object.__repr__:  # which has an address, that differs from run to run
-        return type(encoder).__name__
-    return repr(encoder).split("  #")[0]
+    """Return the encoder's name without its comment."""
+    return name_of(encoder).split("  #")[0]
 
 
 def _merging(observations: np.ndarray, states: np.ndarray) -> np.ndarray:

@@ -79,6 +79,10 @@ def _named(runs: Mapping[str, Runs] | Runs) -> dict[str, Runs]:
     """Return the sets of runs by name; a single set is named for its simulator."""
     if isinstance(runs, Runs):
         return {runs.about.simulator_name or "runs": runs}
+    if not isinstance(runs, Mapping):
+        raise ContractError(
+            f"runs is a {type(runs).__name__}; give runs, or a mapping of names to runs; us.load(folder) reads a folder"
+        )
     for name, set_ in runs.items():
         if not isinstance(set_, Runs):
             raise ContractError(f"{name!r} is a {type(set_).__name__}; give the Runs of an experiment, by name")

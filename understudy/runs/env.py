@@ -10,12 +10,13 @@ from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 
 from understudy.contracts import Exhausted, HasEnv, HasObservations, Simulator, owned
+from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import is_real, log_of
 from understudy.errors import SettingError, UsageError
 from understudy.runs.env_run import EnvRun
 from understudy.runs.prerequisites import check_limits
-from understudy.runs.probes import Probes
+from understudy.runs.probes import Probes, named_probes
 from understudy.runs.run import Run
 from understudy.settings import whole
 
@@ -42,7 +43,7 @@ class GymEnv(gymnasium.Env[Any, Any]):
         check_limits(simulator, max_steps, every)
         limit = None if max_steps is None else int(max_steps)
         self.shared_run = EnvRun(
-            simulator, seed, limit, dict(probes or {}), int(every), learner=learner, one_run=one_run,
+            simulator, seed, limit, named_probes(probes), int(every), learner=learner, one_run=one_run,
             check_cancelled=check_cancelled, keep_rows=keep_rows,
         )  # fmt: skip
         # A copy: learners seed spaces and wrappers change them, and the next run must find this space unchanged.
@@ -187,7 +188,9 @@ def observation_space_of(simulator: Any) -> spaces.Space:
         return simulator.env.observation_space
     log = log_of(simulator)
     if log is None:
-        raise SettingError(f"{simulator} has no log that shows what observations look like; give observation_space=")
+        raise SettingError(
+            f"{name_of(simulator)} has no log that shows what observations look like; give observation_space="
+        )
     shape, dtype = log.spec.observation_shape, log.spec.observation_dtype
     low, high = observation_range(simulator)
     if not shape and dtype.kind in "iu" and low >= 0:

@@ -15,7 +15,7 @@ from understudy.errors import ServedAgainWarning, UsageError
 from understudy.runs.probes import History, Probes, Readings
 from understudy.runs.record import RunRecord
 from understudy.runs.run import Run
-from understudy.runs.setup import opening_of, state_of, stop_of
+from understudy.runs.setup import not_a_step, opening_of, state_of, stop_of
 from understudy.settings import seed_of
 
 
@@ -190,10 +190,13 @@ class EnvRun:
         copy = self._copies[number]
         state = state_of(copy.rehearsal) if self._record.readings.counts_visits else -1
         try:
-            return copy.rehearsal.step(policy), state
+            step = copy.rehearsal.step(policy)
         except Exhausted as exhausted:
             self._stop(exhausted.stop)
             raise
+        if not isinstance(step, Step):
+            raise not_a_step(copy.rehearsal, step)
+        return step, state
 
     def _stop(self, stop: Stop) -> None:
         self.stopped = self._counted(stop)

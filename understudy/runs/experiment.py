@@ -13,11 +13,11 @@ from understudy.errors import ContractError, ResultsError, SettingError
 from understudy.runs.backends import BACKENDS, Results, n_cores
 from understudy.runs.checking import check_about
 from understudy.runs.folder import Folder
-from understudy.runs.plan import Plan
-from understudy.runs.prerequisites import check_attributes
-from understudy.runs.probes import Probes
+from understudy.runs.plan import Plan, checking_call
+from understudy.runs.prerequisites import check_attributes, refuse_class
+from understudy.runs.probes import Probes, named_probes
 from understudy.runs.run import Run, Runs
-from understudy.settings import seed_of, whole
+from understudy.settings import seed_of, shown, whole
 from understudy.storage import parse_json
 
 MOST_RUNS = 1_000_000
@@ -46,18 +46,32 @@ def check_written(about: Mapping[str, Any]) -> None:
         ) from error
 
 
-def each_once(results: Iterable[tuple[Block, Any]], blocks: Sequence[Block]) -> Results:
-    """Yield what a backend yields. Raise `ContractError` where a block is missing, unknown, repeated or incomplete."""
+def start_backend(backend: Backend, plan: Plan, blocks: Sequence[Block], workers: int) -> Iterable[Any]:
+    """Return what a backend returns, an iterable. Raise `ContractError` where it is not a backend."""
+    advice = "; give an object, not the class" if isinstance(backend, type) else ""
+    with checking_call(backend, 3, f"a backend is called with run_block, blocks and workers{advice}"):
+        results = backend(plan, blocks, workers)
+    if not isinstance(results, Iterable):
+        found = f"it returned {shown(results)}, which yields nothing"
+        raise ContractError(f"a backend yields (block, runs); {found}{advice}")
+    return results
+
+
+def each_once(
+    results: Iterable[tuple[Block, Any]], blocks: Sequence[Block], seed_of_number: Callable[[int], int]
+) -> Results:
+    """Yield what a backend yields.
+
+    Raise `ContractError` where a block is missing, unknown or repeated, or does not come with its own runs.
+    """
     missing = set(blocks)
     try:
-        for block, runs in results:
-            if tuple(block) not in missing:
+        for result in results:
+            block, runs = block_and_runs(result)
+            if block not in missing:
                 raise ContractError(f"the backend yielded runs {block}, which it was not given or has yielded before")
-            if len(runs) != len(block):
-                raise ContractError(
-                    f"the backend yielded {len(runs)} runs for {block}; it must yield a block with what run_block made"
-                )
-            missing.remove(tuple(block))
+            check_runs(block, runs, seed_of_number)
+            missing.remove(block)
             yield block, runs
     finally:
         if offers(results, Closable):
@@ -66,6 +80,32 @@ def each_once(results: Iterable[tuple[Block, Any]], blocks: Sequence[Block]) -> 
         raise ContractError(
             f"the backend ended without runs {sorted(missing)[0]}; it must yield every block it is given"
         )
+
+
+def block_and_runs(result: Any) -> tuple[Block, Any]:
+    """Return the two parts of what a backend yielded. Raise `ContractError` where it is not such a pair."""
+    try:
+        block, runs = result
+        block = tuple(block)
+        hash(block)
+    except (TypeError, ValueError):
+        raise ContractError(f"a backend yields (block, runs); it yielded {shown(result)}") from None
+    return block, runs
+
+
+def check_runs(block: Block, runs: Any, seed_of_number: Callable[[int], int]) -> None:
+    """Raise `ContractError` where these are not the runs of a block, in its order."""
+    rule = "it must yield a block with what run_block returned for it"
+    if not isinstance(runs, Sequence) or not all(isinstance(run, Run) for run in runs):
+        raise ContractError(f"the backend yielded {shown(runs)} for {block}; {rule}")
+    if len(runs) != len(block):
+        raise ContractError(f"the backend yielded {len(runs)} runs for {block}; {rule}")
+    for number, run in zip(block, runs, strict=True):
+        if run.seed != seed_of_number(number):
+            raise ContractError(
+                f"the backend yielded a run with seed {run.seed} as run {number}, whose seed is "
+                f"{seed_of_number(number)}; {rule}"
+            )
 
 
 def experiment(
@@ -96,7 +136,9 @@ def experiment(
     do not keep which rows they were served, which takes up to 4 bytes a step.
     """
     check_attributes("simulator", simulator)
-    if not offers(simulator, Simulator) and not callable(simulator):
+    if offers(simulator, Simulator):
+        refuse_class("simulator", simulator)
+    elif not callable(simulator):
         raise ContractError(f"{simulator!r} is neither a simulator nor a function seed -> simulator")
     if not callable(make):
         raise ContractError(f"give a function seed -> learner, not {make!r}: each run needs a learner of its own")
@@ -107,7 +149,7 @@ def experiment(
             f"backend={backend!r} is not one of {', '.join(map(repr, BACKENDS))}; name one, or give a function as "
             "understudy.contracts.Backend describes it"
         )
-    plan = Plan(simulator, make, seed, max_steps, dict(probes or {}), every, compiled, bool(keep_rows))
+    plan = Plan(simulator, make, seed, max_steps, named_probes(probes), every, compiled, bool(keep_rows))
     about, unknown = plan.about()
     finished: dict[int, Run] = {}
     if out is not None:
@@ -127,7 +169,7 @@ def experiment(
     title = title or str(about["simulator"]["simulator"])
     with (
         progress_bar(title, runs, progress, len(finished)) as report,
-        closing(each_once(work(plan, blocks, workers), blocks)) as results,
+        closing(each_once(start_backend(work, plan, blocks, workers), blocks, plan.seed_of)) as results,
     ):
         for block, its_runs in results:
             finished |= zip(block, its_runs, strict=True)

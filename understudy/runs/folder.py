@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import ResultsError
-from understudy.runs.checking import check_about, check_stop, run_of
+from understudy.runs.checking import check_about, run_of
 from understudy.runs.compact import NotKept
 from understudy.runs.describing import differences, digest
 from understudy.runs.run import Run, Runs, seed_of_run
@@ -89,7 +89,6 @@ class Folder:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        check_stop(run.stopped)
         lists = {"ends": run.ends, "returns": run.returns, "steps": run.steps}
         held: dict[str, Any] = {"rows": run.rows, "openings": run.openings, "emissions": run.emissions}
         lists |= {name: values for name, values in held.items() if isinstance(values, np.ndarray)}

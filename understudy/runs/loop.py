@@ -17,6 +17,7 @@ from understudy.contracts import (
     owned,
 )
 from understudy.contracts.learning import codes_of, defined_with_policy
+from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import is_compiled
 from understudy.errors import ContractError, SettingError
@@ -25,9 +26,9 @@ from understudy.runs.compiled import CompiledLoop
 from understudy.runs.env import GymEnv
 from understudy.runs.look_ahead import can_look_ahead, look_ahead_loop
 from understudy.runs.prerequisites import check_parts
-from understudy.runs.probes import Probes, Readings
+from understudy.runs.probes import Probes, Readings, named_probes
 from understudy.runs.run import Run
-from understudy.runs.setup import RunSetup, opening_of, state_of, stop_of
+from understudy.runs.setup import RunSetup, not_a_step, opening_of, state_of, stop_of
 from understudy.settings import seed_of
 
 LONGEST_CALL = 1 << 20
@@ -60,11 +61,13 @@ def simulate(
     """
     check_parts(simulator, learner, max_steps, every)
     seed = seed_of(seed)
-    readings = Readings(probes or {}, int(every), seed, bool(keep_rows))
+    readings = Readings(named_probes(probes), int(every), seed, bool(keep_rows))
     setup = RunSetup(simulator, learner, seed, None if max_steps is None else int(max_steps), readings, keep_going)
     loop = fastest_loop(simulator, learner, compiled is not False)
     if compiled and loop in (python_loop, learners_own_loop):
-        raise SettingError(f"{type(learner).__name__} in {simulator} has no compiled form; leave compiled= out")
+        raise SettingError(
+            f"{type(learner).__name__} in {name_of(simulator)} has no compiled form; leave compiled= out"
+        )
     return loop(setup)
 
 
@@ -126,6 +129,8 @@ def step_by_step(setup: RunSetup, learn: Callable[[Step], Iterable[None]]) -> Ge
                 record.begin(opening_of(rehearsal))
             state = state_of(rehearsal) if counts_visits else -1
             step = ask(rehearsal.step, (yield observation))
+            if not isinstance(step, Step):
+                raise not_a_step(rehearsal, step)
             observation = owned(step.next_observation)  # a copy, made before the learner can write on it
             yield from learn(step)
             record.add(step, state)

@@ -1,5 +1,6 @@
 """What the runs of an experiment share, and how each of them is made."""
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from understudy.contracts.kernels import kernels_to_send, receive_kernels
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import is_real, log_of, n_states_of, states_fingerprint
 from understudy.contracts.streams import spawn
+from understudy.errors import ContractError
 from understudy.runs.describing import describe
 from understudy.runs.folder import Folder
 from understudy.runs.logged import logged_return, logged_reward
@@ -61,14 +63,14 @@ class Plan:
         """The parts of run 0. Its seed depends on whether the simulator is real, which only the simulator can say."""
         if not self.from_factory:
             seed = spawn(self.seed, 0, KINDS[is_real(self.simulator), False])
-            return Parts(seed, self.simulator, self.make(seed))
+            return Parts(seed, self.simulator, self.make_learner(seed))
         seed = spawn(self.seed, 0, KINDS[False, True])
-        simulator = self.simulator(seed)
+        simulator = self.make_simulator(seed)
         check_attributes("simulator", simulator)
         if is_real(simulator):
             seed = spawn(self.seed, 0, KINDS[True, True])
-            simulator = self.simulator(seed)
-        return Parts(seed, simulator, self.make(seed))
+            simulator = self.make_simulator(seed)
+        return Parts(seed, simulator, self.make_learner(seed))
 
     @cached_property
     def kind(self) -> int:
@@ -85,7 +87,18 @@ class Plan:
         first = vars(self).pop("first", None) if number == 0 else None
         if first is not None:
             return first
-        return Parts(seed, self.simulator(seed) if self.from_factory else self.simulator, self.make(seed))
+        simulator = self.make_simulator(seed) if self.from_factory else self.simulator
+        return Parts(seed, simulator, self.make_learner(seed))
+
+    def make_simulator(self, seed: int) -> Any:
+        """Return what the factory makes of a seed."""
+        with checking_call(self.simulator, 1, "the factory of simulators is called with a seed: lambda seed: ..."):
+            return self.simulator(seed)
+
+    def make_learner(self, seed: int) -> Any:
+        """Return what `make` makes of a seed."""
+        with checking_call(self.make, 1, "make is called with a seed: lambda seed: ..."):
+            return self.make(seed)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is sent to other processes: with the kind, and without the parts of run 0."""
@@ -99,7 +112,12 @@ class Plan:
         receive_kernels(state.pop("_kernels"))
         vars(self).update(state)
 
-    def __call__(self, numbers: Sequence[int], keep_going: Callable[[], bool]) -> list[Run]:
+    def __call__(self, numbers: Sequence[int], keep_going: Callable[[], bool] | None = None) -> list[Run]:
+        if not callable(keep_going):
+            raise ContractError(
+                f"run_block was called with {keep_going!r} as its second argument; give it a function that returns "
+                "False when the runs are cancelled: run_block(block, lambda: True)"
+            )
         if len(numbers) == 1:
             return [self.run_alone(numbers[0], keep_going)]
         parts: list[Parts] = []
@@ -107,7 +125,7 @@ class Plan:
             with noting_run(number, self.seed_of(number)):
                 parts.append(self.parts(number))
                 check_parts(parts[-1].simulator, parts[-1].learner, self.max_steps, self.every)
-        if len({part.learner.stack_key for part in parts}) > 1:  # a factory may make learners of several kinds
+        if len(stack_keys([part.learner for part in parts])) > 1:  # a factory may make learners of several kinds
             return [self.run_alone(number, keep_going, part) for number, part in zip(numbers, parts, strict=True)]
         max_steps = None if self.max_steps is None else int(self.max_steps)
         setups = [
@@ -195,6 +213,35 @@ class Plan:
             "factory": None if factory is None else described.parts["factory"],
             "digest": described.digest,
         }, described.unknown
+
+
+def stack_keys(learners: Sequence[Any]) -> set[Any]:
+    """Return the distinct stack keys of learners. Raise `ContractError` where one is not hashable."""
+    keys = [learner.stack_key for learner in learners]
+    try:
+        return set(keys)
+    except TypeError as error:
+        raise ContractError(
+            f"stack_key of {type(learners[0]).__name__} is {keys[0]!r}; it must be hashable, and a tuple will do"
+        ) from error
+
+
+@contextmanager
+def checking_call(function: Callable, n_arguments: int, rule: str) -> Iterator[None]:
+    """Context manager: where a call within fails since the function does not take n arguments, raise `ContractError`.
+
+    Its own `TypeError`s are left as they are.
+    """
+    try:
+        yield
+    except TypeError as error:
+        try:
+            inspect.signature(function, follow_wrapped=False).bind(*range(n_arguments))
+        except TypeError as mismatch:
+            raise ContractError(f"{rule}; the one given does not take that ({mismatch})") from error
+        except ValueError:  # a function of C, whose arguments are not known
+            pass
+        raise
 
 
 @contextmanager

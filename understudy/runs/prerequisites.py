@@ -1,5 +1,6 @@
 """Checks before a run: parts that cannot be run are refused with a sentence."""
 
+from numbers import Integral
 from typing import Any
 
 from understudy.contracts import (
@@ -12,6 +13,7 @@ from understudy.contracts import (
 )
 from understudy.contracts.fitting import ensure_fitted
 from understudy.contracts.learning import codes_of
+from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import is_exhaustible, log_of, n_actions_of
 from understudy.errors import ContractError, PolicyError, SettingError
@@ -24,15 +26,19 @@ def check_parts(simulator: Any, learner: Any, max_steps: int | None, every: int)
     check_attributes("learner", learner)
     check_limits(simulator, max_steps, every)
     owns_loop = offers(learner, LoopOwner)
-    if isinstance(learner, type) or not (owns_loop or offers(learner, Learner)):
+    if not (owns_loop or offers(learner, Learner)):
         what = f"the class {learner.__name__}" if isinstance(learner, type) else f"a {type(learner).__name__}"
         raise ContractError(f"{what} is not a learner: it needs policy(observation) and learn(step), or rehearse(env)")
+    refuse_class("learner", learner)
     planned = learner.total_timesteps if owns_loop and offers(learner, HasPlannedSteps) else None
     if max_steps is None and planned is None and not is_exhaustible(simulator):
-        raise SettingError(f"{simulator} never runs out; say for how long to go on with max_steps=")
+        raise SettingError(f"{name_of(simulator)} never runs out; say for how long to go on with max_steps=")
     theirs, ours = n_actions_of(learner), n_actions_of(simulator)
     if theirs is not None and ours is not None and theirs != ours:
-        raise PolicyError(f"the learner has {theirs} actions and {simulator} has {ours}; make them agree")
+        for what, found in (("learner", theirs), ("simulator", ours)):
+            if not isinstance(found, Integral):
+                raise ContractError(f"n_actions of the {what} is {found!r}; give it a whole number")
+        raise PolicyError(f"the learner has {theirs} actions and {name_of(simulator)} has {ours}; make them agree")
     codes, log = codes_of(learner), log_of(simulator)
     if codes is not None and codes.encoder is not None and log is not None:
         ensure_fitted(codes.encoder, log)
@@ -50,11 +56,18 @@ def check_attributes(what: str, part: Any) -> None:
             ) from error
 
 
+def refuse_class(what: str, part: Any) -> None:
+    """Raise `ContractError` where a simulator's or learner's class was given instead of an object of it."""
+    if isinstance(part, type):
+        raise ContractError(f"the {what} is the class {part.__name__}; give an object, {part.__name__}(...)")
+
+
 def check_limits(simulator: Any, max_steps: int | None, every: int) -> None:
     """Raise `ContractError` where this is not a simulator, `SettingError` where these are not numbers of steps."""
     if not offers(simulator, Simulator):
         raise ContractError(
             f"a {type(simulator).__name__} is not a simulator: it needs start(seed); make one, for example us.psrs(log)"
         )
+    refuse_class("simulator", simulator)
     steps_of("max_steps", max_steps)
     whole("every", every, most=MOST_STEPS)

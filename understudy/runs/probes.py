@@ -166,6 +166,17 @@ visitation = History(visited_share, counts_visits=True)
 Probes = Mapping[str, Callable[[Any], Any] | History]
 
 
+def named_probes(probes: Any) -> dict[str, Any]:
+    """Return the probes by name; none where None is given. Raise `SettingError` where they have no names."""
+    if probes is None:
+        return {}
+    if not isinstance(probes, Mapping):
+        raise SettingError(
+            f'probes is a {type(probes).__name__}; give a mapping of names to probes, such as {{"value": probe}}'
+        )
+    return dict(probes)
+
+
 def as_reading(value: Any) -> Any:
     """Return what a probe returned as a float or as a copy of the array, which the learner may go on writing on.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from understudy.contracts import HasOpening, HasState, Rehearsal, Stop, TellsStop
 from understudy.contracts.offering import offers
+from understudy.errors import ContractError
 from understudy.runs.backends import always
 from understudy.runs.probes import Readings
 from understudy.runs.record import RunRecord
@@ -40,7 +41,7 @@ class RunSetup:
     def check_cancelled(self) -> None:
         """Raise `Cancelled` where `keep_going` returns False."""
         if not self.keep_going():
-            raise Cancelled
+            raise Cancelled("the run was cancelled: keep_going returned False")
 
 
 def opening_of(rehearsal: Rehearsal) -> int:
@@ -51,6 +52,14 @@ def opening_of(rehearsal: Rehearsal) -> int:
 def state_of(rehearsal: Rehearsal) -> int:
     """Return the state of the current observation; -1 where the rehearsal does not say."""
     return rehearsal.state if offers(rehearsal, HasState) else -1
+
+
+def not_a_step(rehearsal: Rehearsal, returned: Any) -> ContractError:
+    """Return the error for a rehearsal whose `step` returned something else than a `Step`."""
+    return ContractError(
+        f"step(policy) of {type(rehearsal).__name__} returned a {type(returned).__name__}; return "
+        "understudy.contracts.Step, or raise understudy.contracts.Exhausted(Stop(...)) when the log has no answer"
+    )
 
 
 def stop_of(rehearsal: Rehearsal, n_steps: int) -> Stop:

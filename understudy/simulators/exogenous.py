@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import Encoder, Log, Rehearsal
+from understudy.contracts.encoding import states_of
 from understudy.contracts.fitting import ensure_fitted
 from understudy.errors import ContractError, LogError, SettingError
 from understudy.simulators.coding import CodedArrays, largest_observation
-from understudy.simulators.index import Index, dense, index, states_of
+from understudy.simulators.index import Index, dense, index
 from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.exogenous import TwoTapes
 from understudy.simulators.options import LOG_LIMIT, require_propensities

@@ -9,9 +9,8 @@ import numpy as np
 
 from understudy.contracts import Encoder, Log
 from understudy.contracts.compiling import routine
-from understudy.contracts.encoding import Encodes
+from understudy.contracts.encoding import check_encodes, states_of
 from understudy.contracts.fitting import ensure_fitted
-from understudy.contracts.offering import offers
 from understudy.contracts.vocabulary import Vocabulary
 from understudy.errors import ContractError, EncoderError
 from understudy.logs.naming import observation_words
@@ -105,7 +104,8 @@ def index(log: Log, encoder: Encoder | None, *, propensities: bool = False) -> I
     """
     if not isinstance(log, Log):
         raise ContractError(f"a {type(log).__name__} is not a log; make one with us.read or us.Log.from_columns")
-    check_encoder(encoder)
+    if encoder is not None:
+        check_encodes(encoder)
     log.require_no_errors()
     encoder_numbers, state, next_state = dense(*states_of_log(log, encoder))
     if state.max() < 0:
@@ -122,15 +122,6 @@ def index(log: Log, encoder: Encoder | None, *, propensities: bool = False) -> I
     opening["code"] = log.observation[first] if log.spec.n_observations is not None else 0
     n_states = 1 + int(max(state.max(), next_state.max()))
     return Index(log, state, encoder_numbers, n_states, records, opening, inverse_propensity)
-
-
-def check_encoder(encoder: Any) -> None:
-    """Raise `ContractError` where an encoder is neither None nor has `encode`."""
-    if encoder is not None and (isinstance(encoder, type) or not offers(encoder, Encodes)):
-        raise ContractError(
-            f"{encoder!r} is not an encoder: it needs encode(observations); wrap a function of a batch of observations "
-            "in encoders.Function"
-        )
 
 
 def states_of_log(log: Log, encoder: Encoder | None) -> tuple[np.ndarray, np.ndarray]:
@@ -155,19 +146,6 @@ def is_continued(log: Log) -> np.ndarray:
         same = log.next_observation[part] == log.observation[begin + 1 : part.stop + 1]
         found[part] = same.reshape(len(same), -1).all(axis=1)
     return found
-
-
-def states_of(encoder: Encoder, observations: np.ndarray) -> np.ndarray:
-    """Return an encoder's states of some observations. Raise `EncoderError` where they are not one integer for each."""
-    states = np.array(encoder.encode(observations.copy()))  # an encoder may write on both
-    if states.shape != (len(observations),) or states.dtype.kind not in "iu":
-        raise EncoderError(
-            f"the encoder made {states.dtype} of shape {states.shape} of {len(observations):,} observations; "
-            "encode must return one integer for each"
-        )
-    if len(states) and states.min() < -1:
-        raise EncoderError(f"the encoder made state {states.min()}; states count from 0, and -1 means none")
-    return states
 
 
 def dense(state: np.ndarray, next_state: np.ndarray) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]:

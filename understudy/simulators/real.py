@@ -10,6 +10,7 @@ from gymnasium.spaces import Discrete
 from gymnasium.wrappers import TimeLimit
 
 from understudy.contracts import Encoder, Rehearsal, Step, Stop, owned
+from understudy.contracts.encoding import states_of
 from understudy.contracts.environments import Environment, HasTables, is_discrete
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import n_states_of
@@ -19,7 +20,7 @@ from understudy.errors import ContractError, SettingError, UsageError
 from understudy.logs.policies import as_policy
 from understudy.settings import steps_of
 from understudy.simulators.coding import CodedArrays
-from understudy.simulators.index import dense, states_of
+from understudy.simulators.index import dense
 from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.draws import draw_action
 from understudy.simulators.kernels.real import TableWalk
