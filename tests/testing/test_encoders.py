@@ -156,7 +156,7 @@ WRONG = {
     FailsOnNone: "encode of an empty batch returns no states: it raised IndexError: .*; return an integer array",
     FailsInFit: "returns it, or None: it raised AttributeError: .*; return self; or give check_encoder a log that it",
     Forgets: "with the same states: it raised AttributeError: .*; let contents.. hold all that encode uses",
-    ADict: r"contents\(\) returns EncoderContents: it returned a dict; return",
+    ADict: r"^ADict breaks the rule that contents\(\) returns EncoderContents: it returned a dict; return",
     OfObjects: r"from_contents.contents. is a class method: .*; write @classmethod above it",
     TooManyStates: "states are below n_states: there is a state 1, and n_states is 1",
     NeverFitted: "fitted is True after fit: it is False; set it in fit",

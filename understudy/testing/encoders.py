@@ -86,7 +86,7 @@ def _check_fit(rules: Rules, encoder: Any, log: Log) -> Any:
         rules.check("fits grows with each fit", one.fits > fits, f"it stayed {one.fits}", "add 1 to it in fit")
     rules.check(
         SAME_FIT,
-        np.array_equal(*(_encoded(rules, copy, log.observation) for copy in copies)),
+        np.array_equal(_encoded(rules, one, log.observation), _encoded(rules, copies[1], log.observation)),
         "two copies that were fitted on it disagree",
         "draw from a generator that is seeded by an option of the encoder",
     )
@@ -184,14 +184,15 @@ def _check_file(rules: Rules, encoder: Any, log: Log, states: np.ndarray) -> Non
         "write @classmethod above it",
     )
     advice = "let contents() hold all that encode uses, and from_contents put it back"
-    with tempfile.TemporaryDirectory() as folder, rules.trying(SAVED, advice):
+    with rules.trying(SAVED, advice):
         contents = encoder.contents()
-        rules.check(
-            "contents() returns EncoderContents",
-            isinstance(contents, EncoderContents),
-            f"it returned a {type(contents).__name__}",
-            "return understudy.contracts.encoding.EncoderContents(settings, arrays)",
-        )
+    rules.check(
+        "contents() returns EncoderContents",
+        isinstance(contents, EncoderContents),
+        f"it returned a {type(contents).__name__}",
+        "return understudy.contracts.encoding.EncoderContents(settings, arrays)",
+    )
+    with tempfile.TemporaryDirectory() as folder, rules.trying(SAVED, advice):
         path = Path(folder) / "encoder.npz"
         save(encoder, path)
         loaded = load(path)
