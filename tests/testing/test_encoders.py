@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import understudy as us
-from understudy.errors import ContractError
+from understudy.errors import ContractError, SettingError
 from understudy.testing import check_encoder
 
 GRID = us.envs.ContinuousGrid(3)
@@ -83,6 +83,21 @@ class Random(Halves):
         return self
 
 
+class StatesByAMethod(Halves):
+    def n_states(self):
+        return 2
+
+
+class FailsOnNone(Halves):
+    def encode(self, observations):
+        return super().encode(observations) + 0 * int(observations[0, 0])
+
+
+class FailsInFit(Halves):
+    def fit(self, log):
+        self.middle = log.observation.nothing
+
+
 class TooManyStates(Halves):
     n_states = 1
 
@@ -112,16 +127,37 @@ class Misread(NotRegistered):
         return found
 
 
+class Forgets(NotRegistered):
+    pass
+
+
+class ADict(Misread):
+    def contents(self):
+        return {"middle": self.middle}
+
+
+class OfObjects(Misread):
+    def from_contents(self, contents):
+        return self
+
+
 us.encoders.register("tests.Misread", Misread)
+us.encoders.register("tests.Forgets", Forgets)
 
 WRONG = {
-    ReturnsAnother: "keeps what it learns in the encoder and returns it: fit of ReturnsAnother returned another object",
+    ReturnsAnother: "learns in the encoder and returns it, or None: fit of ReturnsAnother returned another object",
     Floats: "returns one integer from 0 up for each observation, -1 for no state: it returned float64",
     OneForAll: "returns one integer from 0 up for each observation.*of shape ()",
     Nowhere: "has a state for the observations of its log: all are -1; fit it on logs like this one",
     ByTheBatch: "does not depend on the others of its batch: .*; compute each row by itself",
     Forgetful: "the state of an observation is the same each time|fitting twice|does not depend",
     Random: "fitting twice on the same log gives the same states: .*; draw from a generator that is seeded",
+    StatesByAMethod: "n_states is a whole number, or None: it is a method; make it an attribute or a property",
+    FailsOnNone: "encode of an empty batch returns no states: it raised IndexError: .*; return an integer array",
+    FailsInFit: "returns it, or None: it raised AttributeError: .*; return self; or give check_encoder a log that it",
+    Forgets: "with the same states: it raised AttributeError: .*; let contents.. hold all that encode uses",
+    ADict: r"^ADict breaks the rule that contents\(\) returns EncoderContents: it returned a dict; return",
+    OfObjects: r"from_contents.contents. is a class method: .*; write @classmethod above it",
     TooManyStates: "states are below n_states: there is a state 1, and n_states is 1",
     NeverFitted: "fitted is True after fit: it is False; set it in fit",
     StuckFits: "fits grows with each fit: it stayed 0; add 1 to it in fit",
@@ -138,6 +174,23 @@ def test_the_encoder_that_the_wrong_ones_are_made_of_keeps_the_rules():
 def test_a_broken_rule_is_named_with_what_to_do(kind, rule):
     with pytest.raises(ContractError, match=rule):
         check_encoder(kind(), LOG)
+
+
+class ReturnsNone(Halves):
+    def fit(self, log):
+        super().fit(log)
+
+
+def test_fit_may_return_none():
+    assert any("returns it, or None" in rule for rule in check_encoder(ReturnsNone(), LOG).rules)
+
+
+def test_a_log_that_the_encoder_is_not_made_for_is_named():
+    for encoder in (Halves(), us.encoders.Boxes(bins=4).fit(LOG)):
+        with pytest.raises(ContractError, match=r"; (or )?give check_encoder a log that it is made for$"):
+            check_encoder(encoder)
+    with pytest.raises(SettingError, match=r"log is a str; read it with us\.read"):
+        check_encoder(Halves(), "x.parquet")
 
 
 def test_a_class_and_a_function_are_not_encoders():

@@ -1,14 +1,11 @@
 """Our learners keep every rule, and each rule catches a learner that breaks it."""
 
-import math
-from typing import NamedTuple
-
 import gymnasium
 import numpy as np
 import pytest
 
 import understudy as us
-from understudy.errors import ContractError
+from understudy.errors import ContractError, SettingError
 from understudy.testing import check_learner
 
 LOG = us.record(us.envs.Grid(slip=0.2), episodes=60, seed=0, max_episode_steps=200)
@@ -47,7 +44,7 @@ def test_a_learner_of_stable_baselines_keeps_the_rules():
 
 def test_what_was_checked_prints_as_a_list_and_names_the_faster_form():
     checked = check_learner(OURS["QLearning"], LOG)
-    assert repr(checked).startswith("QLearning keeps 15 rules:\n  a learner has policy(observation) and learn(step)")
+    assert repr(checked).startswith("QLearning keeps 18 rules:\n  a learner has policy(observation) and learn(step)")
     assert any("compiled form" in rule for rule in checked.rules)
     assert any("look-ahead form" in rule for rule in check_learner(OURS["PPO"], LOG).rules)
 
@@ -81,6 +78,20 @@ class NoLearn:
 
 class FourActions(Plain):
     n_actions = 4
+
+
+class ActionsInWords(Plain):
+    n_actions = "5"
+
+
+class FiveArguments(Plain):
+    def learn(self, observation, action, reward, next_observation, done):
+        pass
+
+
+class FailsInPolicy(Plain):
+    def policy(self, observation):
+        return {}["x"]
 
 
 class NotADistribution(Plain):
@@ -126,27 +137,10 @@ class FailsWhenCutOff(Plain):
         assert not step.truncated
 
 
-class WithValues(Plain):
-    def __init__(self, seed=0):
-        super().__init__(seed)
-        self.table, self.values = self.values, self._values
-
-    def policy(self, observation):
-        return np.full(5, 0.2)
-
-    def learn(self, step):
-        self.table[step.observation] += 1.0
-
-    def value(self, observation):
-        return float(self.table[observation].max())
-
-    def _values(self, observations):
-        return self.table[observations].max(axis=1) + 1.0
-
-
-class WrongBatch(Plain):
-    def policies(self, observations):
-        return np.full((len(observations), 5), 0.2)
+class LearnedInSettings(Plain):
+    @property
+    def settings(self):
+        return {"total": float(self.values.sum())}
 
 
 class SeedInSettings(Plain):
@@ -162,17 +156,19 @@ class Indescribable(Plain):
 
 
 WRONG = {
-    NoLearn: "has policy.observation. and learn.step., or rehearse",
+    NoLearn: "has policy.observation. and learn.step., or rehearse.env.: it has no learn.step.; write the two methods",
     FourActions: "it has 4 and the log 5; give check_learner a log",
-    NotADistribution: "probability of each of the 5 actions: it raised .*sum",
-    TooShort: "probability of each of the 5 actions: it raised",
+    ActionsInWords: "it has '5' and the log 5",
+    FiveArguments: r"learn is called with one Step: it takes other arguments; write def learn\(self, step\)",
+    NotADistribution: "probability of each of the 5 actions: .* sums to 1.5, not 1; divide it by its sum$",
+    TooShort: "probability of each of the 5 actions: .* has shape .4,., and there are 5 actions",
+    FailsInPolicy: "5 actions: it raised KeyError: 'x'; return an array .*; or give check_learner a log",
     CountsQuestions: "asking for a policy changes nothing: before it has learned, two calls .*; draw numbers and count",
     DrawsInPolicy: "asking for a policy changes nothing",
     GlobalRandomness: "a run depends on its seed alone: .*; draw from a generator that is seeded by make's seed",
     SharedByTheClass: "a run depends on its seed alone: .*keep nothing in the class",
     FailsWhenCutOff: "takes in every step: terminated, truncated or neither: it raised AssertionError",
-    WithValues: "values.observations. are those that value gives one by one: the largest difference is 1",
-    WrongBatch: "policies.observations. are those that policy gives one by one",
+    LearnedInSettings: "settings does not change while a learner learns: .*; leave out all that is learned",
     SeedInSettings: "settings does not depend on the seed: .*; leave out the seed",
     Indescribable: "a results folder can tell the learner from others .*; give its class a property settings",
 }
@@ -189,61 +185,66 @@ def test_a_broken_rule_is_named_with_what_to_do(kind, rule):
         check_learner(make, LOG)
 
 
-def test_a_class_is_not_a_function_of_a_seed():
-    with pytest.raises(ContractError, match=r"Plain is a class, .*; give lambda seed: Plain\(\.\.\., seed=seed\)"):
-        check_learner(Plain)
-    with pytest.raises(ContractError, match="3 is not a learner"):
-        check_learner(3)
+class NeedsSizes(Plain):
+    def __init__(self, n_observations, n_actions, seed=0):
+        super().__init__(seed)
 
 
-class Arrays(NamedTuple):
-    values: np.ndarray
-    rate: np.ndarray
+def test_a_class_that_can_be_called_with_a_seed_makes_learners():
+    assert check_learner(Plain, LOG).part == "Plain"
+    with pytest.raises(ContractError, match=r"with a seed alone; give lambda seed: NeedsSizes\(\.\.\., seed=seed\)"):
+        check_learner(NeedsSizes)
 
 
-def act(arrays, code, policy):
-    total = 0.0
-    for action in range(len(policy)):
-        policy[action] = math.exp(arrays.values[code, action])
-        total += policy[action]
-    for action in range(len(policy)):
-        policy[action] /= total
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (3, "^3 is not a learner: it has no policy.observation. and no learn.step."),
+        (NoLearn(), "is not a learner: it has no learn.step.; give a learner, or a function"),
+        (lambda: Plain(), "^make is called with a seed: give lambda seed: "),
+        (lambda seed: None, r"^make\(0\) returned None"),
+        (lambda seed: Plain, r"^make\(0\) returned the class Plain"),
+    ],
+)
+def test_what_makes_no_learner_is_named(make, said):
+    with pytest.raises(ContractError, match=said):
+        check_learner(make, LOG)
 
 
-def learn(arrays, code, action, reward, next_code, terminated, truncated):
-    arrays.values[code, action] += arrays.rate[0] * reward
+def test_a_log_is_read_first():
+    with pytest.raises(SettingError, match=r"log is a str; read it with us\.read"):
+        check_learner(Plain, "x.parquet")
 
 
-us.learners.register_kernels(Arrays, act=act, learn=learn)
+class LeavesEarly(Plain):
+    """Ends an episode after three steps."""
 
-
-class Compiled:
-    """A compiled learner of somebody else's; `rate` is what plain Python learns at."""
-
-    codes, n_actions = us.learners.Codes(25), 5
-
-    def __init__(self, rate=0.1):
-        self._arrays, self.rate = Arrays(np.zeros((25, 5)), np.array([0.1])), rate
-
-    def arrays(self):
-        return self._arrays
-
-    def policy(self, observation):
-        policy = np.empty(5)
-        act(self._arrays, observation, policy)
-        return policy
+    abandons_episode, n_steps = False, 0
 
     def learn(self, step):
-        self._arrays.values[step.observation, step.action] += self.rate * step.reward
+        super().learn(step)
+        self.n_steps = 0 if step.terminated or step.truncated or self.n_steps == 2 else self.n_steps + 1
+        self.abandons_episode = self.n_steps == 0
 
 
-def test_a_compiled_learner_of_others_keeps_the_rules():
-    assert any("compiled form" in rule for rule in check_learner(lambda seed: Compiled(), LOG).rules)
+def test_a_learner_may_abandon_episodes():
+    assert any("changes nothing" in rule for rule in check_learner(LeavesEarly, LOG).rules)
 
 
-def test_a_compiled_form_that_learns_otherwise_is_found():
-    with pytest.raises(ContractError, match=r"compiled form .* does what policy and learn do: .*; let both forms read"):
-        check_learner(lambda seed: Compiled(rate=0.5), LOG)
+def test_an_encoder_of_a_learner_is_fitted_as_in_a_run():
+    points = us.record(us.envs.ContinuousGrid(3), episodes=40, seed=0, max_episode_steps=200)
+    make = lambda seed: us.learners.QLearning(6, 5, encoder=us.encoders.KMeans(6), seed=seed)  # noqa: E731
+    assert any("can be fitted on the log" in rule for rule in check_learner(make, points).rules)
+    with pytest.raises(ContractError, match=r"can be fitted on the log: .*; give check_learner a log that the learner"):
+        check_learner(lambda seed: us.learners.QLearning(6, 5, encoder=Unfit(), seed=seed), points)
+
+
+class Unfit:
+    def fit(self, log):
+        raise KeyError("column")
+
+    def encode(self, observations):
+        return np.zeros(len(observations), int)
 
 
 class Catching:

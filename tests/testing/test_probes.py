@@ -19,7 +19,7 @@ OURS = {
 
 @pytest.mark.parametrize("probe", OURS.values(), ids=OURS)
 def test_our_probes_keep_the_rules(probe):
-    assert len(check_probe(probe).rules) == 6
+    assert len(check_probe(probe).rules) == 7
 
 
 def test_an_estimate_is_read_of_a_learner_that_has_one():
@@ -48,7 +48,18 @@ def fails(learner):
     return learner.nothing
 
 
+def of_two(learner, log):
+    return 0.0
+
+
+def infinite(learner):
+    return np.inf
+
+
 WRONG = {
+    of_two: r"a probe is called with the learner alone: it takes other arguments; write f\(learner\)",
+    us.probes.History(3): "measure of a History is a function of a Progress: it is 3; write a function",
+    us.probes.History(of_two): "measure of a History is a function of a Progress",
     writes: "reading a probe changes nothing: .*; do not write on the learner",
     draws: "readings depend on the learner and the run alone: .*; draw from a generator that is seeded",
     in_words: "returns a number, or an array of numbers .*: a probe returns a number or an array .* not 'high'",
@@ -61,6 +72,10 @@ WRONG = {
 def test_a_broken_rule_is_named_with_what_to_do(probe, rule):
     with pytest.raises(ContractError, match=rule):
         check_probe(probe)
+
+
+def test_a_reading_may_be_infinite():
+    assert len(check_probe(infinite).rules) == 7
 
 
 def test_what_is_not_a_function_is_refused_and_so_is_half_a_setting():

@@ -76,7 +76,7 @@ class Walk:
 
 
 def variant(**methods):
-    """A simulator whose rehearsals have other methods."""
+    """A simulator whose rehearsals have other members."""
     kind = type("Wrong", (Walk,), {name: method for name, method in methods.items() if name != "start"})
     start = methods.get("start", lambda self, seed: kind(self))
     return type("Wrong", (InOrder,), {"start": start})
@@ -86,30 +86,38 @@ def shared_state(self, seed):
     return self.__dict__.setdefault("walk", Walk(self))
 
 
-def changed(**fields):
-    """A simulator whose steps have other fields."""
-    return variant(made=lambda self, row: Walk.made(self, row)._replace(**fields))
+def saying(**attributes):
+    """A simulator with other attributes."""
+    return type("Wrong", (InOrder,), attributes)
+
+
+def out_of_words(self, policy):
+    try:
+        return Walk.step(self, policy)
+    except Exhausted:
+        raise Exhausted("no row left") from None
 
 
 WRONG = {
     "not a step": (variant(made=lambda self, row: (row, 0)), "it returned a tuple; return understudy"),
-    "an action by its name": (changed(action="up"), "whole number"),
-    "an action too far": (changed(action=5), "from 0 to 4"),
-    "no reward": (changed(reward=np.nan), "a finite number"),
-    "ends twice": (changed(terminated=True, truncated=True), "never both True"),
-    "another observation": (
-        changed(observation=np.int64(24)),
-        "begins with the observation that the step before it led to: .*; keep the observation",
-    ),
-    "no such row": (changed(row=10**6), "number of a logged row"),
-    "another row's action": (
-        variant(made=lambda self, row: Walk.made(self, row)._replace(row=(row + 1) % len(LOG))),
-        "action is that of its row",
-    ),
     "one rehearsal for all": (variant(start=shared_state), "same seed|do not disturb"),
     "no start": (3, r"has start\(seed\)"),
     "no rehearsal": (variant(start=lambda self, seed: None), r"returns a rehearsal with begin\(\) and step\(policy\)"),
     "an error": (variant(step=lambda self, policy: 1 // 0), "or raises Exhausted.*it raised ZeroDivisionError"),
+    "an error in a later episode": (
+        variant(begin=lambda self: Walk.begin(self) if self.row == 0 else 1 // 0),
+        r"begin\(\) returns the first observation of an episode: it raised ZeroDivisionError: [^;]*$",
+    ),
+    "a stop in words": (variant(step=out_of_words), "Exhausted takes a Stop"),
+    "no observation": (variant(begin=lambda self: (Walk.begin(self), None)[1]), r"that begin\(\) returned: .* None"),
+    "as Gymnasium's reset": (
+        variant(begin=lambda self: (Walk.begin(self), {})),
+        r"that begin\(\) returned: begin\(\) returned .*; let begin\(\) return the observation alone",
+    ),
+    "another kind": (saying(kind="Real"), "kind is 'real' or 'simulated': it is 'Real'"),
+    "actions in words": (saying(n_actions=property(lambda self: "5", lambda self, n: None)), "whole number: it is '5'"),
+    "states by a method": (saying(n_states=lambda self: 25), "n_states.* is a whole number or None: it is a method"),
+    "a state in words": (variant(state="x"), "state is a whole number .*: before step 0 it is 'x'"),
     "any action": (variant(step=lambda self, policy: Walk.step(self, np.ones(5))), "sure of an action gets that"),
 }
 
@@ -196,3 +204,49 @@ def test_the_number_of_actions_can_be_given():
     with pytest.raises(ContractError, match=r"the number of actions is known: .*; give it the attribute n_actions"):
         check_simulator(Unsaid())
     check_simulator(Unsaid(), n_actions=5)
+
+
+def test_states_are_below_their_number():
+    class Numbered(Walk):
+        @property
+        def state(self):
+            return int(self.log.observation[self.row]) if self.row < len(self.log) else -1
+
+    class Counted(InOrder):
+        n_states = 25
+
+        def start(self, seed):
+            return Numbered(self)
+
+    assert "states are below n_states" in check_simulator(Counted()).rules
+    Counted.n_states = 3
+    with pytest.raises(ContractError, match=r"states are below n_states: before step \d+ .* n_states is 3"):
+        check_simulator(Counted())
+
+
+class MostLikely:
+    """Takes the most likely action instead of drawing one."""
+
+    def __init__(self, simulator):
+        self.simulator, self.log, self.n_actions = simulator, simulator.log, simulator.n_actions
+
+    def start(self, seed):
+        return Sure(self.simulator.start(seed))
+
+
+class Sure:
+    def __init__(self, rehearsal):
+        self.rehearsal, self.begin = rehearsal, rehearsal.begin
+
+    def step(self, policy):
+        return self.rehearsal.step(np.eye(len(policy))[policy.argmax()])
+
+
+def test_actions_are_drawn_from_the_policy():
+    with pytest.raises(ContractError, match=r"more than one action: all of \d+ steps had action 0; draw the action by"):
+        check_simulator(MostLikely(us.qbe(LOG)))
+
+
+def test_a_log_with_one_action_can_be_served():
+    one = us.record(GRID, policy=lambda observation: np.eye(5)[2], episodes=3, seed=0, max_episode_steps=30)
+    assert "a uniform policy gets more than one action" not in check_simulator(InOrder(one)).rules

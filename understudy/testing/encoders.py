@@ -3,20 +3,43 @@
 import tempfile
 from collections.abc import Mapping
 from copy import deepcopy
+from inspect import getattr_static
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from understudy.contracts import Encoder, HasSettings, Log
-from understudy.contracts.encoding import CountsFits, CountsStates, Encodes, RemembersLog, Savable, SaysFitted
+from understudy.contracts.encoding import (
+    CountsFits,
+    CountsStates,
+    EncoderContents,
+    Encodes,
+    RemembersLog,
+    Savable,
+    SaysFitted,
+)
 from understudy.contracts.fitting import ensure_fitted
 from understudy.contracts.offering import offers
 from understudy.encoders import load, save
 from understudy.learners import Uniform
 from understudy.runs import simulate
 from understudy.simulators import qbe
-from understudy.testing.rules import Checked, Rules, check_described, check_travels, default_log, global_randomness
+from understudy.testing.rules import (
+    Checked,
+    Rules,
+    check_described,
+    check_travels,
+    global_randomness,
+    is_whole,
+    log_or_default,
+)
+
+OTHER_LOG = "give check_encoder a log that it is made for"
+FITS = "fit(log) keeps what it learns in the encoder and returns it, or None"
+SAME_FIT = "fitting twice on the same log gives the same states"
+BATCH = "encode(observations) works on a batch"
+SAVED = "an encoder that has contents() can be saved and loaded, with the same states"
 
 
 def check_encoder(encoder: Encoder, log: Log | None = None) -> Checked:
@@ -25,7 +48,7 @@ def check_encoder(encoder: Encoder, log: Log | None = None) -> Checked:
     `log` is one that the encoder is made for; by default one with 25 numbered observations. The encoder may be fitted
     or not; it is copied, and stays as it is.
     """
-    log = default_log() if log is None else log
+    log = log_or_default(log)
     rules = Rules(type(encoder).__name__)
     rules.check(
         "an encoder has encode(observations)",
@@ -38,7 +61,7 @@ def check_encoder(encoder: Encoder, log: Log | None = None) -> Checked:
     _check_offers(rules, fitted, log, states)
     if offers(fitted, Savable):
         _check_file(rules, fitted, log, states)
-    with rules.trying("a simulator can use the states", "see the error above"):
+    with rules.trying("a simulator can use the states"):
         simulate(qbe(log, fitted, stop="plain"), Uniform(log.spec.n_actions), 0, 50)
     check_described(rules, "the encoder", fitted)
     check_travels(rules, "the encoder", fitted)
@@ -52,7 +75,7 @@ def _check_fit(rules: Rules, encoder: Any, log: Log) -> Any:
         return copies[0]
     fits = copies[0].fits if offers(copies[0], CountsFits) else None
     was_fitted = offers(encoder, SaysFitted) and encoder.fitted
-    with rules.trying("fit(log) keeps what it learns in the encoder and returns it", "return self"):
+    with rules.trying(FITS, f"return self; or {OTHER_LOG}", ours=OTHER_LOG):
         for number, copy in enumerate(copies):
             with global_randomness(number):
                 ensure_fitted(copy, log)
@@ -62,8 +85,8 @@ def _check_fit(rules: Rules, encoder: Any, log: Log) -> Any:
     if fits is not None and not was_fitted:
         rules.check("fits grows with each fit", one.fits > fits, f"it stayed {one.fits}", "add 1 to it in fit")
     rules.check(
-        "fitting twice on the same log gives the same states",
-        np.array_equal(one.encode(log.observation.copy()), copies[1].encode(log.observation.copy())),
+        SAME_FIT,
+        np.array_equal(_encoded(rules, one, log.observation), _encoded(rules, copies[1], log.observation)),
         "two copies that were fitted on it disagree",
         "draw from a generator that is seeded by an option of the encoder",
     )
@@ -80,8 +103,7 @@ def _check_fit(rules: Rules, encoder: Any, log: Log) -> Any:
 def _check_states(rules: Rules, encoder: Any, log: Log) -> np.ndarray:
     """Return the states of the log's observations, and check that they are codes."""
     observations = log.observation
-    with rules.trying("encode(observations) works on a batch", "it is given an array with one observation a row"):
-        states = np.array(encoder.encode(observations.copy()))
+    states = _encoded(rules, encoder, observations)
     rules.check(
         "encode(observations) returns one integer from 0 up for each observation, -1 for no state",
         states.shape == (len(observations),) and states.dtype.kind in "iu" and states.min() >= -1,
@@ -95,22 +117,22 @@ def _check_states(rules: Rules, encoder: Any, log: Log) -> np.ndarray:
         "all are -1",
         "fit it on logs like this one",
     )
-    again = np.array(encoder.encode(observations.copy()))
     rules.check(
         "the state of an observation is the same each time",
-        np.array_equal(states, again),
+        np.array_equal(states, _encoded(rules, encoder, observations)),
         "two calls with the same batch returned different states",
         "let encode change nothing and draw no random numbers",
     )
     some = np.linspace(0, len(observations) - 1, min(40, len(observations))).astype(int)
     rules.check(
         "the state of an observation does not depend on the others of its batch",
-        all(int(encoder.encode(observations[row : row + 1].copy())[0]) == states[row] for row in some)
-        and np.array_equal(encoder.encode(observations[::-1].copy()), states[::-1]),
+        all(np.array_equal(_encoded(rules, encoder, observations[[row]]), states[[row]]) for row in some)
+        and np.array_equal(_encoded(rules, encoder, observations[::-1]), states[::-1]),
         "alone, or in another order, an observation got another state",
         "compute each row by itself, from what fit has learned",
     )
-    empty = np.asarray(encoder.encode(observations[:0].copy()))
+    with rules.trying("encode of an empty batch returns no states", "return an integer array of length 0"):
+        empty = np.array(encoder.encode(observations[:0].copy()))
     rules.check(
         "encode of an empty batch returns no states",
         empty.shape == (0,),
@@ -120,11 +142,23 @@ def _check_states(rules: Rules, encoder: Any, log: Log) -> np.ndarray:
     return states
 
 
+def _encoded(rules: Rules, encoder: Any, observations: np.ndarray) -> np.ndarray:
+    """Return the states of a copy of some observations. Raise `ContractError` where encode fails."""
+    with rules.trying(BATCH, f"it is given an array with one observation a row; or {OTHER_LOG}", ours=OTHER_LOG):
+        return np.array(encoder.encode(observations.copy()))
+
+
 def _check_offers(rules: Rules, encoder: Any, log: Log, states: np.ndarray) -> None:
     """Check what an encoder says of itself."""
     n_states = encoder.n_states if offers(encoder, CountsStates) else None
     if n_states is not None:
-        following = np.asarray(encoder.encode(log.next_observation.copy()))
+        rules.check(
+            "n_states is a whole number, or None",
+            is_whole(n_states),
+            f"it is {'a method' if callable(n_states) else repr(n_states)}",
+            "make it an attribute or a property",
+        )
+        following = _encoded(rules, encoder, log.next_observation)
         largest = max(states.max(), following.max())
         rules.check(
             "states are below n_states",
@@ -143,15 +177,29 @@ def _check_offers(rules: Rules, encoder: Any, log: Log, states: np.ndarray) -> N
 
 def _check_file(rules: Rules, encoder: Any, log: Log, states: np.ndarray) -> None:
     """Check that an encoder that can be saved comes back with the same states."""
-    rule = "an encoder that has contents() can be saved and loaded, with the same states"
-    advice = "call understudy.encoders.register(name, Class) where the class is defined"
-    with tempfile.TemporaryDirectory() as folder, rules.trying(rule, advice):
+    rules.check(
+        "from_contents(contents) is a class method",
+        isinstance(getattr_static(encoder, "from_contents"), classmethod | staticmethod),
+        "it is a method of objects",
+        "write @classmethod above it",
+    )
+    advice = "let contents() hold all that encode uses, and from_contents put it back"
+    with rules.trying(SAVED, advice):
+        contents = encoder.contents()
+    rules.check(
+        "contents() returns EncoderContents",
+        isinstance(contents, EncoderContents),
+        f"it returned a {type(contents).__name__}",
+        "return understudy.contracts.encoding.EncoderContents(settings, arrays)",
+    )
+    with tempfile.TemporaryDirectory() as folder, rules.trying(SAVED, advice):
         path = Path(folder) / "encoder.npz"
         save(encoder, path)
         loaded = load(path)
+        again = np.array(loaded.encode(log.observation.copy()))
     rules.check(
-        rule,
-        type(loaded) is type(encoder) and np.array_equal(loaded.encode(log.observation.copy()), states),
+        SAVED,
+        type(loaded) is type(encoder) and np.array_equal(again, states),
         "after loading, observations have other states",
-        "let contents() hold all that encode uses, and from_contents put it back",
+        advice,
     )

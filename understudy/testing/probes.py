@@ -15,6 +15,7 @@ from understudy.simulators import psrs
 from understudy.testing.rules import (
     Checked,
     Rules,
+    can_be_called_with,
     check_described,
     check_travels,
     default_log,
@@ -47,6 +48,20 @@ def check_probe(
         f"it is {probe!r}",
         "write a function f(learner) that returns a number or an array of numbers",
     )
+    if isinstance(probe, History):
+        rules.check(
+            "the measure of a History is a function of a Progress",
+            callable(probe.measure) and can_be_called_with(probe.measure, 1),
+            f"it is {probe.measure!r}",
+            "write a function f(progress) that returns a number or an array of numbers",
+        )
+    else:
+        rules.check(
+            "a probe is called with the learner alone",
+            can_be_called_with(probe, 1),
+            "it takes other arguments",
+            "write f(learner), and give what else it needs by a closure or functools.partial",
+        )
     every = max(1, max_steps // 10)
     rule = "a probe returns a number, or an array of numbers that has the same shape each time"
     with rules.trying(rule, "return a float or an array of floats; NaN stands for nothing to measure yet"):

@@ -1,6 +1,8 @@
 """How a check speaks: a rule that holds is noted, one that is broken is raised as a sentence."""
 
+import inspect
 import random
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,20 +13,22 @@ import numpy as np
 
 from understudy.contracts import Log
 from understudy.envs import Grid, record
-from understudy.errors import ContractError, UnderstudyError
+from understudy.errors import ContractError, SettingError, UnderstudyError
 from understudy.runs import Run
 from understudy.runs.describing import describe
 
 
 @dataclass(frozen=True)
 class Checked:
-    """The rules that a part keeps, in the order in which they were checked."""
+    """The rules that a part keeps, in the order in which they were checked, and what it offers that is not used."""
 
     part: str
     rules: tuple[str, ...]
+    not_used: tuple[str, ...] = ()  # optional forms with the reason, as "the look-ahead form, since ..."
 
     def __repr__(self) -> str:
-        return "\n".join([f"{self.part} keeps {len(self.rules)} rules:", *(f"  {rule}" for rule in self.rules)])
+        lines = [f"{self.part} keeps {len(self.rules)} rules:", *(f"  {rule}" for rule in self.rules)]
+        return "\n".join(lines + [f"not used: {form}" for form in self.not_used])
 
 
 class Rules:
@@ -33,6 +37,7 @@ class Rules:
     def __init__(self, part: str) -> None:
         self.part = part
         self._kept: list[str] = []
+        self._not_used: list[str] = []
 
     def check(self, rule: str, kept: Any, found: str, advice: str) -> None:
         """Note a rule that is kept; else raise `ContractError` with the rule, what was found and what to do."""
@@ -42,20 +47,54 @@ class Rules:
             self._kept.append(rule)
 
     @contextmanager
-    def trying(self, rule: str, advice: str) -> Iterator[None]:
-        """While this block is open, an error breaks the rule. Errors of ours speak for themselves."""
+    def trying(self, rule: str, advice: str = "", *, ours: str = "") -> Iterator[None]:
+        """While this block is open, an error breaks the rule.
+
+        An error of ours has an advice of its own, and `ours` is added to it; `advice` is added to all other errors.
+        """
         try:
             yield
-        except ContractError as error:
-            raise ContractError(f"{self.part} breaks the rule that {rule}: {error}") from error
         except Exception as error:
-            found = str(error) if isinstance(error, UnderstudyError) else f"{type(error).__name__}: {error}"
-            raise ContractError(f"{self.part} breaks the rule that {rule}: it raised {found}; {advice}") from error
+            is_ours = isinstance(error, UnderstudyError)
+            found = str(error) if is_ours else f"it raised {type(error).__name__}: {error}"
+            said = [f"{self.part} breaks the rule that {rule}: {found}", ours if is_ours else advice]
+            raise ContractError("; ".join(filter(None, said))) from error
         self.check(rule, True, "", "")
 
+    def note_unused(self, form: str, reason: str) -> None:
+        """Note an optional form that the part offers and the library does not use."""
+        self._not_used.append(f"{form}, since {reason}")
+
     def checked(self) -> Checked:
-        """Return the rules that were kept."""
-        return Checked(self.part, tuple(self._kept))
+        """Return the rules that were kept, and what is not used."""
+        return Checked(self.part, tuple(self._kept), tuple(self._not_used))
+
+
+def log_or_default(log: Any) -> Log:
+    """Return the log, or `default_log()` for None. Raise `SettingError` where it is not a log."""
+    if log is not None and not isinstance(log, Log):
+        raise SettingError(f"log is a {type(log).__name__}; read it with us.read")
+    return default_log() if log is None else log
+
+
+def can_be_called_with(function: Callable, n: int) -> bool:
+    """True if a function can be called with n positional arguments, or does not say what it takes.
+
+    >>> can_be_called_with(lambda seed: None, 1), can_be_called_with(lambda: None, 1)
+    (True, False)
+    """
+    try:
+        inspect.signature(function).bind(*range(n))
+    except ValueError:  # some functions that are written in C have no signature
+        return True
+    except TypeError:
+        return False
+    return True
+
+
+def is_whole(value: Any) -> bool:
+    """True if a value is an integer of Python or NumPy."""
+    return isinstance(value, int | np.integer)
 
 
 def default_log() -> Log:
@@ -92,8 +131,6 @@ def global_randomness(seed: int) -> Iterator[None]:
 
 def _seed_torch(seed: int) -> Callable[[], None]:
     """Seed torch's generator where torch is loaded, and return what sets it back."""
-    import sys
-
     torch = sys.modules.get("torch")
     if torch is None:
         return lambda: None
@@ -103,10 +140,13 @@ def _seed_torch(seed: int) -> Callable[[], None]:
 
 
 def check_travels(rules: Rules, what: str, part: Any) -> None:
-    """Check that a part can be sent to another process."""
+    """Check that a part can be sent to another process.
+
+    It is not loaded here: in the process that a class of `__main__` was sent from, loading it replaces its methods.
+    """
     advice = "make what cannot be pickled when it is first used, or run with backend='serial' or 'threads'"
     with rules.trying(f"{what} can be sent to other processes", advice):
-        cloudpickle.loads(cloudpickle.dumps(part))
+        cloudpickle.dumps(part)
 
 
 def check_described(rules: Rules, what: str, part: Any) -> None:

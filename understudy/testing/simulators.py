@@ -1,12 +1,12 @@
 """One call that checks a simulator."""
 
+from collections.abc import Callable
 from contextlib import suppress
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from understudy.contracts import CAUSES, Exhausted, Rehearsal, Simulator, Step
+from understudy.contracts import CAUSES, Exhausted, HasKind, HasState, Rehearsal, Simulator, Step, Stop, owned
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import (
     SharedSimulator,
@@ -15,15 +15,28 @@ from understudy.contracts.simulating import (
     is_real,
     log_of,
     n_actions_of,
-    serves_rows,
+    n_states_of,
 )
 from understudy.learners import Uniform
 from understudy.runs import simulate
-from understudy.testing.rules import Checked, Rules, check_described, check_travels, same_run
+from understudy.testing.rules import Checked, Rules, check_described, check_travels, is_whole, same_run
+from understudy.testing.served_steps import (
+    Served,
+    check_actions_vary,
+    check_fields,
+    check_order,
+    check_rows,
+    check_states,
+    copied,
+    overwrite,
+    same_steps,
+)
 
 OWN = "observations are the learner's own, to keep and to write on"
 REPEATABLE = "the same seed and the same policies give the same steps"
-CHAINED = "a step begins with the observation that the step before it led to"
+BEGINS = "begin() returns the first observation of an episode"
+ANSWERS = "step(policy) returns a Step, or raises Exhausted when the log has no answer"
+ENDS = "Exhausted takes a Stop"
 
 
 def check_simulator(
@@ -53,19 +66,42 @@ def check_simulator(
         "the simulator has no n_actions",
         "give it the attribute n_actions, or check_simulator the argument",
     )
+    _check_attributes(rules, simulator, found)
     assert found is not None
     checks = SimulatorChecks(rules, simulator, int(found), max_steps)
-    steps = checks.steps()
-    checks.check_steps(steps)
-    checks.check_rows(steps, each_row_once)
-    checks.check_repeats(steps)
+    served = checks.serve()
+    check_fields(rules, served.steps, checks.n_actions)
+    check_order(rules, served)
+    check_rows(rules, simulator, served.steps, each_row_once)
+    check_states(rules, simulator, served.states)
+    checks.check_repeats(served.steps)
     if follows_policy:
         checks.check_policy()
+        check_actions_vary(rules, simulator, served.steps, checks.n_actions)
     checks.check_end()
     checks.check_runs()
     check_described(rules, "the simulator", simulator)
     check_travels(rules, "the simulator", simulator)
     return rules.checked()
+
+
+def _check_attributes(rules: Rules, simulator: Any, n_actions: Any) -> None:
+    """Check the values of what a simulator says of itself."""
+    rules.check("the number of actions is a whole number", is_whole(n_actions), f"it is {n_actions!r}", "give an int")
+    n_states = n_states_of(simulator)
+    rules.check(
+        "n_states, where a simulator has it, is a whole number or None",
+        n_states is None or is_whole(n_states),
+        f"it is {'a method' if callable(n_states) else repr(n_states)}",
+        "make it an attribute or a property",
+    )
+    if offers(simulator, HasKind):
+        rules.check(
+            "kind is 'real' or 'simulated'",
+            simulator.kind in ("real", "simulated"),
+            f"it is {simulator.kind!r}",
+            "leave it out, unless this is a true environment",
+        )
 
 
 class SimulatorChecks:
@@ -83,113 +119,68 @@ class SimulatorChecks:
         self.rules.check(
             rule, offers(rehearsal, Rehearsal), f"it returned {rehearsal!r}", "return an object that has both methods"
         )
-        with self.rules.trying("begin() returns the first observation of an episode", "see the error above"):
+        with self.rules.trying(BEGINS):
             return rehearsal, rehearsal.begin()
 
-    def steps(self, seed: int = 0, policy: np.ndarray | None = None, write: bool = False) -> list[Step]:
+    def steps(self, policy: np.ndarray | None = None, write: bool = False) -> list[Step]:
         """Return the steps of a uniform learner, or of one that always has this policy."""
-        rehearsal, observation = self.begin(seed)
-        _overwrite(observation, write)
-        steps: list[Step] = []
-        while len(steps) < self.max_steps:
-            with self.rules.trying(
-                "step(policy) returns a Step, or raises Exhausted when the log has no answer",
-                "return understudy.contracts.Step, and raise understudy.contracts.Exhausted(Stop(...))",
-            ):
-                try:
-                    step = rehearsal.step((self.uniform if policy is None else policy).copy())
-                except Exhausted:
-                    break
-            self.rules.check(
-                "step(policy) returns a Step, or raises Exhausted when the log has no answer",
-                isinstance(step, Step),
-                f"it returned a {type(step).__name__}",
-                "return understudy.contracts.Step",
-            )
-            steps.append(_copy(step))
-            _overwrite(step.observation, write)
-            _overwrite(step.next_observation, write)
-            if step.terminated or step.truncated:
-                try:
-                    _overwrite(rehearsal.begin(), write)
-                except Exhausted:
-                    break
-        return steps
+        return self.serve(policy, write).steps
 
-    def check_steps(self, steps: list[Step]) -> None:
-        """Check the fields of steps, and that each begins where the one before it ended."""
-        rules = self.rules
-        rules.check(
-            "a simulator serves steps",
-            len(steps) > 0,
-            "the first step of a uniform policy raised Exhausted",
-            "check it with a log in which openings are followed by all actions",
-        )
-        for number, step in enumerate(steps):
-            rules.check(
-                f"an action is a whole number from 0 to {self.n_actions - 1}",
-                isinstance(step.action, int | np.integer) and 0 <= step.action < self.n_actions,
-                f"step {number} has {step.action!r}",
-                "return the action's code",
-            )
-            rules.check(
-                "a reward is a finite number",
-                np.ndim(step.reward) == 0 and np.isfinite(float(step.reward)),
-                f"step {number} has {step.reward!r}",
-                "return a float",
-            )
-            rules.check(
-                "terminated and truncated are truth values, and never both True",
-                all(isinstance(flag, bool | np.bool_) for flag in (step.terminated, step.truncated))
-                and not (step.terminated and step.truncated),
-                f"step {number} has {step.terminated!r} and {step.truncated!r}",
-                "truncated is True where an episode is cut off, terminated where nothing follows",
-            )
-        for number, (one, following) in enumerate(pairwise(steps)):
-            over = one.terminated or one.truncated
-            rules.check(
-                CHAINED,
-                over or _equal(one.next_observation, following.observation),
-                f"step {number} led to {one.next_observation}, and the next begins with {following.observation}",
-                "keep the observation that was returned, and begin the next step with it",
-            )
+    def serve(self, policy: np.ndarray | None = None, write: bool = False) -> Served:
+        """Return what a uniform learner is served, or one that always has this policy.
 
-    def check_rows(self, steps: list[Step], each_row_once: bool) -> None:
-        """Check the rows that steps say they are."""
-        log, rows = log_of(self.simulator), np.array([step.row for step in steps])
-        if is_real(self.simulator) or not serves_rows(self.simulator):
-            self.rules.check(
-                "steps that are not logged rows have row -1", (rows == -1).all(), f"rows are {rows[:5]}", "return -1"
-            )
-            return
-        if log is None:
-            return
-        self.rules.check(
-            "row is the number of a logged row",
-            ((rows >= 0) & (rows < len(log))).all(),
-            f"rows are {rows[:5]}, and the log has {len(log):,}",
-            "return the row whose action and outcome the step is",
-        )
-        wrong = [step for step in steps if log.action[step.row] != step.action]
-        self.rules.check(
-            "a step's action is that of its row",
-            not wrong,
-            f"row {wrong[0].row if wrong else 0} was logged with another action than the step has",
-            "return the row's own action",
-        )
-        if each_row_once and is_exhaustible(self.simulator):
-            self.rules.check(
-                "a row is served once",
-                len(np.unique(rows)) == len(rows),
-                f"{len(rows) - len(np.unique(rows)):,} of {len(rows):,} steps are rows that were served before",
-                "remove rows from their queue as they are served; say each_row_once=False where that is meant",
-            )
+        With `write`, every observation that was handed out is overwritten.
+        """
+        rehearsal, observation = self.begin()
+        served = Served([], {}, [])
+        over = True
+        while len(served.steps) < self.max_steps:
+            try:
+                if over:
+                    if served.steps:
+                        observation = self.answer(BEGINS, "", rehearsal.begin)
+                    served.openings[len(served.steps)] = owned(observation)
+                    overwrite(observation, write)
+                if offers(rehearsal, HasState):
+                    served.states.append(rehearsal.state)
+                step = self.step(rehearsal, self.uniform if policy is None else policy)
+            except Exhausted as exhausted:
+                self.check_stop(exhausted)
+                break
+            served.steps.append(copied(step))
+            overwrite(step.observation, write)
+            overwrite(step.next_observation, write)
+            over = step.terminated or step.truncated
+        return served
+
+    def step(self, rehearsal: Rehearsal, policy: np.ndarray) -> Step:
+        """Return the next step. Raise `ContractError` where it is not a Step, `Exhausted` where there is none."""
+        advice = "return understudy.contracts.Step, and raise understudy.contracts.Exhausted(Stop(...))"
+        step = self.answer(ANSWERS, advice, rehearsal.step, policy.copy())
+        self.rules.check(ANSWERS, isinstance(step, Step), f"it returned a {type(step).__name__}", advice)
+        return step
+
+    def answer(self, rule: str, advice: str, method: Callable, *arguments: Any) -> Any:
+        """Return what a rehearsal's method returns. An error breaks the rule, unless it is `Exhausted`."""
+        with self.rules.trying(rule, advice):
+            try:
+                return method(*arguments)
+            except Exhausted as exhausted:
+                end = exhausted
+        raise end
+
+    def check_stop(self, exhausted: Exhausted) -> Stop:
+        """Return the stop of an `Exhausted`, and check it."""
+        stop = exhausted.stop
+        advice = "raise Exhausted(Stop('no row'))"
+        self.rules.check(ENDS, isinstance(stop, Stop), f"it was given {stop!r}", advice)
+        return stop
 
     def check_repeats(self, steps: list[Step]) -> None:
         """Check that rehearsals repeat, and do not disturb each other."""
         advice = "keep all that changes in the rehearsal, and draw from a generator that start(seed) seeds"
         self.rules.check(
-            REPEATABLE, _same(steps, self.steps()), "a second rehearsal with the same seed had other steps", advice
+            REPEATABLE, same_steps(steps, self.steps()), "a second rehearsal with the same seed had other steps", advice
         )
         other, _ = self.begin(1)
         alone = self.simulator.start(0)
@@ -201,18 +192,18 @@ class SimulatorChecks:
                     other.begin()
             except Exhausted:
                 other, _ = self.begin(1)
-            served.append(_copy(alone.step(self.uniform.copy())))
+            served.append(copied(alone.step(self.uniform.copy())))
             if (served[-1].terminated or served[-1].truncated) and len(served) < len(steps):
                 alone.begin()
         self.rules.check(
             "rehearsals do not disturb each other",
-            _same(steps[: len(served)], served),
+            same_steps(steps[: len(served)], served),
             "steps changed where another rehearsal went on at the same time",
             advice,
         )
         self.rules.check(
             OWN,
-            _same(steps, self.steps(write=True)) and _same(steps, self.steps()),
+            same_steps(steps, self.steps(write=True)) and same_steps(steps, self.steps()),
             "steps changed after observations that were handed out had been overwritten",
             "hand out copies of arrays",
         )
@@ -250,7 +241,7 @@ class SimulatorChecks:
                 if step.terminated or step.truncated:
                     rehearsal.begin()
             except Exhausted as exhausted:
-                stop = exhausted.stop
+                stop = self.check_stop(exhausted)
                 break
         self.rules.check(
             "a rehearsal that is exhaustible ends with Exhausted",
@@ -269,7 +260,7 @@ class SimulatorChecks:
     def check_runs(self) -> None:
         """Check whole runs: plain, compiled, and shared by several envs."""
         learner = Uniform(self.n_actions)
-        with self.rules.trying("a learner can be run in it", "see the error above"):
+        with self.rules.trying("a learner can be run in it"):
             plain = simulate(self.simulator, learner, 0, self.max_steps, compiled=False)
         if is_compiled(self.simulator):
             self.rules.check(
@@ -309,26 +300,3 @@ class SimulatorChecks:
             f"{len(served) - len(set(served))} rows were served twice",
             "let them take rows from the same queues",
         )
-
-
-def _copy(step: Step) -> Step:
-    """Return a step whose observations are copies."""
-    return step._replace(observation=np.array(step.observation), next_observation=np.array(step.next_observation))
-
-
-def _overwrite(observation: Any, write: bool) -> None:
-    if write and isinstance(observation, np.ndarray) and observation.flags.writeable:
-        observation[...] = 0 if (observation != 0).any() else 1
-
-
-def _equal(one: Any, other: Any) -> bool:
-    equal_nan = np.asarray(one).dtype.kind == "f"
-    return bool(np.array_equal(one, other, equal_nan=equal_nan))
-
-
-def _same(steps: list[Step], others: list[Step]) -> bool:
-    """True if two lists of steps are equal in every field."""
-    return len(steps) == len(others) and all(
-        one[1:3] == other[1:3] and one[4:] == other[4:] and _equal(one[0], other[0]) and _equal(one[3], other[3])
-        for one, other in zip(steps, others, strict=True)
-    )
