@@ -60,6 +60,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; the same names as in _H
     from understudy.reporting import plots as plots
     from understudy.reporting import report as report
     from understudy.runs import About as About
+    from understudy.runs import Cancelled as Cancelled
     from understudy.runs import Run as Run
     from understudy.runs import Runs as Runs
     from understudy.runs import experiment as experiment
@@ -97,7 +98,10 @@ _HOMES = {
     ],
     "logs": ["Audit", "Finding", "Log", "Spec", "check", "concatenate", "read", "write"],
     "reporting": ["plots", "report"],
-    "runs": ["About", "Run", "Runs", "experiment", "gym_env", "gym_envs", "load", "probes", "simulate", "vector_env"],
+    "runs": [
+        "About", "Cancelled", "Run", "Runs", "experiment", "gym_env", "gym_envs", "load", "probes", "simulate",
+        "vector_env",
+    ],
     "simulators": ["actions_only", "any_row", "exo_psrs", "model", "psrs", "qbe", "real", "states_only"],
 }  # fmt: skip
 """The public names of each room. To add one, write it here and import it above."""

@@ -60,3 +60,14 @@ def test_codes_are_those_of_a_learner_with_a_table():
 def test_asking_for_a_policy_changes_nothing():
     learner = QLearning(3, 2, epsilon=0.5, seed=1)
     assert learner.policy(0).tolist() == learner.policy(0).tolist()
+
+
+def test_methods_that_are_set_on_the_object_are_no_ground_to_trust_a_faster_form():
+    class Odd:
+        def __init__(self):
+            self.policy = self.learn = print
+
+        def arrays(self):
+            return None
+
+    assert not defined_with_policy(Odd(), "arrays")

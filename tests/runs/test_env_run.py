@@ -87,3 +87,17 @@ def test_a_simulator_whose_step_is_not_a_step_is_refused(returned, kind):
     env_run.begin(0, None)
     with pytest.raises(ContractError, match=rf"step\(policy\) of Careless returned a {kind}; return understudy"):
         env_run.step(0, 1)
+
+
+def test_a_simulator_that_does_not_say_its_number_of_actions_has_its_logs(log):
+    class Minimal:
+        def __init__(self, log=None):
+            if log is not None:
+                self.log = log
+
+        def start(self, seed):
+            return us.psrs(log).start(seed)
+
+    assert EnvRun(Minimal(log), 0, None, {}, 1000).n_actions == log.spec.n_actions
+    with pytest.raises(us.ContractError, match="Minimal does not say how many actions there are; give it n_actions"):
+        EnvRun(Minimal(), 0, None, {}, 1000)

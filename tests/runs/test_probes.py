@@ -194,3 +194,8 @@ def test_the_reward_of_a_step_counts_the_episode_under_way(log, make, compiled):
     assert run.final["per step"] == pytest.approx(earned[-1] / 97)
     under_way = run.ends[-1] if len(run.ends) else 0
     assert run.partial == pytest.approx(log.reward[run.rows[under_way:]].sum())
+
+
+def test_the_estimate_of_a_learner_that_has_none_is_refused_in_a_sentence():
+    with pytest.raises(ContractError, match="Uniform has no estimate, which this probe reads; give it one"):
+        probes.estimate(Uniform(5))

@@ -135,3 +135,16 @@ def test_a_log_that_runs_out_bounds_what_there_is_room_for(log):
     arrays = record_of(psrs(log)).arrays
     assert (len(arrays.rows), len(arrays.openings)) == (len(log), log.n_episodes + 1)
     np.testing.assert_array_equal(arrays.tally, 0)
+
+
+def test_emissions_find_room_where_no_rows_are_served():
+    class Emits(Bare):
+        serves_rows, serves_emissions = False, True
+
+    record = record_of(Emits())
+    record.begin(-1)
+    for number in range(ROOM + 3):
+        record.add(step()._replace(emission=number))
+    run = record.finish(None, Stop("max steps"))
+    np.testing.assert_array_equal(run.emissions, np.arange(ROOM + 3))
+    assert set(run.rows.tolist()) == {-1}

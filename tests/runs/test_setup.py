@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from understudy.contracts import Stop
+from understudy.contracts import Exhausted, Step, Stop
+from understudy.errors import ContractError
 from understudy.runs.probes import Readings
-from understudy.runs.setup import Cancelled, RunSetup, opening_of, state_of, stop_of
+from understudy.runs.setup import Cancelled, CheckedRehearsal, NoAnswer, RunSetup, opening_of, state_of, stop_of
 from understudy.simulators import psrs
 
 
@@ -50,3 +51,33 @@ def test_a_run_is_cancelled_where_it_may_not_go_on(log, make):
 def test_a_new_record_is_empty_and_knows_its_seed(log, make):
     record = RunSetup(psrs(log), make(0), 3, 5, Readings({}, 10)).new_record()
     assert (record.seed, record.n_steps, record.n_begun, len(record.arrays.rows)) == (3, 0, 0, 5)
+
+
+class Ends(Bare):
+    def step(self, policy):
+        raise Exhausted(Stop("no row"))
+
+
+class Returns(Bare):
+    state = 4
+
+    def step(self, policy):
+        return Step(0, 1, 0.5, 2, False, False)
+
+
+def test_a_rehearsal_that_is_checked_tells_its_own_end_and_what_is_not_a_step():
+    with pytest.raises(NoAnswer) as raised:
+        CheckedRehearsal(Ends(), counts_visits=False).step(None)
+    assert raised.value.stop == Stop("no row")
+    wrong = Bare()
+    wrong.step = lambda policy: (0, 1)
+    with pytest.raises(ContractError, match=r"step\(policy\) of Bare returned a tuple"):
+        CheckedRehearsal(wrong, counts_visits=False).step(None)
+
+
+def test_its_state_is_read_only_where_visits_are_counted():
+    for counts_visits, state in ((True, 4), (False, -1)):
+        rehearsal = CheckedRehearsal(Returns(), counts_visits)
+        rehearsal.begin()
+        assert rehearsal.state == state
+        assert rehearsal.step(None).action == 1

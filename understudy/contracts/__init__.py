@@ -24,6 +24,7 @@ from understudy.contracts.learning import (
     HasActionCount,
     HasCodes,
     HasEstimate,
+    HasLearnedState,
     HasObservationSpace,
     HasPlannedSteps,
     HasSettings,
@@ -63,8 +64,8 @@ from understudy.logs import Log
 __all__ = [
     "CAUSES", "Backend", "BatchLearner", "Closable", "CompiledLearner", "CompiledRehearsal", "CompiledSimulator",
     "CountsFits", "CountsStates", "Encoder", "EncoderContents", "Encodes", "EpisodeAbandoner", "EpochLearner",
-    "Exhausted", "HasActionCount", "HasCodes", "HasEnv", "HasEstimate", "HasIndex", "HasKind", "HasLog",
-    "HasObservationSpace", "HasObservations", "HasOpening", "HasPlannedSteps", "HasSettings", "HasSharedRun",
+    "Exhausted", "HasActionCount", "HasCodes", "HasEnv", "HasEstimate", "HasIndex", "HasKind", "HasLearnedState",
+    "HasLog", "HasObservationSpace", "HasObservations", "HasOpening", "HasPlannedSteps", "HasSettings", "HasSharedRun",
     "HasState", "HasStateCount", "HasStatesFingerprint", "HasValue", "HasValues", "Learner", "Log", "LoopOwner",
     "ObservationCodes", "ObservationSpec", "Probe", "Rehearsal", "RehearsalEnv", "RemembersLog", "Savable",
     "SaysEmissionsServed", "SaysFitted", "SaysRowsServed", "SaysWhetherExhaustible", "SharedRun", "SharedSimulator",

@@ -54,7 +54,7 @@ def register_kernels(arrays: type, *, act: Callable, learn: Callable, has_policy
 
     - `act(arrays, code, policy)` writes the policy at the observation with this code into the array `policy`;
     - `learn(arrays, code, action, reward, next_code, terminated, truncated)` takes in one step;
-    - `has_policy(arrays, code)`, rarely needed, is False where the loop has to pause before it can act there.
+    - `has_policy(arrays, code)` is for our look-ahead, which evaluates policies while the loop pauses: leave it out.
 
     They run fastest where they make no arrays. Raises `ContractError` where one of them cannot be called like that;
     what the compiler objects to is said, in a sentence, when the first run begins.
@@ -176,9 +176,7 @@ def is_policy(policy):
 def _reason(error: Exception) -> str:
     """Return the sentence of a compiler's message that says what is wrong, and in which line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    said = [
-        line for line in lines if not line.startswith(("During:", "File ", "Failed in", "Enable logging", "- ", ">>>"))
-    ]
+    said = [line for line in lines if not line.startswith(AROUND)]
     reason = said[0].removesuffix(" found for signature:") if said else type(error).__name__
     where = next((found for line in reversed(lines) if (found := IN_FILE.search(line))), None)
     needed = "; decorate functions that it calls with numba.njit" if "Untyped global name" in reason else ""

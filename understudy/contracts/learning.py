@@ -204,6 +204,17 @@ class HasActionCount(Protocol):
 
 
 @runtime_checkable
+class HasLearnedState(Protocol):
+    """A learner that shows what it has learned so far.
+
+    Promised: with `settings`, this is all that decides what it does, its seed apart. Gained: results folders of a
+    learner that was trained before are told from those of a fresh one.
+    """
+
+    learned_state: Any
+
+
+@runtime_checkable
 class HasSettings(Protocol):
     """An object that says what it depends on, its seed apart.
 
@@ -239,4 +250,4 @@ def defined_with_policy(learner: Any, member: str) -> bool:
     lineage = type(learner).__mro__
     defining = next((cls for cls in lineage if member in vars(cls)), None)
     plain = [cls for cls in lineage if vars(cls).keys() & {"policy", "learn"}]
-    return defining is not None and lineage.index(defining) <= lineage.index(plain[0])
+    return defining is not None and bool(plain) and lineage.index(defining) <= lineage.index(plain[0])

@@ -244,6 +244,14 @@ def n_actions_of(part: Any) -> int | None:
     return part.n_actions if offers(part, HasActionCount) else None
 
 
+def n_actions_for(simulator: Any) -> int:
+    """Return a simulator's number of actions, or its log's; raise `ContractError` where neither says."""
+    n_actions, log = n_actions_of(simulator), log_of(simulator)
+    if n_actions is None and log is None:
+        raise ContractError(f"{type(simulator).__name__} does not say how many actions there are; give it n_actions")
+    return int(n_actions) if n_actions is not None else log.spec.n_actions  # type: ignore[union-attr]
+
+
 def is_exhaustible(simulator: Any) -> bool:
     """True if rehearsals of a simulator end by themselves, or it does not say."""
     return simulator.exhaustible if offers(simulator, SaysWhetherExhaustible) else True

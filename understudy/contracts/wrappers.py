@@ -5,6 +5,7 @@ from itertools import takewhile
 from typing import Any
 
 from understudy.contracts.environments import HasTimeLimit
+from understudy.contracts.offering import offers
 
 
 def layers(env: Any) -> Iterator[Any]:
@@ -56,7 +57,7 @@ def time_limit(env: Any) -> int | None:
     limits = []
     for layer in layers(env):
         limits.append(getattr(layer, "_max_episode_steps", None))  # Gymnasium's TimeLimit has it under this name only
-        limits.append(layer.max_episode_steps if isinstance(layer, HasTimeLimit) else None)
+        limits.append(layer.max_episode_steps if offers(layer, HasTimeLimit) else None)
     return shortest(*limits)
 
 

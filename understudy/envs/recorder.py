@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts.environments import HasRollout, is_discrete
+from understudy.contracts.offering import offers
 from understudy.contracts.wrappers import changing_wrappers
 from understudy.errors import ContractError, PolicyError, SettingError
 from understudy.logs import Log
@@ -98,7 +99,7 @@ def _step_by_step(
 
 def _records_itself(env: Any) -> bool:
     """True if the environment has `rollout`, and no wrapper changes its observations, rewards or ends."""
-    return isinstance(env.unwrapped, HasRollout) and not changing_wrappers(env) and is_discrete(env.observation_space)
+    return offers(env.unwrapped, HasRollout) and not changing_wrappers(env) and is_discrete(env.observation_space)
 
 
 def _rollout(

@@ -19,7 +19,7 @@ from understudy.contracts.devices import device_of, one_thread
 from understudy.contracts.environments import Environment, is_discrete
 from understudy.contracts.offering import offers
 from understudy.contracts.streams import LEARNER, spawn
-from understudy.errors import ContractError, LogError, SettingError, UsageError
+from understudy.errors import ContractError, SettingError, UsageError
 from understudy.learners.networks import Networks, as_input, forward, new_network, outputs
 from understudy.learners.ppo_training import (
     ACCELERATOR_STACK,
@@ -171,7 +171,9 @@ class PPO:
         if not self._one_hot:
             numbers = batch.reshape(len(batch), self._observed.shape[1]).astype(np.float64)
             if not np.isfinite(numbers).all():
-                raise LogError(f"observation {batch[~np.isfinite(numbers).all(1)][0]} is not finite; PPO needs numbers")
+                raise SettingError(
+                    f"observation {batch[~np.isfinite(numbers).all(1)][0]} is not finite; PPO needs numbers"
+                )
             return numbers
         if batch.dtype.kind not in "iu" or (len(batch) and not 0 <= batch.min() <= batch.max() < self._n_codes):
             raise SettingError(f"PPO was made for whole numbers from 0 to {self._n_codes - 1}, not {batch[:5]}")
@@ -210,7 +212,7 @@ class PPO:
         self._action[new], self._reward[new] = steps.action, steps.reward
         self._terminated[new], self._truncated[new] = steps.terminated, steps.truncated
         if not np.isfinite(self._reward[new]).all():
-            raise LogError("PPO met a reward that is not finite; remove or mend such rows")
+            raise SettingError("PPO met a reward that is not finite; remove or mend such rows")
         # Only next observations that no collected step begins with are kept: after a truncated step, and the last.
         cut = np.flatnonzero(self._truncated[new] & ~self._terminated[new])
         self._truncated_at += (cut + self._n_collected).tolist()

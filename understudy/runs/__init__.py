@@ -7,6 +7,19 @@ from understudy.runs.experiment import experiment
 from understudy.runs.folder import load
 from understudy.runs.loop import simulate
 from understudy.runs.run import Run, Runs
+from understudy.runs.setup import Cancelled
 from understudy.runs.vector import vector_env
 
-__all__ = ["About", "Run", "Runs", "experiment", "gym_env", "gym_envs", "load", "probes", "simulate", "vector_env"]
+__all__ = [
+    "About",
+    "Cancelled",
+    "Run",
+    "Runs",
+    "experiment",
+    "gym_env",
+    "gym_envs",
+    "load",
+    "probes",
+    "simulate",
+    "vector_env",
+]

@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 
 from understudy.contracts import Exhausted, Rehearsal, Step, Stop
-from understudy.contracts.simulating import is_real, start_copies
+from understudy.contracts.simulating import is_real, n_actions_for, start_copies
 from understudy.errors import ServedAgainWarning, UsageError
 from understudy.runs.probes import History, Probes, Readings
 from understudy.runs.record import RunRecord
@@ -57,7 +57,7 @@ class EnvRun:
         keep_rows: bool = True,
     ) -> None:
         self.simulator, self.seed, self.max_steps, self.learner = simulator, seed, max_steps, learner
-        self.n_actions, self.n_copies = int(simulator.n_actions), 1
+        self.n_actions, self.n_copies = n_actions_for(simulator), 1
         self.is_real = is_real(simulator)
         self.stopped: Stop | None = None
         self.is_reading = False

@@ -7,13 +7,11 @@ from typing import Any
 from understudy.contracts import (
     CompiledLearner,
     EpisodeAbandoner,
-    Exhausted,
     HasObservationSpace,
     Learner,
     LoopOwner,
     Simulator,
     Step,
-    Stop,
     owned,
 )
 from understudy.contracts.learning import codes_of, defined_with_policy
@@ -28,7 +26,7 @@ from understudy.runs.look_ahead import can_look_ahead, look_ahead_loop
 from understudy.runs.prerequisites import check_parts
 from understudy.runs.probes import Probes, Readings, named_probes
 from understudy.runs.run import Run
-from understudy.runs.setup import RunSetup, not_a_step, opening_of, state_of, stop_of
+from understudy.runs.setup import NoAnswer, RunSetup
 from understudy.settings import seed_of
 
 LONGEST_CALL = 1 << 20
@@ -118,19 +116,16 @@ def python_loop(setup: RunSetup) -> Run:
 
 def step_by_step(setup: RunSetup, learn: Callable[[Step], Iterable[None]]) -> Generator[Any, Any, Run]:
     """Coroutine: yields an observation, expects send(policy), returns the Run. What `learn` yields is yielded too."""
-    learner, record, rehearsal = setup.learner, setup.new_record(), setup.simulator.start(setup.seed)
-    counts_visits, may_abandon = setup.readings.counts_visits, offers(learner, EpisodeAbandoner)
-    stopped, over = None, True
+    learner, record, rehearsal = setup.learner, setup.new_record(), setup.new_rehearsal()
+    may_abandon, stopped, over = offers(learner, EpisodeAbandoner), None, True
     try:
         while record.n_steps < setup.limit:
             setup.check_cancelled()
             if over:
-                observation = ask(rehearsal.begin)
-                record.begin(opening_of(rehearsal))
-            state = state_of(rehearsal) if counts_visits else -1
-            step = ask(rehearsal.step, (yield observation))
-            if not isinstance(step, Step):
-                raise not_a_step(rehearsal, step)
+                observation = rehearsal.begin()
+                record.begin(rehearsal.opening)
+            state = rehearsal.state
+            step = rehearsal.step((yield observation))
             observation = owned(step.next_observation)  # a copy, made before the learner can write on it
             yield from learn(step)
             record.add(step, state)
@@ -138,23 +133,7 @@ def step_by_step(setup: RunSetup, learn: Callable[[Step], Iterable[None]]) -> Ge
             over = step.terminated or step.truncated or (may_abandon and learner.abandons_episode)
     except NoAnswer as end:
         stopped = end.stop
-    return record.finish(learner, stopped or stop_of(rehearsal, record.n_steps))
-
-
-class NoAnswer(Exception):  # noqa: N818 (it is not an error)
-    """This run's own rehearsal is exhausted. (A learner or a probe may raise the `Exhausted` of another one.)"""
-
-    def __init__(self, stop: Stop) -> None:
-        super().__init__(str(stop))
-        self.stop = stop
-
-
-def ask(method: Callable, *arguments: Any) -> Any:
-    """Return what a rehearsal's method returns. Raise `NoAnswer` where it raises `Exhausted`."""
-    try:
-        return method(*arguments)
-    except Exhausted as exhausted:
-        raise NoAnswer(exhausted.stop) from None
+    return record.finish(learner, stopped or rehearsal.stop(record.n_steps))
 
 
 def learners_own_loop(setup: RunSetup) -> Run:

@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from understudy.contracts import HasValue, HasValues, owned
+from understudy.contracts import HasEstimate, HasValue, HasValues, owned
 from understudy.contracts.environments import HasStartObservations
 from understudy.contracts.offering import offers
 from understudy.contracts.streams import spawn
@@ -81,6 +81,8 @@ def openings_of(opening: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def estimate(learner: Any) -> float:
     """The Monte-Carlo estimate of a learner that evaluates a policy."""
+    if not offers(learner, HasEstimate):
+        raise ContractError(f"{type(learner).__name__} has no estimate, which this probe reads; give it one")
     return learner.estimate
 
 

@@ -79,9 +79,11 @@ class RunRecord:
         if self.readings.keep_rows:
             if self._serves_rows:
                 if n_steps == len(arrays.rows):
-                    arrays = self.make_room("rows", "emissions")
+                    arrays = self.make_room("rows")
                 arrays.rows[n_steps] = step.row
             if self._serves_emissions:
+                if n_steps == len(arrays.emissions):
+                    arrays = self.make_room("emissions")
                 arrays.emissions[n_steps] = step.emission
         if state >= 0:
             arrays.visits[state] += 1

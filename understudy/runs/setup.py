@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import HasOpening, HasState, Rehearsal, Stop, TellsStop
+from understudy.contracts import Exhausted, HasOpening, HasState, Rehearsal, Step, Stop, TellsStop
 from understudy.contracts.offering import offers
 from understudy.errors import ContractError
 from understudy.runs.backends import always
@@ -38,10 +38,61 @@ class RunSetup:
         """Return an empty record of the run."""
         return RunRecord(self.simulator, self.readings, self.seed, self.max_steps)
 
+    def new_rehearsal(self) -> "CheckedRehearsal":
+        """Return a rehearsal of the simulator, as the plain loop asks it."""
+        return CheckedRehearsal(self.simulator.start(self.seed), self.readings.counts_visits)
+
     def check_cancelled(self) -> None:
         """Raise `Cancelled` where `keep_going` returns False."""
         if not self.keep_going():
             raise Cancelled("the run was cancelled: keep_going returned False")
+
+
+class NoAnswer(Exception):  # noqa: N818 (it is not an error)
+    """This run's own rehearsal is exhausted. (A learner or a probe may raise the `Exhausted` of another one.)"""
+
+    def __init__(self, stop: Stop) -> None:
+        super().__init__(str(stop))
+        self.stop = stop
+
+
+class CheckedRehearsal:
+    """A rehearsal as the plain loop asks it: its end is `NoAnswer`, and what is not a `Step` is refused."""
+
+    def __init__(self, rehearsal: Rehearsal, counts_visits: bool) -> None:
+        self._rehearsal, self._counts_visits = rehearsal, counts_visits
+        self.state = -1  # of the current observation, where visits are counted
+
+    def begin(self) -> Any:
+        """Start an episode and return its first observation."""
+        try:
+            observation = self._rehearsal.begin()
+        except Exhausted as exhausted:
+            raise NoAnswer(exhausted.stop) from None
+        if self._counts_visits:
+            self.state = state_of(self._rehearsal)
+        return observation
+
+    def step(self, policy: Any) -> Step:
+        """Let this policy act."""
+        try:
+            step = self._rehearsal.step(policy)
+        except Exhausted as exhausted:
+            raise NoAnswer(exhausted.stop) from None
+        if not isinstance(step, Step):
+            raise not_a_step(self._rehearsal, step)
+        if self._counts_visits:
+            self.state = state_of(self._rehearsal)
+        return step
+
+    @property
+    def opening(self) -> int:
+        """The row that the current episode began with."""
+        return opening_of(self._rehearsal)
+
+    def stop(self, n_steps: int) -> Stop:
+        """Return why a run ends that could have gone on."""
+        return stop_of(self._rehearsal, n_steps)
 
 
 def opening_of(rehearsal: Rehearsal) -> int:

@@ -7,7 +7,6 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Discrete
-from gymnasium.wrappers import TimeLimit
 
 from understudy.contracts import Encoder, Rehearsal, Step, Stop, owned
 from understudy.contracts.encoding import states_of
@@ -187,6 +186,8 @@ def real(env: Any, encoder: Encoder | None = None, *, max_episode_steps: int | N
         raise SettingError(
             f"the environment's actions are {env.action_space}; a learner's policy needs Discrete ones from 0 up"
         )
+    from gymnasium.wrappers import TimeLimit  # here, since importing all wrappers takes long
+
     limit = steps_of("max_episode_steps", max_episode_steps)
     changed = [layer for layer in changing_wrappers(env) if not isinstance(layer, TimeLimit)]
     if not changed and offers(env.unwrapped, HasTables):

@@ -7,6 +7,7 @@ import numpy as np
 
 from understudy.contracts import Exhausted, Step, Stop
 from understudy.contracts.compiling import compiled_for, routine
+from understudy.contracts.kernels import is_policy
 from understudy.errors import UsageError
 from understudy.logs.naming import action_label
 from understudy.logs.policies import as_vector, fault_of, refusal
@@ -127,10 +128,7 @@ def serve_step(source, policy):
         status = STOPPED
     elif cursor[layout.EPISODE_OVER]:
         status = EPISODE_OVER
-    total = 0.0
-    for probability in policy:
-        total += probability if probability >= 0.0 else np.inf
-    if status == SERVED and not abs(total - 1.0) <= 1e-5:
+    if status == SERVED and not is_policy(policy):
         status = NOT_A_POLICY
     if status != SERVED:
         return status, np.int64(layout.EMPTY), np.int64(layout.EMPTY), np.int64(layout.EMPTY), 0.0, False, False

@@ -10,7 +10,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from understudy.contracts.offering import offers
+from understudy.contracts.learning import HasLearnedState
+from understudy.contracts.offering import members_of, offers
 from understudy.contracts.simulating import HasStatesFingerprint
 from understudy.logs import Log
 from understudy.runs.describing.classes import (
@@ -43,6 +44,7 @@ MOST_NODES, MOST_SETTINGS = 1_000_000, 50_000
 """The largest number of nodes, and of objects with `settings`, which may make new objects without end; an object with
 more cannot be described."""
 
+(LEARNED,) = members_of(HasLearnedState)
 LEARNED_STATE, CHANGED = ".knows", ".changed"
 """Labels of parts that are digested and not shown: what a learner of ours has learned, and what was changed in its
 class."""
@@ -219,7 +221,7 @@ class NodeBuilder:
             self._fill_by_attributes(node, value, attributes)
         yours = [base for base in kind.__mro__ if is_yours(base)]
         self._add(node, [("code", yours[0])] if yours else [])
-        if any(is_ours(base) and "learned_state" in vars(base) for base in kind.__mro__):
+        if any(LEARNED in vars(base) for base in kind.__mro__):
             self._add(node, [(LEARNED_STATE, digest_of(value.learned_state))])
         changed = changed_parts(kind)
         self._add(node, [(CHANGED, changed)] if changed else [])
