@@ -46,16 +46,17 @@ def stable_baselines():
 
 
 COMPILED = {"Learner", "CompiledLearner", "HasCodes", "HasActionCount", "HasSettings"}
+TRAINED = COMPILED | {"HasLearnedState"}
 LEARNERS = {
-    "QLearning": (lambda: QLearning(3, 2), COMPILED | {"HasValue", "HasValues"}),
-    "ExpectedSarsa": (lambda: ExpectedSarsa(3, 2), COMPILED | {"HasValue", "HasValues"}),
-    "Uniform": (lambda: Uniform(2), COMPILED),
+    "QLearning": (lambda: QLearning(3, 2), TRAINED | {"HasValue", "HasValues"}),
+    "ExpectedSarsa": (lambda: ExpectedSarsa(3, 2), TRAINED | {"HasValue", "HasValues"}),
+    "Uniform": (lambda: Uniform(2), TRAINED),
     "FixedPolicy": (lambda: FixedPolicy([0.5, 0.5]), COMPILED),
-    "MonteCarlo": (lambda: MonteCarlo(Uniform(2)), COMPILED | {"HasEstimate"}),
+    "MonteCarlo": (lambda: MonteCarlo(Uniform(2)), TRAINED | {"HasEstimate"}),
     "PPO": (
         lambda: PPO(Spec(2, None, (1,), np.dtype(float), None), hidden=(2,), epoch_steps=4),
         {"Learner", "BatchLearner", "EpochLearner", "StackedLearner", "EpisodeAbandoner", "HasValue", "HasValues",
-         "HasActionCount", "HasSettings"},
+         "HasActionCount", "HasSettings", "HasLearnedState"},
     ),
     "script": (lambda: script(lambda env, seed: None)(0), {"LoopOwner", "HasSettings"}),
     "sb3": (

@@ -11,7 +11,7 @@ import torch
 from understudy.contracts import Step, Steps
 from understudy.contracts.devices import one_thread
 from understudy.envs import Grid
-from understudy.errors import ContractError, LogError, SettingError, UsageError
+from understudy.errors import ContractError, SettingError, UsageError
 from understudy.learners import PPO, ppo, ppo_training
 from understudy.learners.networks import as_input, forward
 from understudy.learners.ppo_training import ACCELERATOR_STACK, estimate_advantages, repeated_to_stack, surrogate_slope
@@ -355,12 +355,12 @@ def test_ppo_learns_on_a_small_grid_and_not_if_advantages_change_sign(broken, mo
         (lambda: PPO(PLANE, device="abacus"), SettingError, "no device 'abacus'"),
         (lambda: PPO(Spec(2, None, (), np.dtype(int), 10**7)), SettingError, "do not fit"),
         (lambda: PPO(PLANE).policy([0.1, 0.2, 0.3]), SettingError, "made for observations of shape"),
-        (lambda: PPO(PLANE).policy([0.1, np.nan]), LogError, "not finite"),
+        (lambda: PPO(PLANE).policy([0.1, np.nan]), SettingError, "not finite"),
         (lambda: PPO(PLANE).policy(["a", "b"]), SettingError, "made for observations of shape"),
         (lambda: PPO(Spec(2, None, (), np.dtype(int), 4)).policy(4), SettingError, "from 0 to 3"),
         (lambda: PPO(Spec(2, None, (), np.dtype(int), 4)).policy(1.0), SettingError, "from 0 to 3"),
         (lambda: PPO(PLANE, **SMALL).collect(steps_of(201)), UsageError, "more than the 200"),
-        (lambda: PPO(PLANE).learn(Step(np.zeros(2), 0, np.nan, np.zeros(2), False, False)), LogError, "reward"),
+        (lambda: PPO(PLANE).learn(Step(np.zeros(2), 0, np.nan, np.zeros(2), False, False)), SettingError, "reward"),
     ],
 )
 def test_what_cannot_be_learned_from_is_refused_in_a_sentence(call, error, message):
