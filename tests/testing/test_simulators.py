@@ -274,7 +274,7 @@ def test_an_error_where_the_log_ends_breaks_the_rule_of_steps():
 LENGTHS = np.bincount(LOG.episode)
 
 
-@pytest.mark.parametrize("odd", [False, True], ids=["the other one meets the end", "the one in question meets the end"])
+@pytest.mark.parametrize("odd", [False, True], ids=["it takes the last row", "another takes it"])
 def test_a_queue_that_start_resets_is_shared_by_rehearsals(odd):
     class OnItself(InOrder):
         def start(self, seed):
@@ -284,7 +284,7 @@ def test_a_queue_that_start_resets_is_shared_by_rehearsals(odd):
     class OneQueue(Walk):
         row = property(lambda self: self.simulator.row, lambda self, row: setattr(self.simulator, "row", row))
 
-    short = LOG.select(np.flatnonzero((LENGTHS % 2 == odd) & (LENGTHS < 80))[:1])
+    short = LOG.select(np.flatnonzero((odd == LENGTHS % 2) & (LENGTHS < 80))[:1])
     with pytest.raises(ContractError, match=r"rehearsals do not disturb each other: .*; keep all that changes in the"):
         check_simulator(OnItself(short))
 
