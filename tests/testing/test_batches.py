@@ -37,6 +37,11 @@ class OtherPolicies(Counting):
         return np.full((len(observations), 5), 0.2 + 1e-3)
 
 
+class AlmostThePolicies(Counting):
+    def policies(self, observations):
+        return np.full((len(observations), 5), 0.2 + 1e-6)  # within a relative tolerance of 1e-5, not within CLOSE
+
+
 class OnePolicy(Counting):
     def policies(self, observations):
         return self.policy(observations)
@@ -64,6 +69,7 @@ class ValueInWords(Counting):
 
 WRONG = {
     OtherPolicies: "policies.observations. are those that policy gives one by one: .*largest difference 0.001",
+    AlmostThePolicies: "those that policy gives one by one: .*largest difference 1e-06",
     OnePolicy: r"one by one: shapes \(5,\) and \(20, 5\)",
     FailsForBatches: "one by one: it raised TypeError: .*; it is given an array with one observation a row",
     OtherValues: "values.observations. are those that value gives one by one: the largest difference is 1",

@@ -1,5 +1,7 @@
 """Our encoders keep every rule, and each rule catches an encoder that breaks it."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -197,3 +199,10 @@ def test_a_class_and_a_function_are_not_encoders():
     for part in (Halves, len):
         with pytest.raises(ContractError, match=r"has encode\(observations\)"):
             check_encoder(part, LOG)
+
+
+def test_an_encoder_that_cannot_be_copied_is_refused_in_words():
+    encoder = Halves()
+    encoder.lock = threading.Lock()
+    with pytest.raises(ContractError, match=r"^Halves cannot be copied \(.*\); give a fresh one that can be copied$"):
+        check_encoder(encoder, LOG)

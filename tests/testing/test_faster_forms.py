@@ -158,7 +158,7 @@ WRONG = {
     CountedByAMethod: "steps_until_update is a whole number from 1 .*: it is a method .*; make it a property that",
     CountedByAFloat: r"steps_until_update is a whole number .*: it is 10\.0 before the first step; make it a property",
     ForgetsSteps: "the look-ahead form .* does what policy and learn do: ",
-    Reversed: "stacked learners end up as they would alone: a run of three .* served other rows than by itself",
+    Reversed: "stacked learners end up as they would alone: a run of three .* is not the run it is by itself",
     AnArray: "stacked learners end up as they would alone: it raised TypeError: .*; .* returns a function of a list",
     PlainMethod: "stacked learners end up as they would alone: it raised TypeError: .* are static methods",
     UpdatesByTheStack: "stacked learners end up as they would alone: .*depend on which learners are together",

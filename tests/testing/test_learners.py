@@ -1,5 +1,7 @@
 """Our learners keep every rule, and each rule catches a learner that breaks it."""
 
+import threading
+
 import gymnasium
 import numpy as np
 import pytest
@@ -276,3 +278,17 @@ def test_the_process_s_generators_are_left_as_they_were():
 def test_observations_of_any_shape_will_do():
     log = us.record(gymnasium.make("CartPole-v1"), episodes=20, seed=0)
     check_learner(lambda seed: us.learners.Uniform(2), log)
+
+
+def test_a_learner_that_cannot_be_copied_is_refused_in_words():
+    learner = Plain()
+    learner.lock = threading.Lock()
+    with pytest.raises(
+        ContractError, match=r"^Plain cannot be copied \(.*\); give a function that makes it: lambda seed"
+    ):
+        check_learner(learner, LOG)
+
+
+def test_a_factory_that_fails_is_refused_in_words():
+    with pytest.raises(ContractError, match=r"^make\(0\) raised KeyError: 0; let it return a learner$"):
+        check_learner(lambda seed: {}[seed], LOG)

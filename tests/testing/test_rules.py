@@ -1,12 +1,24 @@
-"""How a check speaks."""
+"""Rules that are kept are recorded, and the first that is broken is raised."""
 
 import random
+import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import understudy as us
+from understudy.contracts import Stop
 from understudy.errors import ContractError, SettingError
-from understudy.testing.rules import Rules, check_travels, default_log, global_randomness, log_or_default
+from understudy.testing.rules import (
+    Rules,
+    check_travels,
+    copy_of,
+    default_log,
+    global_randomness,
+    log_or_default,
+    same_run,
+)
 
 
 def test_rules_that_hold_are_listed_once_in_order():
@@ -53,7 +65,7 @@ def test_what_is_offered_and_not_used_is_listed_with_the_reason():
     rules.note_unused("the compiled form", "arrays() returned None")
     assert rules.checked().not_used == ("the compiled form, since arrays() returned None",)
     assert repr(rules.checked()) == (
-        "Mine keeps 1 rules:\n  a\nnot used: the compiled form, since arrays() returned None"
+        "Mine keeps 1 rule:\n  a\nnot used: the compiled form, since arrays() returned None"
     )
 
 
@@ -94,3 +106,43 @@ def test_generators_of_the_process_are_set_and_put_back():
             drawn.append((random.random(), np.random.rand()))  # noqa: NPY002
     assert drawn[0] == drawn[1]
     assert (random.getstate(), np.random.get_state()[1].tolist()) == before  # noqa: NPY002
+
+
+@pytest.fixture(scope="module")
+def run():
+    return us.simulate(us.psrs(default_log()), us.learners.Uniform(5), 0, 50)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"emissions": np.arange(50, dtype=np.int32)},
+        {"stopped": Stop("no row")},
+        {"stopped": Stop("max steps", counts={"steps": 49})},
+        {"partial": 1e6},
+        {"partial": None},
+    ],
+)
+def test_runs_that_differ_in_emissions_stop_or_partial_return_are_not_the_same(run, other):
+    run = replace(run, partial=0.5)
+    assert same_run(run, replace(run))
+    assert not same_run(run, replace(run, **other))
+    assert not same_run(replace(run, **other), run)
+    assert same_run(replace(run, **other), replace(run, **other))
+
+
+def test_emissions_are_compared_one_by_one(run):
+    one, other = (replace(run, emissions=np.full(50, row, np.int32)) for row in (1, 2))
+    assert not same_run(one, other)
+
+
+def test_the_mass_of_a_stop_may_differ_by_rounding(run):
+    one, near, far = (replace(run, stopped=Stop("no row", mass=mass)) for mass in (0.2, 0.2 + 1e-12, 0.2 + 1e-6))
+    assert same_run(one, near)
+    assert not same_run(one, far)
+
+
+def test_what_cannot_be_copied_is_named_with_what_to_do():
+    assert copy_of([1], "") == [1]
+    with pytest.raises(ContractError, match=r"^lock cannot be copied \(TypeError: cannot pickle .*\); give another$"):
+        copy_of(threading.Lock(), "give another")

@@ -250,3 +250,71 @@ def test_actions_are_drawn_from_the_policy():
 def test_a_log_with_one_action_can_be_served():
     one = us.record(GRID, policy=lambda observation: np.eye(5)[2], episodes=3, seed=0, max_episode_steps=30)
     assert "a uniform policy gets more than one action" not in check_simulator(InOrder(one)).rules
+
+
+def test_an_error_where_the_log_ends_breaks_the_rule_of_steps():
+    class Pops(Walk):
+        def __init__(self, simulator):
+            super().__init__(simulator)
+            self.left = list(range(len(self.log)))
+
+        def step(self, policy):
+            self.left.pop()
+            return super().step(policy)
+
+        def begin(self):
+            return super().begin() if self.left else self.log.observation[0].copy()
+
+    with pytest.raises(
+        ContractError, match=r"or raises Exhausted.*: it raised IndexError: pop from empty list; return"
+    ):
+        check_simulator(variant(start=lambda self, seed: Pops(self))(), max_steps=20, follows_policy=False)
+
+
+LENGTHS = np.bincount(LOG.episode)
+
+
+@pytest.mark.parametrize("odd", [False, True], ids=["it takes the last row", "another takes it"])
+def test_a_queue_that_start_resets_is_shared_by_rehearsals(odd):
+    class OnItself(InOrder):
+        def start(self, seed):
+            self.row = 0
+            return OneQueue(self)
+
+    class OneQueue(Walk):
+        row = property(lambda self: self.simulator.row, lambda self, row: setattr(self.simulator, "row", row))
+
+    short = LOG.select(np.flatnonzero((odd == LENGTHS % 2) & (LENGTHS < 80))[:1])
+    with pytest.raises(ContractError, match=r"rehearsals do not disturb each other: .*; keep all that changes in the"):
+        check_simulator(OnItself(short))
+
+
+@pytest.mark.parametrize(
+    ("shared", "rule"),
+    [
+        (lambda self, seed, n: 1 // 0, r"start_shared\(seed, n\) returns n rehearsals: it raised ZeroDivisionError"),
+        (lambda self, seed, n: None, r"start_shared\(seed, n\) returns n rehearsals: it returned None; return a list"),
+        (lambda self, seed, n: [Fails(self, "begin")] * n, r"begin\(\) returns the first .*: it raised ZeroDivision"),
+        (lambda self, seed, n: [Fails(self, "step")] * n, r"step\(policy\) returns a Step.*: it raised ZeroDivision"),
+    ],
+)
+def test_rehearsals_that_share_a_log_are_held_to_the_same_rules(shared, rule):
+    with pytest.raises(ContractError, match=rule):
+        check_simulator(saying(start_shared=shared)(), follows_policy=False)
+
+
+class Fails(Walk):
+    """A rehearsal with a method that raises."""
+
+    def __init__(self, simulator, method):
+        super().__init__(simulator)
+        setattr(self, method, lambda *arguments: 1 // 0)
+
+
+def test_an_error_of_a_compiled_run_breaks_the_rule_of_compiled_runs(monkeypatch):
+    def fails(simulator, learner, seed, max_steps, compiled=True):
+        return us.simulate(simulator, learner, seed, max_steps, compiled=False) if not compiled else 1 // 0
+
+    monkeypatch.setattr("understudy.testing.simulators.simulate", fails)
+    with pytest.raises(ContractError, match="compiled runs are the plain ones: it raised ZeroDivisionError"):
+        check_simulator(us.psrs(LOG))

@@ -8,10 +8,7 @@ import numpy as np
 from understudy.contracts import BatchLearner, HasValue, HasValues, Log, Simulator, owned
 from understudy.contracts.offering import offers
 from understudy.runs import simulate
-from understudy.testing.rules import Rules
-
-CLOSE = 1e-9
-"""How far the policies of a batch may be from those asked one by one."""
+from understudy.testing.rules import CLOSE, Rules
 
 
 def some_observations(log: Log, n: int = 50) -> np.ndarray:
@@ -31,7 +28,7 @@ def check_batches(rules: Rules, make: Callable[[int], Any], log: Log, simulator:
             batch = np.asarray(learner.policies(observations.copy()))
         rules.check(
             rule,
-            batch.shape == single.shape and np.allclose(batch, single, atol=CLOSE),
+            batch.shape == single.shape and np.allclose(batch, single, rtol=0, atol=CLOSE),
             f"shapes {batch.shape} and {single.shape}, largest difference {_difference(batch, single)}",
             "compute both by the same function, in float64",
         )

@@ -2,7 +2,6 @@
 
 import tempfile
 from collections.abc import Mapping
-from copy import deepcopy
 from inspect import getattr_static
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from understudy.testing.rules import (
     Rules,
     check_described,
     check_travels,
+    copy_of,
     global_randomness,
     is_whole,
     log_or_default,
@@ -70,7 +70,7 @@ def check_encoder(encoder: Encoder, log: Log | None = None) -> Checked:
 
 def _check_fit(rules: Rules, encoder: Any, log: Log) -> Any:
     """Return a fitted copy of the encoder, and check how it was fitted."""
-    copies = [deepcopy(encoder), deepcopy(encoder)]
+    copies = [copy_of(encoder, "give a fresh one that can be copied") for _ in range(2)]
     if not offers(encoder, Encoder):
         return copies[0]
     fits = copies[0].fits if offers(copies[0], CountsFits) else None

@@ -12,8 +12,8 @@ from understudy.runs import Run, experiment, simulate
 from understudy.runs.look_ahead import can_look_ahead
 from understudy.runs.loop import can_compile
 from understudy.runs.stacked import can_stack
-from understudy.testing.batches import CLOSE, some_observations
-from understudy.testing.rules import Rules, is_whole, same_run
+from understudy.testing.batches import some_observations
+from understudy.testing.rules import CLOSE, Rules, is_whole, same_run
 
 COUNTED = "steps_until_update is a whole number from 1 between two updates"
 FORMS: dict[str, tuple[type, tuple[str, ...]]] = {
@@ -43,14 +43,14 @@ def check_faster_forms(rules: Rules, make: Callable[[int], Any], simulator: Simu
     rules.check(
         rule,
         same_run(plain, fast),
-        f"from step {_first_difference(plain, fast):,} on, the {form} run was served other rows than the plain one",
+        f"from step {_first_difference(plain, fast):,} on, the {form} run is not the plain one",
         "let both forms read and write the same arrays, in the same order",
     )
     for observation in some_observations(simulator.log, 10):  # type: ignore[attr-defined]
         one, other = (np.asarray(each.policy(owned(observation)), float) for each in (learner, left))
         rules.check(
             rule,
-            np.allclose(one, other, atol=CLOSE),
+            np.allclose(one, other, rtol=0, atol=CLOSE),
             f"after the same rows the two forms have the policies {one} and {other} at observation {observation}",
             "let both forms read and write the same arrays, in the same order",
         )
@@ -84,7 +84,7 @@ def check_stacks(rules: Rules, make: Callable[[int], Any], simulator: Simulator,
         rules.check(
             rule,
             all(same_run(simulate(which, make(run.seed), run.seed, max_steps), run) for run in runs),
-            "a run of three that were stacked was served other rows than by itself",
+            "a run of three that were stacked is not the run it is by itself",
             "let nothing in stacked_policies and update_all depend on which learners are together",
         )
 

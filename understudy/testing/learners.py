@@ -1,7 +1,6 @@
 """One call that checks a learner."""
 
 from collections.abc import Callable, Mapping
-from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from understudy.testing.rules import (
     can_be_called_with,
     check_described,
     check_travels,
+    copy_of,
     digest_of,
     global_randomness,
     log_or_default,
@@ -84,7 +84,7 @@ def _factory(make: Any) -> Callable[[int], Any]:
             )
         return make
     if offers(make, Learner) or offers(make, LoopOwner):
-        return lambda seed: deepcopy(make)
+        return lambda seed: copy_of(make, "give a function that makes it: lambda seed: ...")
     if not callable(make):
         raise ContractError(
             f"{make!r} is not a learner: {_missing(make)}; give a learner, or a function seed -> learner"
@@ -95,8 +95,13 @@ def _factory(make: Any) -> Callable[[int], Any]:
 
 
 def _first_learner(make: Callable[[int], Any]) -> Any:
-    """Return make(0). Raise `ContractError` where it is None or a class."""
-    learner = make(0)
+    """Return make(0). Raise `ContractError` where it fails, or is None or a class."""
+    try:
+        learner = make(0)
+    except ContractError:
+        raise
+    except Exception as error:
+        raise ContractError(f"make(0) raised {type(error).__name__}: {error}; let it return a learner") from error
     if learner is None or isinstance(learner, type):
         what = "None" if learner is None else f"the class {learner.__name__}"
         raise ContractError(f"make(0) returned {what}; let it return a learner")
@@ -195,7 +200,7 @@ def _check_runs(rules: Rules, make: Callable[[int], Any], simulator: Simulator, 
     rules.check(
         SEEDED,
         same_run(once, again),
-        "two runs of make(0) with the same seed were served different rows",
+        "two runs of make(0) with the same seed were different",
         "draw from a generator that is seeded by make's seed, such as np.random.default_rng(seed), and keep nothing in "
         "the class or the module",
     )
@@ -203,7 +208,7 @@ def _check_runs(rules: Rules, make: Callable[[int], Any], simulator: Simulator, 
     rules.check(
         PURE,
         same_run(once, asked),
-        "a run in which each policy was asked for twice was served other rows",
+        "a run in which each policy was asked for twice was another run",
         "draw numbers and count steps in learn, and derive what policy needs from what learn left behind",
     )
 
@@ -234,7 +239,7 @@ def _check_loop_owner(rules: Rules, make: Callable[[int], Any], simulator: Simul
     rules.check(
         SEEDED,
         same_run(once, again),
-        "two runs of make(0) with the same seed were served different rows",
+        "two runs of make(0) with the same seed were different",
         "seed every generator that the learner uses from make's seed, at the beginning of rehearse",
     )
 

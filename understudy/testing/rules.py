@@ -1,21 +1,25 @@
-"""How a check speaks: a rule that holds is noted, one that is broken is raised as a sentence."""
+"""Records the rules that a part keeps; raises ContractError for the first that is broken."""
 
 import inspect
 import random
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import cloudpickle
 import numpy as np
 
-from understudy.contracts import Log
+from understudy.contracts import Log, Stop
 from understudy.envs import Grid, record
 from understudy.errors import ContractError, SettingError, UnderstudyError
 from understudy.runs import Run
 from understudy.runs.describing import describe
+
+CLOSE = 1e-9
+"""How far policies that are computed together, or by another form, may be from those asked one by one."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,8 @@ class Checked:
     not_used: tuple[str, ...] = ()  # optional forms with the reason, as "the look-ahead form, since ..."
 
     def __repr__(self) -> str:
-        lines = [f"{self.part} keeps {len(self.rules)} rules:", *(f"  {rule}" for rule in self.rules)]
+        number = f"{len(self.rules)} rule{'' if len(self.rules) == 1 else 's'}"
+        lines = [f"{self.part} keeps {number}:", *(f"  {rule}" for rule in self.rules)]
         return "\n".join(lines + [f"not used: {form}" for form in self.not_used])
 
 
@@ -103,15 +108,40 @@ def default_log() -> Log:
 
 
 def same_run(one: Run, other: Run) -> bool:
-    """True if two runs were served the same rows and had the same episodes."""
+    """True if two runs were served the same rows, had the same episodes and readings, and stopped in the same way."""
     return (
         np.array_equal(one.rows, other.rows)
         and np.array_equal(one.openings, other.openings)
+        and _same_emissions(one.emissions, other.emissions)
         and np.array_equal(one.ends, other.ends)
         and np.array_equal(one.returns, other.returns)
+        and one.partial == other.partial
+        and _same_stop(one.stopped, other.stopped)
         and one.curves.keys() == other.curves.keys()
         and all(np.array_equal(one.curves[name], other.curves[name], equal_nan=True) for name in one.curves)
     )
+
+
+def _same_emissions(one: np.ndarray | None, other: np.ndarray | None) -> bool:
+    """True if two runs have the same emissions, or both have none."""
+    return one is other if one is None or other is None else np.array_equal(one, other)
+
+
+def _same_stop(one: Stop, other: Stop) -> bool:
+    """True if two stops are equal, but for the rounding of the mass, which is a sum of a policy's probabilities."""
+    if one.mass is None or other.mass is None:
+        return one == other
+    return replace(one, mass=None) == replace(other, mass=None) and abs(one.mass - other.mass) <= CLOSE
+
+
+def copy_of(part: Any, advice: str) -> Any:
+    """Return a deep copy of a part. Raise `ContractError` with this advice where it cannot be copied."""
+    try:
+        return deepcopy(part)
+    except Exception as error:
+        raise ContractError(
+            f"{type(part).__name__} cannot be copied ({type(error).__name__}: {error}); {advice}"
+        ) from error
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """One call that checks a simulator."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -36,6 +36,7 @@ OWN = "observations are the learner's own, to keep and to write on"
 REPEATABLE = "the same seed and the same policies give the same steps"
 BEGINS = "begin() returns the first observation of an episode"
 ANSWERS = "step(policy) returns a Step, or raises Exhausted when the log has no answer"
+APART = "rehearsals do not disturb each other"
 ENDS = "Exhausted takes a Stop"
 
 
@@ -182,22 +183,9 @@ class SimulatorChecks:
         self.rules.check(
             REPEATABLE, same_steps(steps, self.steps()), "a second rehearsal with the same seed had other steps", advice
         )
-        other, _ = self.begin(1)
-        alone = self.simulator.start(0)
-        served, observation = [], alone.begin()
-        del observation
-        for _ in range(min(50, len(steps))):  # two rehearsals, step by step
-            try:
-                if (step := other.step(self.uniform.copy())).terminated or step.truncated:
-                    other.begin()
-            except Exhausted:
-                other, _ = self.begin(1)
-            served.append(copied(alone.step(self.uniform.copy())))
-            if (served[-1].terminated or served[-1].truncated) and len(served) < len(steps):
-                alone.begin()
         self.rules.check(
-            "rehearsals do not disturb each other",
-            same_steps(steps[: len(served)], served),
+            APART,
+            same_steps(steps[:50], self.steps_in_turns(min(50, len(steps)), advice)),
             "steps changed where another rehearsal went on at the same time",
             advice,
         )
@@ -207,6 +195,40 @@ class SimulatorChecks:
             "steps changed after observations that were handed out had been overwritten",
             "hand out copies of arrays",
         )
+
+    def steps_in_turns(self, n: int, advice: str) -> list[Step]:
+        """Return the first n steps of a rehearsal, or fewer where it ends, while another one goes on in between."""
+        other, _ = self.begin(1)
+        rehearsal, _ = self.begin()
+        steps: list[Step] = []
+        over = False
+        while len(steps) < n:
+            try:
+                if over:
+                    self.answer(APART, advice, rehearsal.begin)
+                other = self.gone_on(other)
+                step = self.answer(APART, advice, rehearsal.step, self.uniform.copy())
+            except Exhausted:
+                break
+            self.rules.check(APART, isinstance(step, Step), f"step returned a {type(step).__name__}", advice)
+            steps.append(copied(step))
+            over = step.terminated or step.truncated
+        return steps
+
+    def gone_on(self, rehearsal: Rehearsal) -> Rehearsal:
+        """Return the rehearsal after one more step, or a new one of seed 1 where it has ended."""
+        try:
+            self.step_on(rehearsal)
+        except Exhausted:
+            rehearsal, _ = self.begin(1)
+        return rehearsal
+
+    def step_on(self, rehearsal: Rehearsal) -> Step:
+        """Return the next step of a uniform learner; where it ends an episode, begin another one."""
+        step = self.step(rehearsal, self.uniform)
+        if step.terminated or step.truncated:
+            self.answer(BEGINS, "", rehearsal.begin)
+        return step
 
     def check_policy(self) -> None:
         """Check that steps have the actions that the policy asks for."""
@@ -237,9 +259,7 @@ class SimulatorChecks:
         stop = None
         for _ in range(most):
             try:
-                step = rehearsal.step(self.uniform.copy())
-                if step.terminated or step.truncated:
-                    rehearsal.begin()
+                self.step_on(rehearsal)
             except Exhausted as exhausted:
                 stop = self.check_stop(exhausted)
                 break
@@ -263,10 +283,13 @@ class SimulatorChecks:
         with self.rules.trying("a learner can be run in it"):
             plain = simulate(self.simulator, learner, 0, self.max_steps, compiled=False)
         if is_compiled(self.simulator):
+            rule = "compiled runs are the plain ones"
+            with self.rules.trying(rule, "let its kernels run wherever its Python code does"):
+                compiled = simulate(self.simulator, learner, 0, self.max_steps)
             self.rules.check(
-                "compiled runs are the plain ones",
-                same_run(plain, simulate(self.simulator, learner, 0, self.max_steps)),
-                "the compiled run was served other rows",
+                rule,
+                same_run(plain, compiled),
+                "the compiled run was served other rows, or stopped in another way",
                 "let kernels and Python code draw the same numbers in the same order",
             )
         if offers(self.simulator, SharedSimulator):
@@ -274,25 +297,27 @@ class SimulatorChecks:
 
     def check_shared(self) -> None:
         """Check rehearsals that share a log."""
-        shared = self.simulator.start_shared(0, 3)
+        rule = "start_shared(seed, n) returns n rehearsals"
+        with self.rules.trying(rule):
+            shared = self.simulator.start_shared(0, 3)
         self.rules.check(
-            "start_shared(seed, n) returns n rehearsals",
-            len(shared) == 3 and all(offers(each, Rehearsal) for each in shared),
+            rule,
+            isinstance(shared, Sequence) and len(shared) == 3 and all(offers(each, Rehearsal) for each in shared),
             f"it returned {shared!r}",
             "return a list of n objects with begin() and step(policy)",
         )
         rows: list[int] = []
         try:
             for each in shared:
-                each.begin()
+                self.answer(BEGINS, "", each.begin)
             for _ in range(50):
                 for each in shared:
-                    step = each.step(self.uniform.copy())
+                    step = self.step(each, self.uniform)
                     rows.append(int(step.row))
                     if step.terminated or step.truncated:
-                        each.begin()
-        except Exhausted:
-            pass
+                        self.answer(BEGINS, "", each.begin)
+        except Exhausted as exhausted:
+            self.check_stop(exhausted)
         served = [row for row in rows if row >= 0] if is_exhaustible(self.simulator) else []
         self.rules.check(
             "rehearsals that share a log serve no row twice between them",
