@@ -179,7 +179,7 @@ def test_a_test_is_two_cells_of_a_table(p_value, explained, cells):
 
 
 def test_plot_still_writes_a_picture_and_says_what_replaces_it(merged, tmp_path):
-    with pytest.warns(DeprecationWarning, match=r"use understudy\.reporting\.state_pictures\.states"):
+    with pytest.warns(DeprecationWarning, match=r"use understudy\.plots\.states"):
         figure = merged.plot(tmp_path / "states.png")
     assert (tmp_path / "states.png").read_bytes().startswith(b"\x89PNG")
     assert figure.axes[0].get_title(loc="left").startswith("7 states, 1 suspicious")

@@ -5,6 +5,7 @@ import pytest
 
 import understudy as us
 from understudy.evaluation.curves import (
+    MOST_SHOWN,
     difference,
     has_readings,
     is_scalar,
@@ -179,3 +180,20 @@ def test_a_vector_and_runs_without_a_reading_have_no_mean_curve(run_of, runs_of)
         mean_curve(runs_of([5, 5]), "g")
     with pytest.raises(KeyError, match="no probe 'h'"):
         mean_curve(runs_of([30]), "h")
+
+
+def test_a_notebook_shows_readings_evenly_taken_from_all(runs_of):
+    curve = mean_curve(runs_of([400, 300]), "g")
+    html = curve._repr_html_()
+    assert "<p>Mean curve of 40 readings</p>" in html
+    assert html.count('<th scope="row">') == MOST_SHOWN
+    assert f'<th scope="row">10</th><td class="number">{curve.mean[0]:.4g}</td>' in html
+    assert '<th scope="row">400</th>' in html
+    assert "12 of 40 readings: to_frame() has all" in html
+    assert "to_frame" not in mean_curve(runs_of([30, 30]), "g")._repr_html_()
+
+
+def test_a_notebook_shows_no_number_where_too_few_runs_are_left(runs_of):
+    html = mean_curve(runs_of([20, 10, 10]), "g")._repr_html_()
+    dash = '<td class="number">\N{EN DASH}</td>'
+    assert f'<th scope="row">20</th>{4 * dash}<td class="number">no</td>' in html

@@ -182,3 +182,21 @@ def test_its_frame_is_one_line_that_others_can_stand_under():
     assert frame["mean"].to_pylist() == [2.5, 1.0]
     assert frame.column_names == list(found[0].to_json())
     assert len(frame.to_pandas()) == len(pl.from_arrow(frame)) == 2
+
+
+def test_a_single_set_is_named_runs(runs_of):
+    runs = runs_of([20, 30])
+    assert earnings(runs) == earnings({"runs": runs})
+    assert list(earnings(runs)) == ["runs"]
+
+
+def test_the_earnings_of_sets_convert_to_one_table(runs_of):
+    found = earnings({"<script>": runs_of([20, 30]), 0.5: runs_of([40, 40])})
+    frame = found.to_frame()
+    assert frame.column_names == ["set", *found[0.5].to_frame().column_names]
+    assert frame["set"].to_pylist() == ["<script>", "0.5"]
+    assert frame.drop_columns("set").slice(1) == found[0.5].to_frame()
+    assert found.to_frame().schema == earnings({}).to_frame().schema
+    html = found._repr_html_()
+    assert "<script>" not in html
+    assert f'<th scope="row">0.5</th><td class="words">{found[0.5]}</td>' in html

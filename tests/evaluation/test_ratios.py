@@ -40,3 +40,14 @@ def test_sets_that_cannot_be_paired_are_refused(runs_of):
         us.ratio_of_medians(runs_of([30, 60]), runs_of([10, 20, 30]))
     with pytest.raises(us.SettingError, match="equally many"):
         us.ratio_of_medians(np.empty(0), np.empty(0))
+
+
+def test_a_ratio_is_shown_as_its_sentence_and_converts_to_a_table():
+    ratio = us.Ratio(1.5, 1.38, 1.6345)
+    assert repr(ratio) == str(ratio) == "1.50 (1.38 to 1.63, 95 %)"
+    frame = ratio.to_frame()
+    assert frame.to_pydict() == {"value": [1.5], "low": [1.38], "high": [1.6345]}
+    assert us.Ratio(2, 1, 3).to_frame().schema == frame.schema
+    html = ratio._repr_html_()
+    assert "<p>1.50 (1.38 to 1.63, 95 %)</p>" in html
+    assert '<th scope="row">low</th><td class="number">1.38</td>' in html

@@ -57,7 +57,7 @@ def test_every_plot_returns_the_axes_it_was_given(runs_of, real_of, vectors, axe
 
 def test_every_plot_is_covered_here():
     drawn = {"learning_curves", "episode_returns", "differences", "runs_still_going", "individual_runs", "final_vector"}
-    assert set(plots.__all__) == drawn
+    assert set(plots.__all__) == drawn | {"states"}  # test_state_pictures.py has its tests
     assert us.plots is plots
 
 
@@ -154,3 +154,17 @@ def test_a_vector_is_known_from_its_final_reading_alone(run_of, axes):
 def test_importing_the_room_loads_neither_matplotlib_nor_jinja_nor_arrow():
     code = "import sys, understudy.reporting; assert not {'matplotlib', 'jinja2', 'pyarrow'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("plot", [plots.learning_curves, plots.episode_returns, plots.runs_still_going])
+def test_what_are_not_runs_is_refused(plot, runs_of, axes):
+    with pytest.raises(us.ContractError, match="runs is a list; give runs, or a mapping of names to runs"):
+        plot([runs_of([40])], ax=axes)
+    with pytest.raises(us.ContractError, match="'a' is a list; give the Runs of an experiment"):
+        plot({"a": [runs_of([40])]}, ax=axes)
+
+
+def test_states_are_drawn_by_a_plot_too():
+    from understudy.reporting import state_pictures
+
+    assert us.plots.states is state_pictures.states

@@ -53,3 +53,22 @@ def test_access_by_name_still_works_with_a_warning():
         assert About(seed=3)["seed"] == 3
     with pytest.raises(KeyError, match="sed"):
         About()["sed"]
+
+
+def test_fields_are_found_by_name_as_in_the_dict_of_before_with_a_warning():
+    about = About(seed=3)
+    for name, known in (("seed", True), ("log", True), ("sed", False), (0, False)):
+        with pytest.warns(DeprecationWarning, match=r"in runs\.about is .*; use .* in runs\.about\.to_json\(\)"):
+            assert (name in about) is known
+        assert (name in about.to_json()) is known
+    with pytest.warns(DeprecationWarning, match=r"runs\.about\.get\('seed'\) is deprecated; use runs\.about\.seed"):
+        assert about.get("seed", 5) == 3
+    with pytest.warns(DeprecationWarning, match=r"get\('sed'\)"):
+        assert about.get("sed", 5) == 5
+    with pytest.warns(DeprecationWarning, match=r"get\('sed'\)"):
+        assert about.get("sed") is None
+
+
+def test_a_record_cannot_be_iterated_over():
+    with pytest.raises(TypeError, match="'About' object is not iterable"):
+        list(About())

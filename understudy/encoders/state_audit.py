@@ -259,11 +259,11 @@ class StateAudit:
     __repr__ = __str__
 
     def plot(self, path: Any = None) -> "Figure":
-        """Deprecated: use `understudy.reporting.state_pictures.states(audit, ax=...)`, which returns axes.
+        """Deprecated: use `understudy.plots.states(audit, ax=...)`, which returns axes.
 
         Draw the states, write the figure to `path` where given (.png, .svg, .pdf), and return it.
         """
-        warn_of_old_name("StateAudit.plot(path)", "understudy.reporting.state_pictures.states(audit, ax=...)")
+        warn_of_old_name("StateAudit.plot(path)", "understudy.plots.states(audit, ax=...)")
         # Reporting is above encoders, which may not import it: this goes with the next release.
         figure = import_module("understudy.reporting.state_pictures").states(self).figure
         if path is not None:

@@ -9,6 +9,7 @@ import numpy as np
 from understudy.errors import SettingError
 from understudy.runs import Runs
 from understudy.runs.run import reached
+from understudy.tables import NONE, Column, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,6 +19,9 @@ FEWEST = 0.5
 
 POINTS = 100
 """About how many points a curve by episodes has."""
+
+MOST_SHOWN = 12
+"""Readings that a notebook shows of a curve."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +64,25 @@ class MeanCurve:
     def _columns(self) -> dict[str, np.ndarray]:
         columns = {"step": self.steps, "mean": self.mean, "half_width": self.half_width}
         return columns | {"low": self.low, "high": self.high, "complete": self.complete}
+
+    def _repr_html_(self) -> str:
+        """Return a table of readings, evenly taken from all."""
+        n, columns = len(self.steps), self._columns()
+        shown = np.unique(np.linspace(0, n - 1, min(MOST_SHOWN, n)).astype(int))
+        rows = tuple(
+            (
+                f"{self.steps[at]:,}",
+                *(
+                    f"{columns[name][at]:,.4g}" if np.isfinite(columns[name][at]) else NONE
+                    for name in ("mean", "half_width", "low", "high")
+                ),
+                "yes" if self.complete[at] else "no",
+            )
+            for at in shown
+        )
+        headings = tuple(Column(name.replace("_", " ")) for name in columns)
+        more = (f"{len(shown)} of {n:,} readings: to_frame() has all",) * (n > len(shown))
+        return Table(f"Mean curve of {n:,} readings", headings, rows, notes=more)._repr_html_()
 
 
 def is_scalar(runs: Runs, probe: str) -> bool:

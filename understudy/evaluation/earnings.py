@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.errors import SettingError
+from understudy.evaluation.named_runs import named_runs
 from understudy.runs import Runs
 from understudy.runs.run import reached
-from understudy.tables import arrow_table, record_table
+from understudy.tables import Column, Table, arrow_table, record_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,8 +69,23 @@ class Earnings:
         return record_table(str(self), vars(self))._repr_html_()
 
 
-def earnings(sets: Mapping[str, Runs], *, share: float = SHARE) -> dict[str, Earnings]:
+class EarningsBySet(dict[str, Earnings]):
+    """The `Earnings` of each set of runs by name: a dict that converts to a table."""
+
+    def to_frame(self) -> "pa.Table":
+        """Return an Arrow table, a line for each set: its name, under `set`, and the fields of its `Earnings`."""
+        fields = {name: [getattr(found, name) for found in self.values()] for name in TYPES}
+        return arrow_table({"set": list(map(str, self)), **fields}, {"set": "string", **TYPES})
+
+    def _repr_html_(self) -> str:
+        headings = (Column("set", numeric=False), Column("earned", numeric=False))
+        return Table("Earnings", headings, tuple((str(name), str(found)) for name, found in self.items()))._repr_html_()
+
+
+def earnings(sets: Mapping[str, Runs] | Runs, *, share: float = SHARE) -> EarningsBySet:
     """Return what an episode earned in each set of runs, over the same number of first episodes in all sets.
+
+    A single set is named "runs".
 
     That number is the largest that at least this share of the runs of every set finished. Sets of which too few runs
     finished an episode are left out. Use it to compare learners on one log, or a learner with the log's own return.
@@ -87,10 +103,11 @@ def earnings(sets: Mapping[str, Runs], *, share: float = SHARE) -> dict[str, Ear
         raise SettingError(
             f"share={share!r} must be from 0.5 to 1: the means of fewer runs would be those of survivors"
         )
+    sets = named_runs(sets, "runs")
     finished = {name: reached(np.array([len(run.ends) for run in runs]), share) for name, runs in sets.items() if runs}
     counted = {name: sets[name] for name, n in finished.items() if n}
     episodes = min((finished[name] for name in counted), default=0)
-    return {name: _earnings(runs, episodes) for name, runs in counted.items()}
+    return EarningsBySet({name: _earnings(runs, episodes) for name, runs in counted.items()})
 
 
 def _earnings(runs: Runs, episodes: int) -> Earnings:

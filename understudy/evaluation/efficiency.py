@@ -8,6 +8,7 @@ import numpy as np
 
 from understudy.errors import SettingError
 from understudy.evaluation.earnings import SHARE
+from understudy.evaluation.named_runs import check_runs
 from understudy.runs import Runs
 from understudy.tables import arrow_table, record_table
 
@@ -75,6 +76,7 @@ def efficiency(runs: Runs) -> Efficiency:
     >>> print(efficiency(runs))
     15 steps (median of 2 runs); stopped since state 3 has no row left (2 of 2)
     """
+    check_runs("runs", runs)
     if not len(runs):
         raise SettingError("there is no run to measure; give the Runs of an experiment")
     lengths, rows = runs.lengths, runs.about.log_rows

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.errors import CensoringWarning, SettingError
+from understudy.evaluation.named_runs import check_runs
 from understudy.runs import Runs
 from understudy.settings import real, whole
 from understudy.tables import arrow_table, record_table
@@ -105,6 +106,8 @@ def fidelity(
     still going: the result's note says so, and a `CensoringWarning` is issued. `margin` is in the probe's units, by
     default a tenth of the range of the reference's mean curve. `level` is that of the interval, between 0 and 1.
     """
+    check_runs("runs", runs)
+    check_runs("reference", reference)
     level = real("level", level, 0, 1, ends=False)
     margin = None if margin is None else real("margin", margin, 0)
     horizon = None if horizon is None else whole("horizon", horizon)

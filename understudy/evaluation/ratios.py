@@ -2,17 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from understudy.errors import SettingError
 from understudy.runs import Runs
+from understudy.tables import arrow_table, record_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 RESAMPLES = 2000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Ratio:
     """A ratio with its 95 % interval.
 
@@ -31,6 +35,15 @@ class Ratio:
 
     def __str__(self) -> str:
         return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f}, 95 %)"
+
+    __repr__ = __str__
+
+    def to_frame(self) -> "pa.Table":
+        """Return an Arrow table of one line, a column for each field."""
+        return arrow_table({name: [value] for name, value in vars(self).items()}, dict.fromkeys(vars(self), "float64"))
+
+    def _repr_html_(self) -> str:
+        return record_table(str(self), vars(self))._repr_html_()
 
 
 def ratio_of_medians(ours: Any, theirs: Any) -> Ratio:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from understudy.encoders import StateAudit
-from understudy.errors import ContractError, SettingError
+from understudy.errors import SettingError
 from understudy.evaluation.curves import has_readings, is_scalar, mean_curve, return_curve
 from understudy.evaluation.earnings import SHARE
+from understudy.evaluation.named_runs import named_runs
 from understudy.logs import Audit, Log, check
 from understudy.reporting import tables
 from understudy.reporting.cautions import cautions
@@ -76,19 +77,13 @@ def write_page(
 
 
 def _named(runs: Mapping[str, Runs] | Runs) -> dict[str, Runs]:
-    """Return the sets of runs by name; a single set is named for its simulator."""
-    if isinstance(runs, Runs):
-        return {runs.about.simulator_name or "runs": runs}
-    if not isinstance(runs, Mapping):
-        raise ContractError(
-            f"runs is a {type(runs).__name__}; give runs, or a mapping of names to runs; us.load(folder) reads a folder"
+    """Return the sets of runs by name, each name as text."""
+    given = named_runs(runs)
+    named = {str(name): set_ for name, set_ in given.items()}
+    if len(named) < len(given):
+        raise SettingError(
+            f"two sets of runs have one name: {', '.join(map(repr, given))}; give each a name of its own"
         )
-    for name, set_ in runs.items():
-        if not isinstance(set_, Runs):
-            raise ContractError(f"{name!r} is a {type(set_).__name__}; give the Runs of an experiment, by name")
-    named = {str(name): set_ for name, set_ in runs.items()}
-    if len(named) < len(runs):
-        raise SettingError(f"two sets of runs have one name: {', '.join(map(repr, runs))}; give each a name of its own")
     return named
 
 

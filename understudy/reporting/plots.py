@@ -12,6 +12,7 @@ import numpy as np
 from understudy.errors import SettingError
 from understudy.evaluation.curves import MeanCurve, return_curve
 from understudy.evaluation.earnings import SHARE
+from understudy.evaluation.named_runs import named_runs
 from understudy.reporting.axes import short_label, style_axes
 from understudy.reporting.drawing import (
     Look,
@@ -22,13 +23,22 @@ from understudy.reporting.drawing import (
     means_of,
     reference_first,
 )
+from understudy.reporting.state_pictures import states
 from understudy.reporting.svg import INK, MUTED, drawn_alike
 from understudy.runs import Runs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["differences", "episode_returns", "final_vector", "individual_runs", "learning_curves", "runs_still_going"]
+__all__ = [
+    "differences",
+    "episode_returns",
+    "final_vector",
+    "individual_runs",
+    "learning_curves",
+    "runs_still_going",
+    "states",
+]
 
 MOST_RUNS = 30
 """Individual runs drawn of each set."""
@@ -50,7 +60,7 @@ def learning_curves(
     were still going, which differ from those that had stopped; it ends where fewer than half are left. `reference`
     names the set that is drawn in black over the others.
     """
-    sets = reference_first(_named(runs), reference)
+    sets = reference_first(_finished(runs), reference)
     probe = _first_probe(sets) if probe is None else probe
     means = means_of(sets, probe, share=share)
     ax = _new_axes() if ax is None else ax
@@ -73,7 +83,7 @@ def episode_returns(
 
     `logged` is the mean return of the log's own episodes, drawn as a gray line; `runs.about.log_return` has it.
     """
-    sets = reference_first(_named(runs), reference)
+    sets = reference_first(_finished(runs), reference)
     means = {name: return_curve(set_, share) for name, set_ in sets.items() if any(len(run.returns) for run in set_)}
     ax = _new_axes() if ax is None else ax
     _draw_means(ax, means, looks_of(sets, reference), reference, legend)
@@ -101,7 +111,7 @@ def differences(
 
     Curves that coincide in `learning_curves` can be told apart here.
     """
-    sets = reference_first(_named(runs), reference)
+    sets = reference_first(_finished(runs), reference)
     probe = _first_probe(sets) if probe is None else probe
     means = means_of(sets, probe, share=share)
     if reference not in means:
@@ -125,7 +135,7 @@ def runs_still_going(
     ax: "Axes | None" = None,
 ) -> "Axes":
     """Draw the share of runs that had not stopped by each step, in percent."""
-    sets = reference_first(_named(runs), reference)
+    sets = reference_first(_finished(runs), reference)
     looks = looks_of(sets, reference)
     ax = _new_axes() if ax is None else ax
     draw_share_going(ax, sets, looks)
@@ -201,10 +211,9 @@ def mean_final_vector(runs: Runs, probe: str) -> np.ndarray | None:
     return mean if np.isfinite(mean).any() else None
 
 
-def _named(runs: Mapping[str, Runs] | Runs) -> dict[str, Runs]:
+def _finished(runs: Mapping[str, Runs] | Runs) -> dict[str, Runs]:
     """Return the sets that have a finished run by name; a single set is named for its simulator."""
-    named = {runs.about.simulator_name or "runs": runs} if isinstance(runs, Runs) else dict(runs)
-    return {name: set_ for name, set_ in named.items() if len(set_)}
+    return {name: set_ for name, set_ in named_runs(runs).items() if len(set_)}
 
 
 def _first_probe(sets: Mapping[str, Runs]) -> str:

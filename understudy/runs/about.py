@@ -73,3 +73,15 @@ class About:
             raise KeyError(name)
         warn_of_old_name(f"runs.about[{name!r}]", f"runs.about.{name}")
         return getattr(self, name)
+
+    def __contains__(self, name: object) -> bool:
+        """True if there is a field of this name, with a DeprecationWarning."""
+        warn_of_old_name(f"{name!r} in runs.about", f"{name!r} in runs.about.to_json()")
+        return name in vars(self)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return a field by its name, or `default` where there is no such field, with a DeprecationWarning."""
+        warn_of_old_name(f"runs.about.get({name!r})", f"runs.about.{name}")
+        return vars(self).get(name, default)
+
+    __iter__ = None  # without it, Python would iterate by calling __getitem__ with 0, 1, ...
