@@ -7,7 +7,7 @@ import pytest
 
 from understudy.encoders import Boxes, Function
 from understudy.envs import ContinuousGrid, CounterGrid, NoisyGrid
-from understudy.errors import SettingError
+from understudy.errors import ContractError, SettingError
 from understudy.learners import (
     ExpectedSarsa,
     Exponential,
@@ -281,3 +281,22 @@ def test_a_run_that_ends_where_the_record_is_full_is_not_stepped_again():
             simulate(simulator, FixedPolicy(np.full(2, 0.5)), seed, compiled=compiled) for compiled in (True, False)
         )
         assert one.stopped == other.stopped
+
+
+def test_a_source_that_no_kernel_serves_is_refused_in_a_sentence(log):
+    class Claims:
+        """A simulator that says it is compiled, with a source of its own."""
+
+        compilable, exhaustible, serves_rows = True, True, True
+        foreseeable = serves_emissions = False
+
+        def __init__(self):
+            self.log, self.n_actions, self.n_states = log, log.spec.n_actions, 1
+
+        def start(self, seed, codes=None):
+            rehearsal = psrs(log).start(seed, codes)
+            rehearsal.source = (1, 2)
+            return rehearsal
+
+    with pytest.raises(ContractError, match=r"tuple is not a source that kernels work on, .*; set compilable = False"):
+        simulate(Claims(), Uniform(log.spec.n_actions), 0, 10)

@@ -102,3 +102,26 @@ def test_an_encoder_of_the_learner_is_fitted_on_the_log_once():
     for _ in range(2):
         check_parts(psrs(log, Boxes(bins=2)), QLearning(9, 5, encoder=boxes), None, 10)
     assert (boxes.fitted, boxes.fits) == (True, 1)
+
+
+def test_an_epoch_learner_by_its_old_names_runs_step_by_step_and_is_told_the_new_ones(log):
+    class Old:
+        frozen = 5
+
+        def policy(self, observation):
+            return np.full(log.spec.n_actions, 1 / log.spec.n_actions)
+
+        def policies(self, observations):
+            return np.stack([self.policy(observation) for observation in observations])
+
+        def note(self, steps):
+            raise AssertionError
+
+        def update(self):
+            raise AssertionError
+
+        def learn(self, step):
+            pass
+
+    with pytest.warns(DeprecationWarning, match="frozen and note of Old .*steps_until_update and collect"):
+        check_parts(psrs(log), Old(), None, 1)

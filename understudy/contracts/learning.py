@@ -129,6 +129,19 @@ class EpochLearner(BatchLearner, Protocol):
 
 
 @runtime_checkable
+class OldEpochLearner(Protocol):
+    """An epoch learner by the names that its members had before this release: it is told the new ones.
+
+    Gained: nothing but that warning; it is run step by step.
+    """
+
+    frozen: int
+
+    def note(self, steps: Steps) -> None:
+        """Now `collect`."""
+
+
+@runtime_checkable
 class StackedLearner(EpochLearner, Protocol):
     """Epoch learners of one kind that compute together. Gained: ten runs at a time are trained as one batch.
 

@@ -178,12 +178,14 @@ class SharedSimulator(Protocol):
     """
 
     def start_shared(self, seed: int, n: int) -> list[Rehearsal]:
-        """Return n rehearsals with an episode each; a row that one of them serves, no other serves."""
+        """Return n rehearsals with an episode each; no row is served by two of them."""
 
 
 @runtime_checkable
 class CompiledSimulator(SaysRowsServed, SaysEmissionsServed, SaysWhetherExhaustible, HasStateCount, HasLog, Protocol):
-    """A simulator whose rehearsals have a `source` that the kernels of `simulators.kernels` work on.
+    """A simulator whose rehearsals have a `source` of a class that the kernels of `simulators.kernels` work on.
+
+    Those are the classes of our own simulators: one of yours is compiled where it hands on a rehearsal of ours.
 
     Promised: where `compilable` is True, kernels and rehearsals serve the same rows; where `foreseeable` is True, the
     next rows of all queues can be listed ahead. Gained: with a compiled learner the whole loop is compiled; with an

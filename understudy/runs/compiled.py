@@ -9,7 +9,7 @@ from understudy.contracts.kernels import act, check_kernels, has_policy, is_poli
 from understudy.errors import ContractError, PolicyError
 from understudy.logs.policies import fault_of
 from understudy.runs.record import BEGUN, EPISODES, STEPS, RunRecord
-from understudy.simulators.kernels import begin, layout, step
+from understudy.simulators.kernels import KERNELS, begin, layout, step
 
 
 @routine
@@ -63,6 +63,11 @@ class CompiledLoop:
     """A rehearsal, a learner's arrays and the record of the run, advanced by compiled code."""
 
     def __init__(self, simulator: Any, source: Any, arrays: Any, record: RunRecord) -> None:
+        if type(source) not in KERNELS:
+            raise ContractError(
+                f"{type(source).__name__} is not a source that kernels work on, which are "
+                f"{', '.join(kind.__name__ for kind in KERNELS)}; set compilable = False, and the loop runs in Python"
+            )
         self.source, self.record = source, record
         self._policy = np.zeros(simulator.n_actions)  # of the current step
         self._checks = not check_kernels(arrays, simulator.n_actions).built_in
@@ -87,7 +92,7 @@ class CompiledLoop:
         self._advance(self.source, arrays, self.record.arrays, self._policy, until, self._checks)
 
     def _refuse(self, arrays: Any) -> None:
-        """Raise what keeps a learner of somebody else's from going on."""
+        """Raise the error for kernels of an external learner that gave no valid policy."""
         name, code = type(arrays).__name__, int(self.source.cursor[layout.CODE])
         if not has_policy(arrays, code):
             raise ContractError(f"has_policy of {name} is False at code {code}, and no other part can give the policy")

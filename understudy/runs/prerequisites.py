@@ -12,10 +12,11 @@ from understudy.contracts import (
     Simulator,
 )
 from understudy.contracts.fitting import ensure_fitted
-from understudy.contracts.learning import codes_of
+from understudy.contracts.learning import EpochLearner, OldEpochLearner, codes_of
 from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import is_exhaustible, log_of, n_actions_of
+from understudy.deprecation import warn_of_old_name
 from understudy.errors import ContractError, PolicyError, SettingError
 from understudy.settings import MOST_STEPS, steps_of, whole
 
@@ -39,6 +40,10 @@ def check_parts(simulator: Any, learner: Any, max_steps: int | None, every: int)
             if not isinstance(found, Integral):
                 raise ContractError(f"n_actions of the {what} is {found!r}; give it a whole number")
         raise PolicyError(f"the learner has {theirs} actions and {name_of(simulator)} has {ours}; make them agree")
+    if offers(learner, OldEpochLearner) and not offers(learner, EpochLearner):
+        warn_of_old_name(
+            f"frozen and note of {type(learner).__name__}", "steps_until_update and collect, or it runs step by step"
+        )
     codes, log = codes_of(learner), log_of(simulator)
     if codes is not None and codes.encoder is not None and log is not None:
         ensure_fitted(codes.encoder, log)
