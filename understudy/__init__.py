@@ -36,12 +36,16 @@ if TYPE_CHECKING:  # what editors and type checkers see; the same names as in _H
     from understudy.evaluation import Earnings as Earnings
     from understudy.evaluation import Efficiency as Efficiency
     from understudy.evaluation import Fidelity as Fidelity
+    from understudy.evaluation import Halves as Halves
+    from understudy.evaluation import Interval as Interval
     from understudy.evaluation import MeanCurve as MeanCurve
     from understudy.evaluation import Ratio as Ratio
+    from understudy.evaluation import Trusted as Trusted
     from understudy.evaluation import curve_table as curve_table
     from understudy.evaluation import earnings as earnings
     from understudy.evaluation import efficiency as efficiency
     from understudy.evaluation import fidelity as fidelity
+    from understudy.evaluation import halves as halves
     from understudy.evaluation import luck_of_logs as luck_of_logs
     from understudy.evaluation import mean_curve as mean_curve
     from understudy.evaluation import on_few_logs as on_few_logs
@@ -92,9 +96,9 @@ _HOMES = {
         "ServedAgainWarning", "SettingError", "UnderstudyError", "UnderstudyWarning", "UsageError",
     ],
     "evaluation": [
-        "Earnings", "Efficiency", "Fidelity", "MeanCurve", "Ratio", "curve_table", "earnings", "efficiency", "fidelity",
-        "luck_of_logs", "mean_curve", "on_few_logs", "one_log_floor", "ratio_of_medians", "ratio_of_spreads",
-        "run_table",
+        "Earnings", "Efficiency", "Fidelity", "Halves", "Interval", "MeanCurve", "Ratio", "Trusted", "curve_table",
+        "earnings", "efficiency", "fidelity", "halves", "luck_of_logs", "mean_curve", "on_few_logs", "one_log_floor",
+        "ratio_of_medians", "ratio_of_spreads", "run_table",
     ],
     "logs": ["Audit", "Finding", "Log", "Spec", "check", "concatenate", "read", "write"],
     "reporting": ["plots", "report"],

@@ -68,6 +68,7 @@ LEARNERS = {
 SIMULATED = {
     "Simulator", "CompiledSimulator", "SharedSimulator", "HasLog", "HasIndex", "HasKind", "HasStateCount",
     "HasActionCount", "HasSettings", "SaysEmissionsServed", "SaysRowsServed", "SaysWhetherExhaustible",
+    "SelectsEpisodes",
 }  # fmt: skip
 ORACLES = {"split": ENV.split, "merge": ENV.merge, "reward": ENV.reward}
 SIMULATORS = {
@@ -78,7 +79,7 @@ SIMULATORS = {
     "any_row": (lambda: any_row(LOG), SIMULATED),
     "model": (lambda: model(LOG), SIMULATED),
     "exo_psrs": (lambda: exo_psrs(LOG, **ORACLES), SIMULATED | {"HasObservations"}),
-    "real": (lambda: real(ENV), (SIMULATED - {"HasIndex"}) | {"HasEnv"}),
+    "real": (lambda: real(ENV), (SIMULATED - {"HasIndex", "SelectsEpisodes"}) | {"HasEnv"}),
 }
 
 REHEARSALS = {"Rehearsal", "CompiledRehearsal", "HasOpening", "HasState", "TellsStop"}

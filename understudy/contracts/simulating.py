@@ -182,6 +182,17 @@ class SharedSimulator(Protocol):
 
 
 @runtime_checkable
+class SelectsEpisodes(Protocol):
+    """A simulator that can be had on some of its log's episodes only.
+
+    Promised: `select` changes nothing but the log. Gained: `us.halves`, and all that says how far to believe the runs.
+    """
+
+    def select(self, episodes: np.ndarray) -> "Simulator":
+        """Return the same simulator on the log of these episodes, given by position in the log, ascending."""
+
+
+@runtime_checkable
 class CompiledSimulator(SaysRowsServed, SaysEmissionsServed, SaysWhetherExhaustible, HasStateCount, HasLog, Protocol):
     """A simulator whose rehearsals have a `source` of a class that the kernels of `simulators.kernels` work on.
 

@@ -5,20 +5,27 @@ from understudy.evaluation.curves import MeanCurve, curve_table, mean_curve, run
 from understudy.evaluation.earnings import Earnings, earnings
 from understudy.evaluation.efficiency import Efficiency, efficiency
 from understudy.evaluation.fidelity import Fidelity, fidelity
+from understudy.evaluation.halves import Halves, halves
+from understudy.evaluation.intervals import Interval
 from understudy.evaluation.luck import luck_of_logs, on_few_logs, one_log_floor
 from understudy.evaluation.ratios import Ratio, ratio_of_medians, ratio_of_spreads
+from understudy.evaluation.trusted import Trusted
 
 __all__ = [
     "CensoringWarning",
     "Earnings",
     "Efficiency",
     "Fidelity",
+    "Halves",
+    "Interval",
     "MeanCurve",
     "Ratio",
+    "Trusted",
     "curve_table",
     "earnings",
     "efficiency",
     "fidelity",
+    "halves",
     "luck_of_logs",
     "mean_curve",
     "on_few_logs",

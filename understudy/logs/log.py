@@ -156,6 +156,26 @@ class Log:
 
     def select(self, episodes: Any) -> "Log":
         """Return the log of these episodes, given by position, in this order; one given twice is two episodes."""
+        episodes = self._positions(episodes)
+        rows = self.rows_of(episodes)
+        chosen = {name: column[rows] for name, column in self.columns.items()}
+        if len(np.unique(episodes)) < len(episodes):
+            chosen["episode"] = np.repeat(np.arange(len(episodes)), np.diff(self.starts)[episodes])
+        return replace(self, **chosen)
+
+    def rows_of(self, episodes: Any) -> np.ndarray:
+        """Return the rows of these episodes, given by position, in the order of the episodes.
+
+        >>> log = Log.from_columns(observation=[0, 1, 2], action=[0, 0, 0], reward=[0, 0, 0], terminated=[0, 1, 1])
+        >>> log.rows_of([1, 0])
+        array([2, 0, 1])
+        """
+        episodes = self._positions(episodes)
+        lengths = np.diff(self.starts)[episodes]
+        return np.arange(lengths.sum()) + np.repeat(self.starts[episodes] - np.cumsum(lengths) + lengths, lengths)
+
+    def _positions(self, episodes: Any) -> np.ndarray:
+        """Return positions of episodes as an array of integers; raise `SettingError` where the log has no such."""
         episodes = np.asarray(episodes)
         if episodes.dtype == bool and len(episodes) == self.n_episodes:
             episodes = np.flatnonzero(episodes)
@@ -165,12 +185,7 @@ class Log:
             raise SettingError(
                 f"the log has episodes 0 to {self.n_episodes - 1}, not {episodes.min()} to {episodes.max()}"
             )
-        lengths = np.diff(self.starts)[episodes]
-        rows = np.arange(lengths.sum()) + np.repeat(self.starts[episodes] - np.cumsum(lengths) + lengths, lengths)
-        chosen = {name: column[rows] for name, column in self.columns.items()}
-        if len(np.unique(episodes)) < len(episodes):
-            chosen["episode"] = np.repeat(np.arange(len(episodes)), lengths)
-        return replace(self, **chosen)
+        return episodes
 
     def require_no_errors(self) -> None:
         """Raise `LogError` for the first error that `check` would list; simulators use no log that has one."""

@@ -4,6 +4,7 @@ DIR/experiment.json     what was run: the fields of `about.About`
 DIR/runs/000000.parquet one run's arrays, a list column each
 DIR/runs/000000.json    its number and seed, the experiment it belongs to, why it stopped, and a digest of the Parquet
                         file; written last, so it marks a finished run
+DIR/halves/000/         the same experiment on a random half of the log: a results folder by itself
 
 Each JSON file holds a digest of itself. Files with other names are ignored.
 """
@@ -13,6 +14,7 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -174,11 +176,21 @@ class Folder:
 
 
 def load(path: Any) -> Runs:
-    """Return the finished runs of a results folder."""
+    """Return the finished runs of a results folder, with those on halves of the log where the folder has them."""
     if not os.path.exists(Path(path) / "experiment.json"):
         raise ResultsError(f"{path} is not a results folder: it has no experiment.json; give an experiment's out=")
-    folder = Folder(path)
+    runs = _runs_of(Folder(path))
+    found = [_runs_of(Folder(half)) for half in folders_in(Path(path) / "halves")]
+    return replace(runs, halves=tuple(found))
+
+
+def _runs_of(folder: Folder) -> Runs:
     return Runs.of([folder.load(number) for number in folder.numbers()], folder.about)
+
+
+def half_folder(path: Any, number: int) -> Path:
+    """Return the results folder of a half of the log, within that of the whole."""
+    return Path(path) / "halves" / f"{number:03d}"
 
 
 def folders_in(path: Path) -> list[Path]:

@@ -94,10 +94,14 @@ def reached(lengths: np.ndarray, share: float) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Runs(Sequence[Run]):
-    """The runs of one experiment, and in `about` what was run."""
+    """The runs of one experiment, and in `about` what was run.
+
+    `halves` are the runs of the same experiment on random halves of the log, where `us.halves` made them.
+    """
 
     runs: tuple[Run, ...]
     about: About = field(default_factory=About)
+    halves: tuple["Runs", ...] = ()
 
     @classmethod
     def of(cls, runs: Sequence[Run], about: Mapping[str, Any]) -> "Runs":
@@ -110,7 +114,7 @@ class Runs(Sequence[Run]):
     @overload
     def __getitem__(self, place: slice) -> "Runs": ...
     def __getitem__(self, place: int | slice) -> "Run | Runs":
-        return Runs(self.runs[place], self.about) if isinstance(place, slice) else self.runs[place]
+        return Runs(self.runs[place], self.about, self.halves) if isinstance(place, slice) else self.runs[place]
 
     def __len__(self) -> int:
         return len(self.runs)

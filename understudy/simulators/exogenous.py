@@ -2,6 +2,7 @@
 
 import weakref
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
@@ -89,6 +90,12 @@ class ExogenousReplay:
 
     def start_shared(self, seed: int, n: int) -> list[Rehearsal]:
         return shared_rehearsals(self.start(seed), n)
+
+    def select(self, episodes: np.ndarray) -> "ExogenousReplay":
+        selected = copy(self)
+        selected._endogenous, selected._exogenous = self._endogenous.select(episodes), self._exogenous.select(episodes)
+        selected.index, selected.log = selected._endogenous.index, selected._endogenous.log
+        return selected
 
     @property
     def observations(self) -> tuple[np.ndarray, ...]:

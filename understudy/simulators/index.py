@@ -1,6 +1,6 @@
 """A log packed for replay: a record and a state for each row, and the openings of its episodes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any
@@ -49,6 +49,18 @@ class Index:
     def encoder_states(self, states: np.ndarray) -> np.ndarray:
         """Return the encoder's own numbers of states."""
         return states if self.encoder_numbers is None else self.encoder_numbers[states]
+
+    def select(self, episodes: np.ndarray) -> "Index":
+        """Return the index of some of the log's episodes, with the same states; its rows are those of the shorter log.
+
+        Observations are not encoded again.
+        """
+        rows = self.log.rows_of(episodes)
+        log, records = self.log.select(episodes), self.records[rows]
+        records["row"] = np.arange(len(rows))
+        opening = self.opening[episodes]
+        opening["row"] = log.starts[:-1]
+        return replace(self, log=log, state=self.state[rows], records=records, opening=opening)
 
     def is_logged(self, state: int) -> bool:
         """True if the log has a row in a state."""

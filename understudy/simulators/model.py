@@ -61,6 +61,10 @@ class ModelSimulator:
     def start_shared(self, seed: int, n: int) -> list[Rehearsal]:
         return shared_rehearsals(self.start(seed), n)
 
+    def select(self, episodes: np.ndarray) -> "ModelSimulator":
+        options: dict[str, Any] = {name: self.settings[name] for name in ("emission", "max_episode_steps")}
+        return ModelSimulator(self.index.select(episodes), **options)
+
     def _coded(self, codes: Any) -> tuple[np.ndarray, ...]:
         columns = (self.log.observation, self.log.next_observation)
         if codes is not None:

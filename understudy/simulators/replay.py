@@ -48,6 +48,8 @@ class Replay:
         self.log, self.index = index.log, index
         self.n_actions, self.n_states = self.log.spec.n_actions, index.n_states
         limit = time_limit(self.log, max_episode_steps)
+        self._options: dict[str, Any] = {"accept": accept, "by_state": by_state, "stop": stop, "order": order}
+        self._options |= {"openings": openings, "max_episode_steps": limit}
         self.settings: dict[str, Any] = {"simulator": name, "order": order, "openings": openings}
         self.settings |= {"max_episode_steps": limit} | ({"stop": stop} if accept == layout.DRAWN_ACTION else {})
 
@@ -96,6 +98,9 @@ class Replay:
 
     def start_shared(self, seed: int, n: int) -> list[Rehearsal]:
         return shared_rehearsals(self.start(seed), n)
+
+    def select(self, episodes: np.ndarray) -> "Replay":
+        return Replay(self.settings["simulator"], self.index.select(episodes), **self._options)
 
     def _next_observation(self, row: int, emission: int) -> Any:
         return self.log.next_observation[row]

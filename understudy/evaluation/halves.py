@@ -1,0 +1,252 @@
+"""The same experiment on random halves of a log's episodes, beside the whole: how lucky is this log, is it enough?
+
+Runs on one log share what that log happens to hold. Halves of it show how much that matters: see `luck_of_one_log` for
+intervals, and `trusted` for the step up to which half of the log gives the same answer as the whole.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from understudy.contracts import Learner, LoopOwner, SelectsEpisodes, Simulator
+from understudy.contracts.naming import name_of
+from understudy.contracts.offering import offers
+from understudy.contracts.progress import progress_bar
+from understudy.contracts.simulating import log_of
+from understudy.contracts.streams import spawn
+from understudy.errors import ContractError, LogError, ResultsError, SettingError
+from understudy.evaluation.curves import is_scalar
+from understudy.evaluation.intervals import Interval, Readings, interval_of
+from understudy.evaluation.trusted import Trusted, trusted_horizon
+from understudy.logs import Log
+from understudy.runs import Runs, experiment
+from understudy.runs.folder import half_folder
+from understudy.settings import real, seed_of, whole
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+EPISODES, RUNS = 4, 5
+"""Parts of the seeds of halves: which episodes a half has, and its runs. Those of `runs.run.KINDS` are others."""
+
+FEWEST_EPISODES = 8
+"""Episodes below which halves of a log are too few and too much alike to tell anything."""
+
+FEWEST_RUNS = 4
+"""Runs on each half below which their own noise is hardly known."""
+
+RUNS_OF_HALF = 0.2
+"""Runs on each half, as a share of those on the whole log."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Halves:
+    """Runs on a whole log, and on random halves of its episodes. Made by `us.halves`.
+
+    >>> from understudy.envs import Grid, record
+    >>> from understudy.learners import QLearning
+    >>> from understudy.runs.probes import start_value
+    >>> from understudy.simulators import psrs
+    >>> log = record(Grid(), episodes=100, seed=0)
+    >>> found = halves(psrs(log), lambda seed: QLearning(25, 5, epsilon=0.9, seed=seed), runs=20, every=500,
+    ...                probes={"start value": start_value(log)}, progress=False)
+    >>> found
+    20 runs of psrs, and 4 on each of 20 halves of the log, probes: start value
+    >>> steps, mean, low, high = found.interval("start value")
+    >>> bool((low < mean).all() and (mean < high).all())
+    True
+    """
+
+    runs: Runs
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.runs, Runs) or not self.runs.halves:
+            raise SettingError("these runs have no halves; make them with us.halves(simulator, make, ...)")
+        counts = [len(half) for half in self.runs.halves]
+        if min(counts) < max(counts) or min(counts) < 2:
+            raise ResultsError(
+                f"the halves of the log have {min(counts)} to {max(counts)} finished runs each, and need equally "
+                "many, 2 or more; finish them by calling us.halves again with the same out="
+            )
+        if len(self.runs) < 2:
+            raise SettingError("one run tells nothing of the spread of runs; give runs= of 2 or more")
+
+    @property
+    def halves(self) -> tuple[Runs, ...]:
+        """The runs on each half of the log."""
+        return self.runs.halves
+
+    @property
+    def probes(self) -> list[str]:
+        """The names of the probes."""
+        return self.runs.probes
+
+    def interval(self, probe: str | None = None, *, level: float = 0.95, share: float = 1.0) -> Interval:
+        """Return the mean curve of a probe, by default the first, with an interval that includes the log's luck.
+
+        It has the readings that at least `share` of the runs reached, and unpacks to steps, mean, low and high. Beyond
+        the steps that halves reach the variance is extrapolated; `.reach` says from where on.
+        """
+        return interval_of(self.readings(probe, share), real("level", level, 0, 1, ends=False))
+
+    def final(self, probe: str | None = None, *, level: float = 0.95) -> tuple[float, float, float]:
+        """Return the mean, low and high of a probe at the last reading that all runs reached."""
+        return self.interval(probe, level=level).final
+
+    def trusted(self, probe: str | None = None, margin: float | None = None) -> int:
+        """Return the trusted horizon: the step up to which halves of the log agree with the whole within a margin."""
+        return self.trust(probe, margin).steps
+
+    def trust(self, probe: str | None = None, margin: float | None = None) -> Trusted:
+        """Return the trusted horizon with the reason why it ends there.
+
+        `margin` is in the probe's units, by default a tenth of the range of the mean curve.
+        """
+        readings = self.readings(probe)
+        if margin is None:
+            means = np.nanmean(readings.whole, axis=0)
+            margin = 0.1 * float(np.ptp(means[np.isfinite(means)]))
+        return trusted_horizon(readings, real("margin", margin, 0))
+
+    def difference(self, other: "Halves", probe: str | None = None, *, level: float = 0.95) -> Interval:
+        """Return the difference of two learners' or simulators' curves, this one less the other, with an interval.
+
+        Both are on the same halves of one log, and their runs are taken in pairs: luck that both share cancels.
+        """
+        return interval_of(paired(self, other, probe), real("level", level, 0, 1, ends=False))
+
+    def readings(self, probe: str | None = None, share: float = 1.0) -> Readings:
+        """Return the readings of a probe on the whole log and on its halves, as far as a share of runs reached."""
+        probe = self._probe(probe)
+        horizon = self.runs.horizon(share)
+        steps, whole_log = self.runs.curve(probe)
+        steps, whole_log = steps[steps <= horizon], whole_log[:, steps <= horizon]
+        if not len(steps):
+            raise SettingError(
+                f"not all runs reached the first reading of {probe!r}: the shortest has {horizon:,} steps; read "
+                "probes more often, with every="
+            )
+        lengths = np.stack([half.lengths for half in self.halves])
+        readings = np.full((*lengths.shape, len(steps)), np.nan)
+        for number, half in enumerate(self.halves):
+            if any(len(run.steps) for run in half):
+                found = half.curve(probe)[1][:, : len(steps)]
+                readings[number, :, : found.shape[1]] = found
+        return Readings(steps, whole_log, readings, (lengths[:, :, None] >= steps).mean(axis=(0, 1)))
+
+    def _probe(self, probe: str | None) -> str:
+        if probe is None:
+            if not self.probes:
+                raise SettingError("these runs have no probe; give probes= to us.halves")
+            probe = self.probes[0]
+        if probe not in self.probes:
+            raise SettingError(f"there is no probe {probe!r}; there is {', '.join(map(repr, self.probes)) or 'none'}")
+        if not is_scalar(self.runs, probe):
+            raise SettingError(f"a reading of {probe!r} is a vector, and has no interval; give a probe of one number")
+        return probe
+
+    def to_frame(self, probe: str | None = None) -> "pa.Table":
+        """Return the interval of a probe as an Arrow table, a line for each reading."""
+        return self.interval(probe).to_frame()
+
+    def __repr__(self) -> str:
+        name = self.runs.about.simulator_name or "simulator"
+        each = len(self.halves[0])
+        return (
+            f"{len(self.runs)} runs of {name}, and {each} on each of {len(self.halves)} halves of the log, "
+            f"probes: {', '.join(self.probes) or 'none'}"
+        )
+
+
+def paired(one: Halves, other: Halves, probe: str | None) -> Readings:
+    """Return the differences of readings of two sets of runs, run by run.
+
+    Raise `SettingError` where they are not of the same log, halves, seed and readings.
+    """
+    for name in ("log", "seed", "every"):
+        ours, theirs = (getattr(found.runs.about, name) for found in (one, other))
+        if ours != theirs:
+            raise SettingError(
+                f"these runs cannot be paired: {name} is {ours!r} in one and {theirs!r} in the other; make both with "
+                "the same log, seed= and every="
+            )
+    shapes = [(len(found.runs), len(found.halves), len(found.halves[0])) for found in (one, other)]
+    if shapes[0] != shapes[1]:
+        raise SettingError(
+            "these runs cannot be paired: one has {} runs, {} halves and {} runs on each, the other {}, {} and {}; "
+            "give both the same runs= and halves=".format(*shapes[0], *shapes[1])
+        )
+    ours, theirs = one.readings(probe), other.readings(probe)
+    n = min(len(ours.steps), len(theirs.steps))
+    return Readings(
+        ours.steps[:n],
+        ours.whole[:, :n] - theirs.whole[:, :n],
+        ours.halves[:, :, :n] - theirs.halves[:, :, :n],
+        np.minimum(ours.going[:n], theirs.going[:n]),
+    )
+
+
+def halves(
+    simulator: Simulator,
+    make: Callable[[int], Learner | LoopOwner],
+    *,
+    runs: int = 100,
+    halves: int = 20,
+    runs_of_half: int | None = None,
+    seed: int = 0,
+    out: Any = None,
+    progress: bool | None = None,
+    title: str | None = None,
+    **options: Any,
+) -> Halves:
+    """Return an experiment on a log and on random halves of its episodes, which tell how far to believe it.
+
+    `simulator` is on one log, and `make(seed)` makes a learner, as for `experiment`, whose other options are taken,
+    too: `max_steps`, `probes`, `every`, `workers`, `backend`, `compiled`, `keep_rows`. Each half has `runs_of_half`
+    runs, by default a fifth of `runs`. With the defaults the halves take about twice the time of the runs on the whole
+    log; for learners that train networks, give fewer, such as `halves=8, runs_of_half=10`.
+
+    The same seed gives the same halves, whatever the learner. With `out`, runs are kept in that folder and its folder
+    "halves", and go on where they stopped; `us.Halves(us.load(out))` reads them.
+    """
+    log = log_to_halve(simulator)
+    n_halves, runs, seed = whole("halves", halves, least=3), whole("runs", runs, least=2), seed_of(seed)
+    if runs_of_half is None:
+        runs_of_half = max(FEWEST_RUNS, round(RUNS_OF_HALF * runs))
+    runs_of_half = whole("runs_of_half", runs_of_half, least=2)
+    on_whole = experiment(simulator, make, runs=runs, seed=seed, out=out, progress=progress, title=title, **options)
+    on_halves = []
+    name = title or on_whole.about.simulator_name or "runs"
+    with progress_bar(f"{name}: halves", n_halves, progress) as report:
+        for number in range(n_halves):
+            folder = None if out is None else half_folder(out, number)
+            half = simulator.select(episodes_of_half(log, seed, number))  # type: ignore[attr-defined]
+            seed_of_half = spawn(seed, number, RUNS)
+            given = {**options, "seed": seed_of_half, "out": folder, "progress": False, "keep_rows": False}
+            on_halves.append(experiment(half, make, runs=runs_of_half, **given))
+            report(number + 1)
+    return Halves(replace(on_whole, halves=tuple(on_halves)))
+
+
+def log_to_halve(simulator: Any) -> Log:
+    """Return the log of a simulator. Raise an error where halves of it cannot be made or would tell nothing."""
+    log = log_of(simulator)
+    if not offers(simulator, SelectsEpisodes) or log is None:
+        raise ContractError(
+            f"{name_of(simulator)} cannot be had on half of a log: give a simulator on one log, with select(episodes)"
+        )
+    if log.n_episodes < FEWEST_EPISODES:
+        raise LogError(
+            f"the log has {log.n_episodes:,} episode{'s' * (log.n_episodes != 1)}, and halves need at least "
+            f"{FEWEST_EPISODES}: what remains is us.experiment, whose intervals leave the luck of this log out",
+            "halves",
+        )
+    return log
+
+
+def episodes_of_half(log: Log, seed: int, number: int) -> np.ndarray:
+    """Return the episodes of a random half of a log, ascending. It depends on the seed and its number alone."""
+    drawn = np.random.default_rng(spawn(seed, number, EPISODES)).permutation(log.n_episodes)
+    return np.sort(drawn[: log.n_episodes // 2])
