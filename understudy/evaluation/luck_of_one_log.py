@@ -19,7 +19,7 @@ SHARE_READ = 0.75
 LARGEST_SHARE = 0.95
 """The largest share of the variance of a reading that luck is taken to be: all of it would make intervals infinite."""
 
-FEWEST_DEGREES = 4.0
+FEWEST_DEGREES = 5.0
 """Degrees of freedom below which an interval would say little more than that nothing is known."""
 
 
@@ -58,8 +58,9 @@ def luck_of_one_log(spread: np.ndarray, halves: Moments, going: np.ndarray) -> L
 
     Runs on one log resemble each other the more, the more of the log they have used: what two of them share is a part
     of their variance that begins at some level and grows in proportion to the steps. That line is fitted, without
-    negative coefficients, to the readings that halves reach, and continued beyond them. The error is a jackknife over
-    halves.
+    negative coefficients, to the readings that halves reach. Beyond them it is continued with care: what grows is taken
+    to grow with the square of the steps, since learners that settle down forget their own luck and keep the log's. The
+    error is a jackknife over halves.
     """
     n_halves, n_readings = halves.mean.shape
     time = np.arange(1, n_readings + 1) / n_readings
@@ -102,14 +103,15 @@ def continued(time: np.ndarray, seen: np.ndarray, spread: np.ndarray, among: np.
     if differ.any():
         at = time[seen][differ]
         level, slope = nnls(np.stack([np.ones(len(at)), at], axis=1), share)[0]
-        line = np.minimum(level + slope * time, LARGEST_SHARE)
+        beyond = np.maximum(time / time[seen][-1], 1.0)
+        line = np.minimum(level + slope * time * beyond, LARGEST_SHARE)
         found = line / (1 - line) * spread
     alike = np.zeros(len(time), bool)
     alike[seen] = ~differ
     found[alike] = np.maximum(among, 0.0)[~differ]
     last = np.flatnonzero(seen)[-1]
-    beyond = (np.arange(len(time)) > last) & ~(spread > 0)
-    found[beyond] = max(float(among[-1]), 0.0)
+    unseen = (np.arange(len(time)) > last) & ~(spread > 0)
+    found[unseen] = max(float(among[-1]), 0.0)
     return found
 
 
