@@ -165,6 +165,19 @@ def paired(one: Halves, other: Halves, probe: str | None) -> Readings:
 
     Raise `SettingError` where they are not of the same log, halves, seed and readings.
     """
+    check_paired(one, other)
+    ours, theirs = one.readings(probe), other.readings(probe)
+    n = min(len(ours.steps), len(theirs.steps))
+    return Readings(
+        ours.steps[:n],
+        ours.whole[:, :n] - theirs.whole[:, :n],
+        ours.halves[:, :, :n] - theirs.halves[:, :, :n],
+        np.minimum(ours.going[:n], theirs.going[:n]),
+    )
+
+
+def check_paired(one: Halves, other: Halves) -> None:
+    """Raise `SettingError` where two sets of runs are not of the same log, halves, seed and steps between readings."""
     for name in ("log", "seed", "every"):
         ours, theirs = (getattr(found.runs.about, name) for found in (one, other))
         if ours != theirs:
@@ -178,14 +191,6 @@ def paired(one: Halves, other: Halves, probe: str | None) -> Readings:
             "these runs cannot be paired: one has {} runs, {} halves and {} runs on each, the other {}, {} and {}; "
             "give both the same runs= and halves=".format(*shapes[0], *shapes[1])
         )
-    ours, theirs = one.readings(probe), other.readings(probe)
-    n = min(len(ours.steps), len(theirs.steps))
-    return Readings(
-        ours.steps[:n],
-        ours.whole[:, :n] - theirs.whole[:, :n],
-        ours.halves[:, :, :n] - theirs.halves[:, :, :n],
-        np.minimum(ours.going[:n], theirs.going[:n]),
-    )
 
 
 def halves(

@@ -1,0 +1,141 @@
+"""A learner beside the policy that logged: how likely it does worse, when it is worst, and what that costs in all."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from understudy.errors import LogError
+from understudy.evaluation import Halves
+from understudy.evaluation.intervals import Interval, Readings, interval_of, number
+from understudy.tables import Column, Table, arrow_table
+from understudy.trust.windows import Windows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TYPES = {
+    "learner": "string", "first": "int64", "last": "int64", "step": "int64", "mean": "float64", "low": "float64",
+    "high": "float64", "worse": "float64", "mean_worse": "float64", "regret": "float64", "regret_low": "float64",
+    "regret_high": "float64",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AgainstLog:
+    """What a learner earns an episode less what the logging policy does, in windows of episodes.
+
+    - `difference`: of the means, with an interval that includes the luck of the log, on both sides.
+    - `worse`: the probability that one deployment of the learner earns less in that window than the logging policy does
+      on average: what one user of the learner risks. It counts the spread of runs and the luck of the log.
+    - `mean_worse`: the probability that the mean over many deployments is less: what is not known of the learner.
+    - `regret`: how much less a deployment has earned in all by the end of that window, in the mean; negative where more.
+    """
+
+    learner: str
+    logged: float  # what an episode of the log earned on average
+    first: np.ndarray  # (K,): the first episode of each window
+    last: np.ndarray  # (K,): the last
+    difference: Interval
+    worse: np.ndarray  # (K,)
+    mean_worse: np.ndarray  # (K,)
+    regret: Interval
+
+    @property
+    def worst(self) -> tuple[int, int, float]:
+        """The first and the last episode of the worst window, and by how much the learner differs from the log there."""
+        place = int(np.argmin(self.difference.mean))
+        return int(self.first[place]), int(self.last[place]), float(self.difference.mean[place])
+
+    def __str__(self) -> str:
+        first, last, least = self.worst
+        total, low, high = self.regret.final
+        place = int(np.argmin(self.difference.mean))
+        return (
+            f"against the logging policy, which earns {self.logged:.3g} an episode: {self.learner} is worst in episodes "
+            f"{first:,} to {last:,} ({least:+.3g} an episode; one deployment is worse there with probability "
+            f"{self.worse[place]:.2f}); in episodes {self.first[-1]:,} to {self.last[-1]:,} one is worse with "
+            f"probability {self.worse[-1]:.2f}, and by then it has earned {abs(total):.3g} "
+            f"{'less' if total > 0 else 'more'} in all ({_range(total, low, high)})"
+        )
+
+    __repr__ = __str__
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the columns of `to_frame`."""
+        shown = {
+            "first": self.first, "last": self.last, "step": self.difference.steps, "mean": self.difference.mean,
+            "low": self.difference.low, "high": self.difference.high, "worse": self.worse,
+            "mean_worse": self.mean_worse, "regret": self.regret.mean, "regret_low": self.regret.low,
+            "regret_high": self.regret.high,
+        }  # fmt: skip
+        return {"learner": [self.learner] * len(self.last)} | {name: list(map(_plain, one)) for name, one in shown.items()}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as plain values, curves as lists."""
+        columns = {name: values for name, values in self.columns().items() if name != "learner"}
+        return {"learner": self.learner, "logged": self.logged, "worst": list(self.worst), **columns}
+
+    def to_frame(self) -> "pa.Table":
+        """Return an Arrow table, a line for each window of episodes."""
+        return arrow_table(self.columns(), TYPES)
+
+    def _repr_html_(self) -> str:
+        names = ("last episode", "step", "difference", "low", "high", "worse", "mean worse", "regret")
+        shown = (self.last, self.difference.steps, self.difference.mean, self.difference.low, self.difference.high,
+                 self.worse, self.mean_worse, self.regret.mean)  # fmt: skip
+        rows = tuple(tuple(number(float(value)) for value in line) for line in zip(*shown, strict=True))
+        return Table(str(self), tuple(map(Column, names)), rows)._repr_html_()
+
+
+def against_log(name: str, found: Halves, windows: Windows) -> AgainstLog:
+    """Return a learner beside the logging policy, in windows of episodes.
+
+    How well the log's own mean is known is seen from that of its halves. That lucky logs make both look better is not
+    used, so the intervals are wide rather than narrow.
+    """
+    from scipy.stats import norm
+
+    logged = found.runs.about.log_return
+    of_halves = [half.about.log_return for half in found.halves]
+    if logged is None or None in of_halves:
+        raise LogError("the log has no finished episode, so what its own policy earned is not known", "compare")
+    error = float(np.std(np.array(of_halves, dtype=float), ddof=1))  # a half's mean is off the whole's as that is off
+    readings = windows.readings[name]
+    own = interval_of(readings)
+    width = np.hypot((own.high - own.low) / 2, norm.ppf(0.975) * error)
+    mean = own.mean - logged
+    difference = replace(
+        own, mean=mean, low=mean - width, high=mean + width, from_log=np.hypot(own.from_log, error)
+    )
+    luck = np.maximum(np.hypot(own.from_log, error), 1e-12)
+    below = norm.cdf((logged - readings.whole) / luck)
+    sizes = np.diff(windows.ends, prepend=0)
+    return AgainstLog(
+        name, float(logged), windows.ends - sizes + 1, windows.ends, difference, np.nanmean(below, axis=0),
+        norm.cdf(-mean / np.maximum(width / norm.ppf(0.975), 1e-12)), _regret(readings, sizes, logged, error),
+    )  # fmt: skip
+
+
+def _regret(readings: Readings, sizes: np.ndarray, logged: float, error: float) -> Interval:
+    """Return what was earned less than the logging policy, summed from the first episode on."""
+    from scipy.stats import norm
+
+    total = interval_of(
+        Readings(readings.steps, np.cumsum(readings.whole * sizes, axis=-1), np.cumsum(readings.halves * sizes, axis=-1),
+                 readings.going)
+    )  # fmt: skip
+    n = np.cumsum(sizes)
+    width = np.hypot((total.high - total.low) / 2, norm.ppf(0.975) * error * n)
+    mean = n * logged - total.mean
+    return replace(total, mean=mean, low=mean - width, high=mean + width, from_log=np.hypot(total.from_log, error * n))
+
+
+def _range(total: float, low: float, high: float) -> str:
+    """Return an interval of a regret in words, turned around where it is a gain."""
+    low, high = (low, high) if total > 0 else (-high, -low)
+    return f"{low:.3g} to {high:.3g}"
+
+
+def _plain(value: Any) -> float | int:
+    return value.item()

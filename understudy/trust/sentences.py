@@ -1,0 +1,101 @@
+"""The decision between learners as a sentence, with its evidence."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from understudy.trust.decisions import Decision
+from understudy.trust.windows import Windows
+
+MOST_NAMED = 5
+"""Learners that a sentence names one by one."""
+
+FAR = 2
+"""How many times as far the others must reach before the learner that ends first is named."""
+
+
+def sentence_of(best: str, decisions: Mapping[str, Decision], windows: Windows, probe: str | None) -> str:
+    """Return the decision between the best learner and the others, with its evidence and what limits it."""
+    if len(decisions) == 1:
+        [(other, decision)] = decisions.items()
+        text = _of_two(best, other, decision, windows, probe)
+    else:
+        text = _of_many(best, decisions, windows, probe)
+    return text + _limits(windows)
+
+
+def _of_two(best: str, other: str, decision: Decision, windows: Windows, probe: str | None) -> str:
+    where = _later_half(decision, windows)
+    if not np.isfinite(decision.low):
+        return f"this log cannot tell {best} from {other}: halves of it answer too few steps to show its luck"
+    if not decision.ahead:
+        low, high = decision.low, decision.high
+        return f"this log cannot tell {best} from {other}: {where} they differ by {low:.3g} to {high:.3g}{_unit(probe)}"
+    by = f"by {decision.low:.3g} to {decision.high:.3g}{_unit(probe)} {where}"
+    return f"{best} {_more(probe)} than {other} {_begin(decision, windows)}{by}{_before(other, decision, windows, probe)}"
+
+
+def _of_many(best: str, decisions: Mapping[str, Decision], windows: Windows, probe: str | None) -> str:
+    n = len(decisions) + 1
+    where = _later_half(next(iter(decisions.values())), windows)
+    closest = sorted(decisions, key=lambda name: decisions[name].mean)
+    close = [name for name in closest if not decisions[name].ahead]
+    if not close:
+        rival = decisions[closest[0]]
+        return (
+            f"{best} {_more(probe)} than each of the {n - 1} others {where}: {rival.low:.3g} to {rival.high:.3g}"
+            f"{_unit(probe)} more than {closest[0]}, which comes closest"
+        )
+    if len(close) == n - 1:
+        return f"none of the {n} can be told from the best: {best} was ahead {where}, and any of them may be the best"
+    named = ", ".join(close[:MOST_NAMED]) + (f" and {len(close) - MOST_NAMED} more" if len(close) > MOST_NAMED else "")
+    n_less = n - 1 - len(close)
+    return (
+        f"the best of the {n} is {best} or one of {len(close)} that cannot be told from it ({named}); {where} the "
+        f"{'other' if n_less == 1 else f'other {n_less}'} {_less(probe, n_less)}"
+    )
+
+
+def _later_half(decision: Decision, windows: Windows) -> str:
+    return f"over {windows.unit}s {windows.first(decision.first):,} to {windows.ends[-1]:,}"
+
+
+def _begin(decision: Decision, windows: Windows) -> str:
+    """Return from where on the one is ahead, in words; episodes with the step at which the slower learner began them."""
+    if decision.begins is None:
+        return ""
+    if decision.begins == 0:
+        return f"from the first {'episode' if windows.unit == 'episode' else 'reading'} on, "
+    if windows.unit == "step":
+        return f"from step {windows.ends[decision.begins]:,} on, "
+    step = int(decision.curve.steps[decision.begins - 1])
+    return f"from episode {windows.first(decision.begins):,} (step {step:,}) on, "
+
+
+def _before(other: str, decision: Decision, windows: Windows, probe: str | None) -> str:
+    """Return what is known of the time before the one is ahead."""
+    if decision.reverse:
+        return f"; at first {other} {_more(probe)}"
+    if decision.begins is None:
+        return "; from where on, this log cannot tell"
+    return "" if decision.begins == 0 else "; before that this log cannot tell them apart"
+
+
+def _limits(windows: Windows) -> str:
+    """Return what cuts the comparison short, where one learner ends long before the others."""
+    last = int(windows.ends[-1])
+    if windows.longest < FAR * last:
+        return ""
+    return f"; compared up to {windows.unit} {last:,}, where runs of {windows.shortest} end (the others reach {windows.longest:,})"
+
+
+def _more(probe: str | None) -> str:
+    return "earns more" if probe is None else f"has more {probe!r}"
+
+
+def _less(probe: str | None, n: int) -> str:
+    return f"earn{'s' * (n == 1)} less" if probe is None else f"{'has' if n == 1 else 'have'} less {probe!r}"
+
+
+def _unit(probe: str | None) -> str:
+    return " an episode" if probe is None else ""
