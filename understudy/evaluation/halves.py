@@ -18,7 +18,7 @@ from understudy.contracts.simulating import log_of
 from understudy.contracts.streams import spawn
 from understudy.errors import ContractError, LogError, ResultsError, SettingError
 from understudy.evaluation.curves import is_scalar
-from understudy.evaluation.intervals import Interval, Readings, interval_of
+from understudy.evaluation.intervals import Interval, HalvedReadings, interval_of
 from understudy.evaluation.trusted import Trusted, trusted_horizon
 from understudy.logs import Log
 from understudy.runs import Runs, experiment
@@ -117,7 +117,7 @@ class Halves:
         """
         return interval_of(paired(self, other, probe), real("level", level, 0, 1, ends=False))
 
-    def readings(self, probe: str | None = None, share: float = 1.0) -> Readings:
+    def readings(self, probe: str | None = None, share: float = 1.0) -> HalvedReadings:
         """Return the readings of a probe on the whole log and on its halves, as far as a share of runs reached."""
         probe = self._probe(probe)
         horizon = self.runs.horizon(share)
@@ -134,7 +134,7 @@ class Halves:
             if any(len(run.steps) for run in half):
                 found = half.curve(probe)[1][:, : len(steps)]
                 readings[number, :, : found.shape[1]] = found
-        return Readings(steps, whole_log, readings, (lengths[:, :, None] >= steps).mean(axis=(0, 1)))
+        return HalvedReadings(steps, whole_log, readings, (lengths[:, :, None] >= steps).mean(axis=(0, 1)))
 
     def _probe(self, probe: str | None) -> str:
         if probe is None:
@@ -160,7 +160,7 @@ class Halves:
         )
 
 
-def paired(one: Halves, other: Halves, probe: str | None) -> Readings:
+def paired(one: Halves, other: Halves, probe: str | None) -> HalvedReadings:
     """Return the differences of readings of two sets of runs, run by run.
 
     Raise `SettingError` where they are not of the same log, halves, seed and readings.
@@ -180,7 +180,7 @@ def paired(one: Halves, other: Halves, probe: str | None) -> Readings:
         )
     ours, theirs = one.readings(probe), other.readings(probe)
     n = min(len(ours.steps), len(theirs.steps))
-    return Readings(
+    return HalvedReadings(
         ours.steps[:n],
         ours.whole[:, :n] - theirs.whole[:, :n],
         ours.halves[:, :, :n] - theirs.halves[:, :, :n],
