@@ -18,7 +18,7 @@ from understudy.contracts.simulating import log_of
 from understudy.contracts.streams import spawn
 from understudy.errors import ContractError, LogError, ResultsError, SettingError
 from understudy.evaluation.curves import is_scalar
-from understudy.evaluation.intervals import Interval, HalvedReadings, interval_of
+from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of
 from understudy.evaluation.trusted import Trusted, trusted_horizon
 from understudy.logs import Log
 from understudy.runs import Runs, experiment

@@ -26,7 +26,7 @@ MOST_SHOWN = 12
 
 @dataclass(frozen=True, eq=False)
 class HalvedReadings:
-    """HalvedReadings of a probe on the whole log and on halves of it, or differences of two probes' or learners' readings."""
+    """Readings of a probe on the whole log and on halves of it, or differences of two learners' readings."""
 
     steps: np.ndarray  # (K,)
     whole: np.ndarray  # (R, K); NaN where a run has no reading
