@@ -4,7 +4,7 @@ Runs on one log share what that log happens to hold. Halves of it show how much 
 intervals, and `trusted` for the step up to which half of the log gives the same answer as the whole.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from understudy.contracts.simulating import log_of
 from understudy.contracts.streams import spawn
 from understudy.errors import ContractError, LogError, ResultsError, SettingError
 from understudy.evaluation.curves import is_scalar
-from understudy.evaluation.intervals import Interval, Readings, interval_of
+from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of
 from understudy.evaluation.trusted import Trusted, trusted_horizon
 from understudy.logs import Log
 from understudy.runs import Runs, experiment
@@ -117,7 +117,7 @@ class Halves:
         """
         return interval_of(paired(self, other, probe), real("level", level, 0, 1, ends=False))
 
-    def readings(self, probe: str | None = None, share: float = 1.0) -> Readings:
+    def readings(self, probe: str | None = None, share: float = 1.0) -> HalvedReadings:
         """Return the readings of a probe on the whole log and on its halves, as far as a share of runs reached."""
         probe = self._probe(probe)
         horizon = self.runs.horizon(share)
@@ -134,7 +134,7 @@ class Halves:
             if any(len(run.steps) for run in half):
                 found = half.curve(probe)[1][:, : len(steps)]
                 readings[number, :, : found.shape[1]] = found
-        return Readings(steps, whole_log, readings, (lengths[:, :, None] >= steps).mean(axis=(0, 1)))
+        return HalvedReadings(steps, whole_log, readings, (lengths[:, :, None] >= steps).mean(axis=(0, 1)))
 
     def _probe(self, probe: str | None) -> str:
         if probe is None:
@@ -160,7 +160,7 @@ class Halves:
         )
 
 
-def paired(one: Halves, other: Halves, probe: str | None) -> Readings:
+def paired(one: Halves, other: Halves, probe: str | None) -> HalvedReadings:
     """Return the differences of readings of two sets of runs, run by run.
 
     Raise `SettingError` where they are not of the same log, halves, seed and readings.
@@ -168,7 +168,7 @@ def paired(one: Halves, other: Halves, probe: str | None) -> Readings:
     check_paired(one, other)
     ours, theirs = one.readings(probe), other.readings(probe)
     n = min(len(ours.steps), len(theirs.steps))
-    return Readings(
+    return HalvedReadings(
         ours.steps[:n],
         ours.whole[:, :n] - theirs.whole[:, :n],
         ours.halves[:, :, :n] - theirs.halves[:, :, :n],
@@ -216,23 +216,46 @@ def halves(
     The same seed gives the same halves, whatever the learner. With `out`, runs are kept in that folder and its folder
     "halves", and go on where they stopped; `us.Halves(us.load(out))` reads them.
     """
+    name = title or "runs"
+    given = {"runs": runs, "halves": halves, "runs_of_half": runs_of_half, "seed": seed, "progress": progress}
+    return halves_of_each(simulator, {name: make}, outs={name: out}, title=title, **given, **options)[name]
+
+
+def halves_of_each(
+    simulator: Simulator,
+    learners: Mapping[str, Callable[[int], Learner | LoopOwner]],
+    *,
+    outs: Mapping[str, Any],
+    runs: int,
+    halves: int,
+    runs_of_half: int | None,
+    seed: int,
+    progress: bool | None,
+    title: str | None,
+    **options: Any,
+) -> dict[str, Halves]:
+    """Return what `halves` does, for several learners by name. Each half of the log is made once, for all of them."""
     log = log_to_halve(simulator)
     n_halves, runs, seed = whole("halves", halves, least=3), whole("runs", runs, least=2), seed_of(seed)
     if runs_of_half is None:
         runs_of_half = max(FEWEST_RUNS, round(RUNS_OF_HALF * runs))
     runs_of_half = whole("runs_of_half", runs_of_half, least=2)
-    on_whole = experiment(simulator, make, runs=runs, seed=seed, out=out, progress=progress, title=title, **options)
-    on_halves = []
-    name = title or on_whole.about.simulator_name or "runs"
-    with progress_bar(f"{name}: halves", n_halves, progress) as report:
+    on_whole: dict[str, Runs] = {}
+    for name, make in learners.items():
+        own_title = title if len(learners) == 1 else name
+        given = {**options, "seed": seed, "out": outs[name], "progress": progress, "title": own_title}
+        on_whole[name] = experiment(simulator, make, runs=runs, **given)
+    on_halves: dict[str, list[Runs]] = {name: [] for name in learners}
+    shown = title or next(iter(on_whole.values())).about.simulator_name or "runs"
+    with progress_bar(f"{shown}: halves", n_halves, progress) as report:
         for number in range(n_halves):
-            folder = None if out is None else half_folder(out, number)
             half = simulator.select(episodes_of_half(log, seed, number))  # type: ignore[attr-defined]
-            seed_of_half = spawn(seed, number, RUNS)
-            given = {**options, "seed": seed_of_half, "out": folder, "progress": False, "keep_rows": False}
-            on_halves.append(experiment(half, make, runs=runs_of_half, **given))
+            for name, make in learners.items():
+                folder = None if outs[name] is None else half_folder(outs[name], number)
+                given = {**options, "seed": spawn(seed, number, RUNS), "out": folder, "progress": False}
+                on_halves[name].append(experiment(half, make, runs=runs_of_half, **given | {"keep_rows": False}))
             report(number + 1)
-    return Halves(replace(on_whole, halves=tuple(on_halves)))
+    return {name: Halves(replace(on_whole[name], halves=tuple(on_halves[name]))) for name in learners}
 
 
 def log_to_halve(simulator: Any) -> Log:

@@ -7,7 +7,7 @@ import numpy as np
 
 from understudy.errors import LogError
 from understudy.evaluation import Halves
-from understudy.evaluation.intervals import Interval, Readings, interval_of, number
+from understudy.evaluation.intervals import Interval, HalvedReadings, interval_of, number
 from understudy.tables import Column, Table, arrow_table
 from understudy.trust.windows import Windows
 
@@ -69,7 +69,9 @@ class AgainstLog:
             "mean_worse": self.mean_worse, "regret": self.regret.mean, "regret_low": self.regret.low,
             "regret_high": self.regret.high,
         }  # fmt: skip
-        return {"learner": [self.learner] * len(self.last)} | {name: list(map(_plain, one)) for name, one in shown.items()}
+        return {"learner": [self.learner] * len(self.last)} | {
+            name: list(map(_plain, one)) for name, one in shown.items()
+        }
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as plain values, curves as lists."""
@@ -105,9 +107,7 @@ def against_log(name: str, found: Halves, windows: Windows) -> AgainstLog:
     own = interval_of(readings)
     width = np.hypot((own.high - own.low) / 2, norm.ppf(0.975) * error)
     mean = own.mean - logged
-    difference = replace(
-        own, mean=mean, low=mean - width, high=mean + width, from_log=np.hypot(own.from_log, error)
-    )
+    difference = replace(own, mean=mean, low=mean - width, high=mean + width, from_log=np.hypot(own.from_log, error))
     luck = np.maximum(np.hypot(own.from_log, error), 1e-12)
     below = norm.cdf((logged - readings.whole) / luck)
     sizes = np.diff(windows.ends, prepend=0)
@@ -117,12 +117,12 @@ def against_log(name: str, found: Halves, windows: Windows) -> AgainstLog:
     )  # fmt: skip
 
 
-def _regret(readings: Readings, sizes: np.ndarray, logged: float, error: float) -> Interval:
+def _regret(readings: HalvedReadings, sizes: np.ndarray, logged: float, error: float) -> Interval:
     """Return what was earned less than the logging policy, summed from the first episode on."""
     from scipy.stats import norm
 
     total = interval_of(
-        Readings(readings.steps, np.cumsum(readings.whole * sizes, axis=-1), np.cumsum(readings.halves * sizes, axis=-1),
+        HalvedReadings(readings.steps, np.cumsum(readings.whole * sizes, axis=-1), np.cumsum(readings.halves * sizes, axis=-1),
                  readings.going)
     )  # fmt: skip
     n = np.cumsum(sizes)

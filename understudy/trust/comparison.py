@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.contracts import Learner, LoopOwner, Simulator
-from understudy.contracts.progress import progress_bar
 from understudy.errors import SettingError
 from understudy.evaluation import Halves, Interval
-from understudy.evaluation.halves import check_paired, log_to_halve
-from understudy.evaluation.halves import halves as run_halves
+from understudy.evaluation.halves import check_paired, halves_of_each, log_to_halve
 from understudy.evaluation.intervals import interval_of, number
 from understudy.runs import simulate
 from understudy.runs.probes import History, named_probes
@@ -70,7 +68,9 @@ class Comparison:
 
     def __post_init__(self) -> None:
         if len(self.halves) < 2:
-            raise SettingError(f"there is nothing to compare: {len(self.halves)} learner given; give two or more by name")
+            raise SettingError(
+                f"there is nothing to compare: {len(self.halves)} learner given; give two or more by name"
+            )
         one, *others = self.halves.values()
         for other in others:
             check_paired(one, other)
@@ -254,14 +254,11 @@ def compare(
         trials = [len(simulate(simulator, make(seed), seed, max_steps)) for make in learners.values()]
         every = max(1, min(trials) // READINGS)
     options = {"keep_rows": False} | options | ({} if every is None else {"every": every})
-    found = {}
-    with progress_bar(f"comparing {len(learners)} learners", len(learners), progress) as report:
-        for place, (name, make) in enumerate(learners.items(), start=1):
-            found[name] = run_halves(
-                simulator, make, runs=runs, halves=halves, runs_of_half=runs_of_half, seed=seed, max_steps=max_steps,
-                probes=given, out=None if out is None else Path(out) / name, progress=False, **options,
-            )  # fmt: skip
-            report(place)
+    outs = {name: None if out is None else Path(out) / name for name in learners}
+    found = halves_of_each(
+        simulator, learners, outs=outs, runs=runs, halves=halves, runs_of_half=runs_of_half, seed=seed,
+        max_steps=max_steps, probes=given, progress=progress, title=f"{len(learners)} learners", **options,
+    )  # fmt: skip
     return Comparison(found, probe, level)
 
 
@@ -278,5 +275,7 @@ def _named(learners: Any, with_folders: bool) -> dict[str, Make]:
         if not isinstance(name, str) or not name:
             raise SettingError(f"a learner is named {name!r}; name it by a text")
         if with_folders and (Path(name).name != name or name == ".."):
-            raise SettingError(f"with out=, each learner has a folder of its name, and {name!r} is none; name it otherwise")
+            raise SettingError(
+                f"with out=, each learner has a folder of its name, and {name!r} is none; name it otherwise"
+            )
     return dict(learners)

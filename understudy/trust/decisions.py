@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from understudy.evaluation.intervals import Interval, Readings, interval_of
+from understudy.evaluation.intervals import Interval, HalvedReadings, interval_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Decision:
         return self.high < 0
 
 
-def decide(one: Readings, other: Readings, level: float = 0.95) -> Decision:
+def decide(one: HalvedReadings, other: HalvedReadings, level: float = 0.95) -> Decision:
     """Return the decision about two sets of readings at the same places, whose runs go in pairs."""
     mean, low, high = interval_of_difference(later_halves(one), later_halves(other), level).final
     curve = interval_of_difference(one, other, level)
@@ -50,7 +50,7 @@ def decide(one: Readings, other: Readings, level: float = 0.95) -> Decision:
     return Decision(mean, low, high, level, first_of_later_half(n), begins if begins < n else None, reverse, curve)
 
 
-def interval_of_difference(one: Readings, other: Readings, level: float = 0.95) -> Interval:
+def interval_of_difference(one: HalvedReadings, other: HalvedReadings, level: float = 0.95) -> Interval:
     """Return one curve less another, pair by pair, with an interval that includes the luck of the log.
 
     `steps` are those of the learner that takes more of them to the same place. What halves of a log show of the
@@ -63,9 +63,9 @@ def interval_of_difference(one: Readings, other: Readings, level: float = 0.95) 
     return replace(found, low=found.mean - width, high=found.mean + width)
 
 
-def differences(one: Readings, other: Readings) -> Readings:
+def differences(one: HalvedReadings, other: HalvedReadings) -> HalvedReadings:
     """Return the differences of paired readings."""
-    return Readings(
+    return HalvedReadings(
         np.maximum(one.steps, other.steps),
         one.whole - other.whole,
         one.halves - other.halves,
@@ -82,7 +82,7 @@ def first_of_later_half(n: int) -> int:
     return n // 2
 
 
-def later_halves(readings: Readings) -> Readings:
+def later_halves(readings: HalvedReadings) -> HalvedReadings:
     """Return, at each place, the mean of the later half of the readings so far.
 
     The last one is what is decided upon. Halves of a log do not reach it; by the places that they do reach the luck of
@@ -93,7 +93,9 @@ def later_halves(readings: Readings) -> Readings:
     for place in range(n):
         first = first_of_later_half(place + 1)
         weights[first : place + 1, place] = 1 / (place + 1 - first)
-    return Readings(readings.steps, _mean(readings.whole, weights), _mean(readings.halves, weights), readings.going)
+    return HalvedReadings(
+        readings.steps, _mean(readings.whole, weights), _mean(readings.halves, weights), readings.going
+    )
 
 
 def _mean(values: np.ndarray, weights: np.ndarray) -> np.ndarray:

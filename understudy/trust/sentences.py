@@ -32,7 +32,9 @@ def _of_two(best: str, other: str, decision: Decision, windows: Windows, probe: 
         low, high = decision.low, decision.high
         return f"this log cannot tell {best} from {other}: {where} they differ by {low:.3g} to {high:.3g}{_unit(probe)}"
     by = f"by {decision.low:.3g} to {decision.high:.3g}{_unit(probe)} {where}"
-    return f"{best} {_more(probe)} than {other} {_begin(decision, windows)}{by}{_before(other, decision, windows, probe)}"
+    return (
+        f"{best} {_more(probe)} than {other} {_begin(decision, windows)}{by}{_before(other, decision, windows, probe)}"
+    )
 
 
 def _of_many(best: str, decisions: Mapping[str, Decision], windows: Windows, probe: str | None) -> str:

@@ -5,6 +5,7 @@ import importlib.util
 import sys
 import types
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -59,7 +60,7 @@ def used_globals(function: types.FunctionType) -> dict[str, Any]:
     loaded = {
         instruction.argval
         for code in codes
-        for instruction in dis.get_instructions(code)
+        for instruction in instructions_of(code)
         if instruction.opname in GLOBAL_LOADS and not instruction.argval.startswith("__")
     } | (texts if "globals" in names else set())
     names |= texts
@@ -67,6 +68,12 @@ def used_globals(function: types.FunctionType) -> dict[str, Any]:
     found = {name: function.__globals__[name] for name in loaded if name in function.__globals__}
     found |= {f"import {name}": module for name, module in _imported_modules(function, codes).items()}
     return {name: _used_part(value, names) for name, value in found.items()}
+
+
+@lru_cache(maxsize=1024)
+def instructions_of(code: types.CodeType) -> tuple[dis.Instruction, ...]:
+    """Return the instructions of compiled code. Experiments describe the same functions many times."""
+    return tuple(dis.get_instructions(code))
 
 
 def nested_codes(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -94,7 +101,7 @@ def _append_only_variables(function: types.FunctionType) -> set[str]:
     appended: set[str] = set()
     read: set[str] = set()
     for code in nested_codes(function.__code__):
-        instructions = list(dis.get_instructions(code))
+        instructions = instructions_of(code)
         for one, following in pairwise([*instructions, instructions[-1]]):
             if one.opname in (*GLOBAL_LOADS, *CLOSURE_LOADS):
                 appends = following.opname in ("LOAD_METHOD", "LOAD_ATTR") and following.argval in ("append", "add")
@@ -113,7 +120,7 @@ def _imported_modules(function: types.FunctionType, codes: list[types.CodeType])
     found: dict[str, Any] = {}
     for code in codes:
         constants: list[Any] = []
-        for instruction in dis.get_instructions(code):
+        for instruction in instructions_of(code):
             if instruction.opname.startswith("LOAD_") and "CONST" in instruction.opname:
                 constants.append(instruction.argval)
             elif instruction.opname == "IMPORT_NAME":
