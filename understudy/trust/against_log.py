@@ -7,7 +7,7 @@ import numpy as np
 
 from understudy.errors import LogError
 from understudy.evaluation import Halves
-from understudy.evaluation.intervals import Interval, HalvedReadings, interval_of, number
+from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of, number
 from understudy.tables import Column, Table, arrow_table
 from understudy.trust.windows import Windows
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from understudy.evaluation.intervals import Interval, HalvedReadings, interval_of
+from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of
 
 
 @dataclass(frozen=True, eq=False)
