@@ -32,9 +32,9 @@ has alpha .5 and gamma .95 unless said otherwise. Written before any result was 
 - *Choice among 20 settings*: epsilon .1 .3 .5 .7 .9 with alpha .1 .3 .5 .9; and, harder, epsilon .3 with twenty values
   of alpha from .02 to .95. 100 and 300 episodes, slips of .2, PSRS and QBE by turns, 60 logs a case. Loss: what the
   choice truly earns less than the best of the twenty, over the episodes that were compared, as a share of the range of
-  their true values. Success: the mean loss of every case is at most .1. Beside it: the share of logs that lose more than
-  that, how often the truly best is among those not told from the choice (claimed: 95 %), and the mean of the stated
-  expected regret beside that of the true one.
+  their true values. Success: the mean loss of every case is at most .1. Beside it: the share of logs that lose more
+  than that, how often the truly best is among those not told from the choice (claimed: 95 %), and the mean of the
+  stated expected regret beside that of the true one.
 
 Changed before rates were looked at, to save time (two logs of each case had been run, to see how long they take): 300
 episodes instead of 1,000 for choices; 20 runs instead of 40 with 1,000 episodes, and a limit of 20,000 steps for the

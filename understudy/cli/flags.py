@@ -57,6 +57,11 @@ def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     add_simulation(simulate)
     simulate.set_defaults(command=run["simulate"])
 
+    compare = commands.add_parser("compare", help="which of several learners to choose, and whether the log can tell")
+    add_log(compare)
+    add_comparison(compare)
+    compare.set_defaults(command=run["compare"])
+
     report = commands.add_parser("report", help="draw the page of a results folder")
     report.add_argument("folders", nargs="+", metavar="DIR", help="what was --out of simulate; several are compared")
     report.add_argument(
@@ -80,16 +85,61 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
     """Add the flags of learners, simulators and runs."""
     learner = parser.add_argument_group("learner")
     learner.add_argument("--learner", choices=LEARNERS, default="q-learning", help="(%(default)s)")
+    add_learner_settings(learner)
+
+    simulator = parser.add_argument_group("simulator")
+    simulator.add_argument(
+        "--simulator", nargs="+", choices=SIMULATORS, help="one or more (psrs; without propensities, qbe)"
+    )
+    add_states(simulator)
+
+    runs = parser.add_argument_group("runs")
+    runs.add_argument("--runs", type=positive, default=100, help="how many (%(default)s)")
+    add_runs(runs)
+    runs.add_argument("--every", type=positive, help="steps between two readings of probes (about a hundred in a run)")
+    runs.add_argument(
+        "--no-rows", action="store_true", help="do not keep which rows each run was served: up to 4 bytes a step less"
+    )
+    runs.add_argument(
+        "--out", metavar="DIR", help="results folder; called again, it goes on there (LOG's name-rehearsal)"
+    )
+
+
+def add_comparison(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of several learners, of their simulator and of their runs."""
+    learner = parser.add_argument_group("learners")
+    learner.add_argument(
+        "--learner",
+        action="append",
+        required=True,
+        metavar="NAME[:SETTING=VALUE,...]",
+        help=f"give it twice or more, such as q-learning:epsilon=0.9; of {', '.join(LEARNERS)}",
+    )
+    add_learner_settings(learner)
+
+    simulator = parser.add_argument_group("simulator")
+    simulator.add_argument("--simulator", choices=SIMULATORS, help="(psrs; without propensities, qbe)")
+    add_states(simulator)
+
+    runs = parser.add_argument_group("runs")
+    runs.add_argument("--runs", type=positive, help="of each learner (40; with more than four learners, 20)")
+    runs.add_argument("--halves", type=positive, default=20, help="random halves of the log (%(default)s)")
+    add_runs(runs)
+    runs.add_argument("--out", metavar="DIR", help="keep the runs there; called again, it goes on there (not kept)")
+    runs.add_argument("--json", action="store_true", help="print what was found as JSON")
+
+
+def add_learner_settings(learner: argparse._ArgumentGroup) -> None:
+    """Add the flags of settings that learners have."""
     learner.add_argument("--epsilon", type=probability, default=0.1, help="share of exploring steps (%(default)s)")
     learner.add_argument("--alpha", type=probability, default=0.5, help="learning rate (%(default)s)")
     learner.add_argument("--gamma", type=probability, default=0.99, help="discount (%(default)s)")
     learner.add_argument("--initial", type=finite, default=0.0, help="value to start from (%(default)s)")
     learner.add_argument("--epoch-steps", type=positive, default=5000, help="ppo: steps of an epoch (%(default)s)")
 
-    simulator = parser.add_argument_group("simulator")
-    simulator.add_argument(
-        "--simulator", nargs="+", choices=SIMULATORS, help="one or more (psrs; without propensities, qbe)"
-    )
+
+def add_states(simulator: argparse._ArgumentGroup) -> None:
+    """Add the flags of states, and of how a simulator reads the log."""
     simulator.add_argument(
         "--encoder",
         default="identity",
@@ -105,18 +155,12 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
     simulator.add_argument("--openings", choices=("queue", "replacement"), help="first observations (queue)")
     simulator.add_argument("--max-episode-steps", type=positive, help="the simulator's own time limit (the log's)")
 
-    runs = parser.add_argument_group("runs")
-    runs.add_argument("--runs", type=positive, default=100, help="how many (%(default)s)")
+
+def add_runs(runs: argparse._ArgumentGroup) -> None:
+    """Add the flags of runs that all commands share."""
     runs.add_argument("--seed", type=int, default=0, help="(%(default)s)")
     runs.add_argument("--max-steps", type=positive, help="stop a run there (when the log has no further answer)")
-    runs.add_argument("--every", type=positive, help="steps between two readings of probes (about a hundred in a run)")
     runs.add_argument("--workers", type=positive, help="threads or processes (one for each core)")
-    runs.add_argument(
-        "--no-rows", action="store_true", help="do not keep which rows each run was served: up to 4 bytes a step less"
-    )
-    runs.add_argument(
-        "--out", metavar="DIR", help="results folder; called again, it goes on there (LOG's name-rehearsal)"
-    )
 
 
 def positive(text: str) -> int:
@@ -143,3 +187,13 @@ def probability(text: str) -> float:
     if not 0.0 <= number <= 1.0:
         raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
     return number
+
+
+LEARNER_SETTINGS: dict[str, Callable[[str], float]] = {
+    "epsilon": probability,
+    "alpha": probability,
+    "gamma": probability,
+    "initial": finite,
+    "epoch-steps": positive,
+}
+"""The settings of learners, by the names of their flags, and what reads each from a text."""

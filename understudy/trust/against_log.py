@@ -29,7 +29,7 @@ class AgainstLog:
     - `worse`: the probability that one deployment of the learner earns less in that window than the logging policy does
       on average: what one user of the learner risks. It counts the spread of runs and the luck of the log.
     - `mean_worse`: the probability that the mean over many deployments is less: what is not known of the learner.
-    - `regret`: how much less a deployment has earned in all by the end of that window, in the mean; negative where more.
+    - `regret`: how much less a deployment has earned in all by the end of that window, in the mean; below 0 where more.
     """
 
     learner: str
@@ -43,7 +43,7 @@ class AgainstLog:
 
     @property
     def worst(self) -> tuple[int, int, float]:
-        """The first and the last episode of the worst window, and by how much the learner differs from the log there."""
+        """The first and last episode of the worst window, and by how much the learner differs from the log there."""
         place = int(np.argmin(self.difference.mean))
         return int(self.first[place]), int(self.last[place]), float(self.difference.mean[place])
 
@@ -52,8 +52,8 @@ class AgainstLog:
         total, low, high = self.regret.final
         place = int(np.argmin(self.difference.mean))
         return (
-            f"against the logging policy, which earns {self.logged:.3g} an episode: {self.learner} is worst in episodes "
-            f"{first:,} to {last:,} ({least:+.3g} an episode; one deployment is worse there with probability "
+            f"against the logging policy, which earns {self.logged:.3g} an episode: {self.learner} is worst in "
+            f"episodes {first:,} to {last:,} ({least:+.3g} an episode; one deployment is worse there with probability "
             f"{self.worse[place]:.2f}); in episodes {self.first[-1]:,} to {self.last[-1]:,} one is worse with "
             f"probability {self.worse[-1]:.2f}, and by then it has earned {abs(total):.3g} "
             f"{'less' if total > 0 else 'more'} in all ({_range(total, low, high)})"
@@ -121,10 +121,8 @@ def _regret(readings: HalvedReadings, sizes: np.ndarray, logged: float, error: f
     """Return what was earned less than the logging policy, summed from the first episode on."""
     from scipy.stats import norm
 
-    total = interval_of(
-        HalvedReadings(readings.steps, np.cumsum(readings.whole * sizes, axis=-1), np.cumsum(readings.halves * sizes, axis=-1),
-                 readings.going)
-    )  # fmt: skip
+    whole, halves = (np.cumsum(values * sizes, axis=-1) for values in (readings.whole, readings.halves))
+    total = interval_of(HalvedReadings(readings.steps, whole, halves, readings.going))
     n = np.cumsum(sizes)
     width = np.hypot((total.high - total.low) / 2, norm.ppf(0.975) * error * n)
     mean = n * logged - total.mean

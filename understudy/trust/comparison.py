@@ -1,7 +1,7 @@
 """Several learners or settings on one log: which is the best, and can this log tell it from the others?"""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from understudy.evaluation.intervals import interval_of, number
 from understudy.runs import simulate
 from understudy.runs.probes import History, named_probes
 from understudy.settings import real, seed_of
-from understudy.tables import Column, Table, arrow_table
+from understudy.tables import NONE, Column, Table, arrow_table
 from understudy.trust.against_log import AgainstLog, against_log
 from understudy.trust.decisions import Decision, decide, interval_of_difference, later_halves
 from understudy.trust.regret import expected_regret
@@ -71,10 +71,10 @@ class Comparison:
             raise SettingError(
                 f"there is nothing to compare: {len(self.halves)} learner given; give two or more by name"
             )
-        one, *others = self.halves.values()
-        for other in others:
-            check_paired(one, other)
-            if self.probe is not None and self.probe not in other.probes:
+        first = next(iter(self.halves.values()))
+        for found in self.halves.values():
+            check_paired(first, found)
+            if self.probe is not None and self.probe not in found.probes:
                 raise SettingError(f"not all learners have the probe {self.probe!r}; give all the same probes=")
 
     @property
@@ -96,12 +96,12 @@ class Comparison:
 
     @cached_property
     def means(self) -> dict[str, Interval]:
-        """Each learner's mean over the later half of the readings so far, with its interval; the last one is compared."""
+        """Each learner's mean over the later half of the readings so far, with its interval; the last is compared."""
         return {name: interval_of(later_halves(found), self.level) for name, found in self.windows.readings.items()}
 
     @cached_property
     def best(self) -> str:
-        """The name of the choice: the learner with the highest mean. `is_decided` says if it is told from the others."""
+        """The name of the choice: the learner with the highest mean. `is_decided` tells if the others are worse."""
         return max(self.learners, key=lambda name: self.means[name].final[0])
 
     @cached_property
@@ -201,15 +201,20 @@ class Comparison:
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
+    def table(self) -> Table:
+        """Return the learners as a table for people, the best first."""
         names = ("learner", "mean", "low", "high", "behind", "from", "to", "told apart")
-        rows = tuple(
-            (line["learner"], *(number(float("nan") if line[name] is None else line[name]) for name in list(TYPES)[1:-1]),
-             {True: "yes", False: "no", None: "the choice"}[line["told_apart"]])
-            for line in self.to_frame().to_pylist()
-        )  # fmt: skip
+        rows = []
+        for learner, *values, apart in (line.values() for line in self.to_frame().to_pylist()):
+            cells = [NONE if value is None else number(value) for value in values]
+            rows.append((learner, *cells, {True: "yes", False: "no", None: "the choice"}[apart]))
         headings = tuple(Column(name, numeric=name not in ("learner", "told apart")) for name in names)
-        return Table(self.sentence, headings, rows, notes=tuple(str(self).split("\n")[1:]))._repr_html_()
+        place = self.windows.first(self._first), int(self.windows.ends[-1])
+        what = "What an episode earns" if self.probe is None else f"Probe {self.probe!r}"
+        return Table(f"{what}, {self.windows.unit}s {place[0]:,} to {place[1]:,}", headings, tuple(rows))
+
+    def _repr_html_(self) -> str:
+        return replace(self.table(), title=self.sentence, notes=tuple(str(self).split("\n")[1:]))._repr_html_()
 
 
 def compare(
@@ -275,7 +280,5 @@ def _named(learners: Any, with_folders: bool) -> dict[str, Make]:
         if not isinstance(name, str) or not name:
             raise SettingError(f"a learner is named {name!r}; name it by a text")
         if with_folders and (Path(name).name != name or name == ".."):
-            raise SettingError(
-                f"with out=, each learner has a folder of its name, and {name!r} is none; name it otherwise"
-            )
+            raise SettingError(f"with out=, each learner has a folder of its name, and {name!r} cannot be one")
     return dict(learners)

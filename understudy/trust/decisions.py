@@ -44,9 +44,10 @@ def decide(one: HalvedReadings, other: HalvedReadings, level: float = 0.95) -> D
     n = len(curve.steps)
     told = curve.low > 0 if low > 0 else curve.high < 0 if high < 0 else np.zeros(n, bool)
     begins = n - int(np.argmin(told[::-1])) if not told.all() else 0
-    # Each of these windows by itself, corrected for their number: a lead that turned around is worth saying.
-    strict = interval_of_difference(one, other, 1 - (1 - level) / n)
-    reverse = bool((strict.high < 0).any()) if low > 0 else bool((strict.low > 0).any()) if high < 0 else False
+    reverse = False
+    if begins and (low > 0 or high < 0):  # a lead that turned around is worth saying: corrected for the windows' number
+        strict = interval_of_difference(one, other, 1 - (1 - level) / n)
+        reverse = bool((strict.high < 0).any() if low > 0 else (strict.low > 0).any())
     return Decision(mean, low, high, level, first_of_later_half(n), begins if begins < n else None, reverse, curve)
 
 

@@ -9,8 +9,8 @@ DRAWS = 4_000
 def expected_regret(behind: np.ndarray, error: np.ndarray, deviations: np.ndarray, seed: int = 0) -> float:
     """Return the expected value of how much the best of the candidates truly is ahead of the choice; 0 where none is.
 
-    `behind`, (N,), says by how much each candidate was behind the choice, `error`, (N,), the standard error of that, and
-    `deviations`, (R, N), how far each run's difference was from its mean, which shows how errors of candidates go
+    `behind`, (N,), says by how much each candidate was behind the choice, `error`, (N,), the standard error of that,
+    and `deviations`, (R, N), how far each run's difference was from its mean, which shows how errors of candidates go
     together. Nothing else is assumed to be known of the candidates, which makes it too large rather than too small
     where most of them are equal.
 

@@ -29,8 +29,8 @@ def _of_two(best: str, other: str, decision: Decision, windows: Windows, probe: 
     if not np.isfinite(decision.low):
         return f"this log cannot tell {best} from {other}: halves of it answer too few steps to show its luck"
     if not decision.ahead:
-        low, high = decision.low, decision.high
-        return f"this log cannot tell {best} from {other}: {where} they differ by {low:.3g} to {high:.3g}{_unit(probe)}"
+        low, high, what = decision.low, decision.high, _unit(probe) or f" in {probe!r}"
+        return f"this log cannot tell {best} from {other}: {where} they differ by {low:.3g} to {high:.3g}{what}"
     by = f"by {decision.low:.3g} to {decision.high:.3g}{_unit(probe)} {where}"
     return (
         f"{best} {_more(probe)} than {other} {_begin(decision, windows)}{by}{_before(other, decision, windows, probe)}"
@@ -52,9 +52,11 @@ def _of_many(best: str, decisions: Mapping[str, Decision], windows: Windows, pro
         return f"none of the {n} can be told from the best: {best} was ahead {where}, and any of them may be the best"
     named = ", ".join(close[:MOST_NAMED]) + (f" and {len(close) - MOST_NAMED} more" if len(close) > MOST_NAMED else "")
     n_less = n - 1 - len(close)
+    one = "one" if len(close) == 1 else f"one of {len(close)}"
+    rest = "other" if n_less == 1 else f"other {n_less}"
     return (
-        f"the best of the {n} is {best} or one of {len(close)} that cannot be told from it ({named}); {where} the "
-        f"{'other' if n_less == 1 else f'other {n_less}'} {_less(probe, n_less)}"
+        f"the best of the {n} is {best} or {one} that cannot be told from it ({named}); {where} the {rest} "
+        f"{_less(probe, n_less)}"
     )
 
 
@@ -63,7 +65,7 @@ def _later_half(decision: Decision, windows: Windows) -> str:
 
 
 def _begin(decision: Decision, windows: Windows) -> str:
-    """Return from where on the one is ahead, in words; episodes with the step at which the slower learner began them."""
+    """Return from where on the one is ahead, in words; an episode with the step at which the slower one began it."""
     if decision.begins is None:
         return ""
     if decision.begins == 0:
@@ -88,7 +90,10 @@ def _limits(windows: Windows) -> str:
     last = int(windows.ends[-1])
     if windows.longest < FAR * last:
         return ""
-    return f"; compared up to {windows.unit} {last:,}, where runs of {windows.shortest} end (the others reach {windows.longest:,})"
+    return (
+        f"; compared up to {windows.unit} {last:,}, where runs of {windows.shortest} end (the others reach "
+        f"{windows.longest:,})"
+    )
 
 
 def _more(probe: str | None) -> str:

@@ -1,0 +1,67 @@
+import json
+
+import pytest
+
+import understudy as us
+from understudy.cli import main
+from understudy.cli.compare import settings_of
+from understudy.cli.flags import build_parser
+from understudy.cli.simulate import run_simulate
+
+PAIR = ["--learner", "q-learning:epsilon=0.9,gamma=0.95", "--learner", "q-learning:epsilon=0.4,gamma=0.95"]
+QUICK = ["--runs", "6", "--halves", "4"]
+
+
+@pytest.fixture
+def file(log, tmp_path):
+    us.write(log, tmp_path / "log.parquet")
+    return str(tmp_path / "log.parquet")
+
+
+def test_compare_says_which_learner_to_choose(file, capsys):
+    assert main(["compare", file, *PAIR, *QUICK]) == 0
+    said = capsys.readouterr().out
+    assert "What an episode earns, episodes " in said
+    assert "expected regret of choosing q-learning:epsilon=0.4,gamma=0.95: " in said
+    assert "against the logging policy" in said
+
+
+def test_with_json_nothing_else_is_printed(file, capsys):
+    assert main(["compare", file, *PAIR, *QUICK, "--simulator", "qbe", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["best"] == "q-learning:epsilon=0.4,gamma=0.95"
+    assert len(told["learners"]) == 2
+
+
+def test_runs_are_kept_in_a_folder(file, tmp_path):
+    assert main(["compare", file, *PAIR, *QUICK, "--out", str(tmp_path / "out")]) == 0
+    assert len(us.load(tmp_path / "out" / "q-learning:epsilon=0.9,gamma=0.95")) == 6
+
+
+def test_settings_that_are_not_named_are_as_the_flags_say():
+    commands = dict.fromkeys(("demo", "check", "simulate", "compare", "report"), run_simulate)
+    options = build_parser(commands).parse_args(["compare", "LOG", "--learner", "ppo", "--alpha", "0.2"])
+    found = settings_of("expected-sarsa:epsilon=.3,initial=-1", options)
+    assert (found.learner, found.epsilon, found.initial, found.alpha, found.gamma) == (
+        "expected-sarsa",
+        0.3,
+        -1,
+        0.2,
+        0.99,
+    )
+    assert settings_of("ppo:epoch-steps=200", options).epoch_steps == 200
+    assert options.learner == ["ppo"]
+
+
+def test_learners_that_cannot_be_read_are_named(file, refused):
+    one = ["compare", file, "--learner", "q-learning"]
+    assert "one learner only; give --learner twice" in refused(*one)
+    assert "two of the learners are the same" in refused(*one, "--learner", "q-learning")
+    assert "there is no learner 'sarsa'" in refused(*one, "--learner", "sarsa:epsilon=1")
+    assert "'epsilon' in --learner q-learning:epsilon is not a setting" in refused(
+        *one, "--learner", "q-learning:epsilon"
+    )
+    assert "'beta=1' in --learner q-learning:beta=1 is not" in refused(*one, "--learner", "q-learning:beta=1")
+    assert "cannot be used: 7 is not between 0 and 1" in refused(*one, "--learner", "q-learning:epsilon=7")
+    assert "give --halves, a whole number from 3 up" in refused("compare", file, *PAIR, "--halves", "2")
+    assert "with --max-steps" in refused("compare", file, *PAIR, "--simulator", "model")

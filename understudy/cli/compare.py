@@ -1,0 +1,76 @@
+"""`understudy compare`: several learners or settings on one log, and which of them to choose."""
+
+import argparse
+import json
+from typing import Any
+
+import understudy as us
+from understudy.cli.choices import columns_of, encoder_for, learner_for, refuse_suspicious, simulator_for, states_for
+from understudy.cli.flags import LEARNER_SETTINGS, LEARNERS
+from understudy.cli.simulate import WITHOUT_STATES
+from understudy.cli.words import in_flags, say
+from understudy.errors import SettingError
+
+
+def run_compare(options: argparse.Namespace) -> int:
+    """Run `understudy compare`, and return its exit code. With --json, nothing but JSON is printed."""
+    given = [settings_of(text, options) for text in options.learner]
+    if len(set(options.learner)) < len(given):
+        raise SettingError("two of the learners are the same; give each --learner once")
+    if len(given) < 2:
+        raise SettingError("there is one learner only; give --learner twice or more, such as q-learning:epsilon=0.1")
+    log = us.read(options.log, **columns_of(options))
+    if not options.json:
+        say(in_flags(us.check(log)))
+    log.require_no_errors()
+    encoder = encoder_for(log, options, None)
+    has_all = log.propensity is not None and log.propensity.ndim == 2
+    name = options.simulator or ("psrs" if has_all else "qbe")
+    if name == "model" and options.max_steps is None:
+        raise SettingError("model never runs out; say for how long to go on with max_steps=")
+    simulator = simulator_for(name, log, encoder, options)
+    if not options.anyway and name not in WITHOUT_STATES:
+        refuse_suspicious(states_for(log, encoder, None))
+    learners = {text: learner_for(log, encoder, one)[0] for text, one in zip(options.learner, given, strict=True)}
+    found = us.compare(
+        learners, simulator, runs=options.runs, halves=options.halves, seed=options.seed, max_steps=options.max_steps,
+        workers=options.workers, out=options.out, progress=False if options.json else None,
+    )  # fmt: skip
+    if options.json:
+        print(json.dumps(found.to_json(), indent=1))
+    else:
+        show(found)
+    return 0
+
+
+def settings_of(text: str, options: argparse.Namespace) -> argparse.Namespace:
+    """Return the options of one learner, given as NAME or as NAME:setting=value,setting=value.
+
+    Settings that are not named are as the flags of the same names say.
+    """
+    name, _, rest = text.partition(":")
+    if name not in LEARNERS:
+        raise SettingError(f"there is no learner {name!r} in --learner {text}; give one of {', '.join(LEARNERS)}")
+    found: dict[str, Any] = dict(vars(options)) | {"learner": name}
+    for setting in filter(None, rest.split(",")):
+        key, sign, value = setting.partition("=")
+        if key not in LEARNER_SETTINGS or not sign:
+            raise SettingError(
+                f"{setting!r} in --learner {text} is not a setting; give {', '.join(LEARNER_SETTINGS)} as name=value, "
+                "separated by commas"
+            )
+        try:
+            found[key.replace("-", "_")] = LEARNER_SETTINGS[key](value)
+        except (ValueError, argparse.ArgumentTypeError) as error:
+            raise SettingError(f"{setting!r} in --learner {text} cannot be used: {error}") from None
+    return argparse.Namespace(**found)
+
+
+def show(found: us.Comparison) -> None:
+    """Print the decision and a table of learners."""
+    from rich.console import Console
+
+    from understudy.reporting.terminal import as_rich
+
+    Console().print(as_rich(found.table()))
+    say(found)
