@@ -7,7 +7,7 @@ import numpy as np
 
 import understudy as us
 from paper.continuous_runs import REAL, RETURN, VALUE, WITHIN, Settings
-from paper.items import Columns, Comparison
+from paper.items import Columns, PaperValue
 from paper.set_tables import after, by_set, common_horizon, fidelity_columns, lengths_columns
 from understudy.errors import CensoringWarning
 from understudy.evaluation.fidelity import Fidelity
@@ -61,15 +61,15 @@ def _text(number: float | None) -> str | None:
     return None if number is None else f"{number:g}"
 
 
-def compared(found: Mapping[str, Fidelity], epochs: Mapping[str, float]) -> list[Comparison]:
+def compared(found: Mapping[str, Fidelity], epochs: Mapping[str, float]) -> list[PaperValue]:
     """The rows of the paper's table."""
     rows = []
     for name, (efficiency, fidelity) in PAPERS.items():
         one = found[name]
         note = "floor: the spread of runs" + ("" if one.alive == 1 else f"; {1 - one.alive:.0%} of runs had stopped")
         rows += [
-            Comparison(f"{name}, efficiency (epochs)", efficiency, epochs[name]),
-            Comparison(f"{name}, fidelity over {PUBLISHED_EPOCHS} epochs", fidelity, one.rmse, one.floor, note=note),
+            PaperValue(f"{name}, efficiency (epochs)", efficiency, epochs[name]),
+            PaperValue(f"{name}, fidelity over {PUBLISHED_EPOCHS} epochs", fidelity, one.rmse, one.floor, note=note),
         ]
     return rows
 
@@ -77,10 +77,10 @@ def compared(found: Mapping[str, Fidelity], epochs: Mapping[str, float]) -> list
 # Our measures.
 
 
-def errors(judged: Mapping[str, Columns], settings: Settings) -> list[Comparison]:
+def errors(judged: Mapping[str, Columns], settings: Settings) -> list[PaperValue]:
     """Our debiased errors; the paper gives none."""
     return [
-        Comparison(
+        PaperValue(
             f"{name}, error over {line['horizon'] // settings.epoch_steps} epochs, a log for each run",
             None, line["debiased error"], interval=line["95 %"], floor=line["floor of runs"], note=line["verdict"],
         )

@@ -7,7 +7,7 @@ import numpy as np
 
 import understudy as us
 from paper.discrete_tables import CLOSE, estimates_of
-from paper.items import Claim, Columns, Comparison
+from paper.items import Claim, Columns, PaperValue
 from paper.noisy_grid import CONTROL, PSRS_X, PSRS_Z, QBE_X, QBE_Z, SETTINGS, Case, Sets
 from paper.set_tables import by_set
 from paper.verdicts import all_equivalent, all_longer, error_of, listed
@@ -222,15 +222,15 @@ def more_efficient(against: Columns) -> list[Claim]:
 
 def compared(
     one_log: Mapping[str, Sets], own: Mapping[str, Sets], few_logs: Sets, real: Runs, probe: str
-) -> list[Comparison]:
+) -> list[PaperValue]:
     """The numbers that the paper gives beside ours."""
     rows = []
     for setting, said in (("setting 1", "roughly 2"), ("setting 3", "about 2")):
         ratio = us.ratio_of_medians(own[setting][PSRS_Z], own[setting][PSRS_X])
-        rows.append(Comparison(f"{setting}: states / observations, PSRS", said, ratio.value, interval=ratio.interval))
+        rows.append(PaperValue(f"{setting}: states / observations, PSRS", said, ratio.value, interval=ratio.interval))
     for name in (PSRS_X, PSRS_Z):
         found = us.fidelity(one_log["setting 3"][name], real, probe)
         what = f"setting 3: {name}, RMSE over {found.horizon:,} steps"
         floor = us.one_log_floor(one_log["setting 3"][name], few_logs[name], real, probe, found.horizon)
-        rows.append(Comparison(what, "“overlapping exactly”", found.rmse, floor, note="one log"))
+        rows.append(PaperValue(what, "“overlapping exactly”", found.rmse, floor, note="one log"))
     return rows

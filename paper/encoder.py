@@ -7,7 +7,7 @@ import numpy as np
 
 from paper import continuous_grid
 from paper.continuous_grid import FORWARD, HOMER
-from paper.items import Claim, Columns, Comparison, Item, ItemTable, Picture
+from paper.items import Claim, Columns, Item, ItemTable, PaperValue, Picture
 from paper.maps import state_maps
 from paper.verdicts import listed
 from paper.workspace import Workspace
@@ -56,9 +56,9 @@ def run(workspace: Workspace) -> Item:
             comparison
             for name, one in found.items()
             for comparison in (
-                Comparison(f"{name}, states in use", papers(name, "states"), one.n_states),
-                Comparison(f"{name}, cells that are most of some state, of {n_cells - 1}", None, one.n_cells),
-                Comparison(
+                PaperValue(f"{name}, states in use", papers(name, "states"), one.n_states),
+                PaperValue(f"{name}, cells that are most of some state, of {n_cells - 1}", None, one.n_cells),
+                PaperValue(
                     f"{name}, rows in a state of their cell, %",
                     papers(name, "rows in a state of their cell"),
                     100 * one.right,

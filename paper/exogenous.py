@@ -6,7 +6,7 @@ from typing import Any
 import understudy as us
 from paper import grids
 from paper.fidelity_and_efficiency import fidelity_and_efficiency_picture
-from paper.items import Claim, Comparison, Item, ItemTable, Picture
+from paper.items import Claim, Item, ItemTable, PaperValue, Picture
 from paper.set_tables import by_set, common_horizon, curve_columns, fidelity_columns, lengths_columns
 from paper.verdicts import all_longer, error_of, smaller
 from paper.workspace import Workspace
@@ -108,9 +108,9 @@ def run(workspace: Workspace) -> Item:
             ),
         ],
         comparisons=[
-            Comparison("rows of the log", grids.LOG_ROWS, len(log)),
+            PaperValue("rows of the log", grids.LOG_ROWS, len(log)),
             *(
-                Comparison(
+                PaperValue(
                     f"{name}, RMSE over {found.horizon:,} steps, as published", None, found.rmse,
                     us.one_log_floor(sets[name], few[name], real, grids.FIRST, found.horizon),
                     note=f"one log; probe: {grids.FIRST}",

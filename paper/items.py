@@ -28,7 +28,7 @@ class ItemTable:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PaperValue:
     """A number of the paper beside ours."""
 
     what: str
@@ -64,6 +64,6 @@ class Item:
 
     about: str  # what was run, in a few sentences
     claims: Sequence[Claim] = ()
-    comparisons: Sequence[Comparison] = ()
+    comparisons: Sequence[PaperValue] = ()
     pictures: Sequence[Picture] = ()
     tables: Sequence[ItemTable] = ()

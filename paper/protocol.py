@@ -9,7 +9,7 @@ import understudy as us
 from paper import grids
 from paper.concept_figure import evaluation_and_simulation
 from paper.fidelity_and_efficiency import fidelity_and_efficiency_picture
-from paper.items import Claim, Comparison, Item, ItemTable, Picture
+from paper.items import Claim, Item, ItemTable, PaperValue, Picture
 from paper.set_tables import by_set, curve_columns, fidelity_columns
 from paper.verdicts import error_of, smaller
 from paper.workspace import Workspace
@@ -109,9 +109,9 @@ def run(workspace: Workspace) -> Item:
         converged(sets["sim2"], real, probe, early, late),
     ]
     comparisons = [
-        Comparison("rows of the log", grids.LOG_ROWS, len(log)),
+        PaperValue("rows of the log", grids.LOG_ROWS, len(log)),
         *(
-            Comparison(
+            PaperValue(
                 f"{name}, RMSE over {early:,} steps, as published", BARS[name], found.rmse,
                 floor_of(name, grids.FIRST, early),
                 note=f"probe: {grids.FIRST}; the paper's is a bar of its drawing, measured",
@@ -119,18 +119,18 @@ def run(workspace: Workspace) -> Item:
             for name, found in first.items()
         ),
         *(
-            Comparison(
+            PaperValue(
                 f"{name}, RMSE over {early:,} steps", None, lines[name]["RMSE"], floor_of(name, probe, early),
                 note=f"probe: {probe}",
             )
             for name in sets
         ),
-        Comparison(
+        PaperValue(
             f"sim2, RMSE over {late:,} steps", None, at_late["RMSE"][0], floor_of("sim2", probe, late),
             note=f"probe: {probe}; sim1 is not defined there",
         ),
         *(
-            Comparison(f"{name}, efficiency (steps)", cut, float(us.efficiency(sets[name]).steps), note="cut there")
+            PaperValue(f"{name}, efficiency (steps)", cut, float(us.efficiency(sets[name]).steps), note="cut there")
             for name, cut in zip(sets, FULL.cut, strict=True)
         ),
     ]  # fmt: skip

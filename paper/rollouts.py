@@ -10,7 +10,7 @@ import understudy as us
 from paper import continuous_grid, grids
 from paper.continuous_grid import FORWARD, GAMMA, HOMER, ORACLE
 from paper.encoder import Match, counts_of
-from paper.items import Claim, Columns, Comparison, Item, ItemTable, Picture
+from paper.items import Claim, Columns, Item, ItemTable, PaperValue, Picture
 from paper.maps import PathPair, draw_path_pairs, flows
 from paper.workspace import Workspace
 from understudy.runs import Run
@@ -79,7 +79,7 @@ def run(workspace: Workspace) -> Item:
             )
         ],
         comparisons=[
-            Comparison(f"{name}, episodes that part, %", None, round(100 * share, 2), interval=wilson(found[name]))
+            PaperValue(f"{name}, episodes that part, %", None, round(100 * share, 2), interval=wilson(found[name]))
             for name, share in shares.items()
         ],
         pictures=[

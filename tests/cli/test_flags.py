@@ -35,7 +35,7 @@ def test_values_to_start_from_are_finite(value, events, capsys, columns):
     assert "--initial" in capsys.readouterr().err
 
 
-COMMANDS = {name: name.upper for name in ("demo", "check", "simulate", "report", "paper")}
+COMMANDS = {name: name.upper for name in ("demo", "check", "simulate", "compare", "report")}
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,7 @@ COMMANDS = {name: name.upper for name in ("demo", "check", "simulate", "report",
         (["demo"], "demo"),
         (["check", "log.csv"], "check"),
         (["simulate", "log.csv"], "simulate"),
+        (["compare", "log.csv", "--learner", "ppo"], "compare"),
         (["report", "d"], "report"),
     ],
 )

@@ -5,7 +5,7 @@ from importlib import import_module
 import pytest
 from matplotlib.figure import Figure
 
-from paper.items import Claim, Comparison, Item, ItemTable, Picture
+from paper.items import Claim, Item, ItemTable, PaperValue, Picture
 from paper.workspace import Workspace
 
 
@@ -31,8 +31,8 @@ def item():
         about="What was run.",
         claims=[Claim("A claim.", False, "Evidence.")],
         comparisons=[
-            Comparison("rows", 134_925, 130_000),
-            Comparison("ratio", "about 2", 1.2, floor=0.1, interval=(1.0, 1.4)),
+            PaperValue("rows", 134_925, 130_000),
+            PaperValue("ratio", "about 2", 1.2, floor=0.1, interval=(1.0, 1.4)),
         ],
         pictures=[Picture("line", "A line.", figure, {"step": [0, 1], "mean": [0.0, 1.0]})],
         tables=[ItemTable("lengths", "Lengths.", {"set": ["PSRS"], "steps": [1234.0], "range": [(1.0, 2.0)]})],

@@ -9,11 +9,11 @@ import pytest
 
 import understudy as us
 from paper import reproducing
-from paper.items import Comparison, Item
+from paper.items import Item, PaperValue
 from paper.options import FILE
 
 NAMES = ("one", "two")
-ROW = Comparison("x", 1, 2)
+ROW = PaperValue("x", 1, 2)
 
 
 @pytest.fixture

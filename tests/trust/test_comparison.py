@@ -131,3 +131,16 @@ def test_runs_of_another_seed_or_without_the_probe_are_not_mixed(log, learners, 
         us.Comparison({"seldom": compared.halves["seldom"], "often": other})
     with pytest.raises(us.SettingError, match="not all learners have the probe 'value'"):
         us.Comparison(compared.halves, "value")
+
+
+def test_where_halves_of_a_log_answer_nothing_no_interval_is_invented(learners):
+    """On halves of twenty episodes, too many runs finish none."""
+    simulator = us.qbe(us.record(us.envs.Grid(slip=0.2), episodes=20, seed=1000000))
+    pair = {"a": learners["seldom"], "b": lambda seed: learners["seldom"](seed + 1)}
+    found = us.compare(pair, simulator, runs=10, halves=5, progress=False)
+    assert not found.is_decided
+    assert "halves of it answer too few steps to show its luck" in found.sentence
+    assert "expected regret of choosing" in str(found)
+    assert ": not known." in str(found)
+    assert json.dumps(found.to_json(), allow_nan=False)
+    assert found._repr_html_()

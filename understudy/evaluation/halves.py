@@ -216,9 +216,11 @@ def halves(
     The same seed gives the same halves, whatever the learner. With `out`, runs are kept in that folder and its folder
     "halves", and go on where they stopped; `us.Halves(us.load(out))` reads them.
     """
-    name = title or "runs"
-    given = {"runs": runs, "halves": halves, "runs_of_half": runs_of_half, "seed": seed, "progress": progress}
-    return halves_of_each(simulator, {name: make}, outs={name: out}, title=title, **given, **options)[name]
+    found = halves_of_each(
+        simulator, {"": make}, outs={"": out}, runs=runs, halves=halves, runs_of_half=runs_of_half, seed=seed,
+        progress=progress, title=title, **options,
+    )  # fmt: skip
+    return found[""]
 
 
 def halves_of_each(

@@ -109,10 +109,11 @@ def against_log(name: str, found: Halves, windows: Windows) -> AgainstLog:
     mean = own.mean - logged
     difference = replace(own, mean=mean, low=mean - width, high=mean + width, from_log=np.hypot(own.from_log, error))
     luck = np.maximum(np.hypot(own.from_log, error), 1e-12)
-    below = norm.cdf((logged - readings.whole) / luck)
+    known = np.isfinite(readings.whole)
+    below = np.where(known, norm.cdf((logged - readings.whole) / luck), 0.0).sum(axis=0) / known.sum(axis=0)
     sizes = np.diff(windows.ends, prepend=0)
     return AgainstLog(
-        name, float(logged), windows.ends - sizes + 1, windows.ends, difference, np.nanmean(below, axis=0),
+        name, float(logged), windows.ends - sizes + 1, windows.ends, difference, below,
         norm.cdf(-mean / np.maximum(width / norm.ppf(0.975), 1e-12)), _regret(readings, sizes, logged, error),
     )  # fmt: skip
 
@@ -135,5 +136,6 @@ def _range(total: float, low: float, high: float) -> str:
     return f"{low:.3g} to {high:.3g}"
 
 
-def _plain(value: Any) -> float | int:
-    return value.item()
+def _plain(value: Any) -> float | int | None:
+    """Return a number of NumPy's as Python's; None where it is not known."""
+    return value.item() if np.isfinite(value) else None

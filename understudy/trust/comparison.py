@@ -163,7 +163,8 @@ class Comparison:
         lines = self.to_frame().to_pylist()
         return {
             "sentence": self.sentence, "best": self.best, "is_decided": self.is_decided, "undecided": self.undecided,
-            "probe": self.probe, "level": self.level, "corrected_level": self.corrected_level, "regret": self.regret,
+            "probe": self.probe, "level": self.level, "corrected_level": self.corrected_level,
+            "regret": self.regret if np.isfinite(self.regret) else None,
             "unit": self.windows.unit, "compared": [self.windows.first(self._first), int(self.windows.ends[-1])],
             "learners": [{name: value for name, value in line.items() if value is not None} for line in lines],
             "against_log": [found.to_json() for found in self._against_log()],
@@ -175,11 +176,14 @@ class Comparison:
         `mean`, `low` and `high` are of the later half of what was compared; `behind` says by how much the learner is
         behind the choice, with its interval, and `told_apart` whether that is certain.
         """
-        lines = []
+        lines: list[tuple[Any, ...]] = []
         for name in sorted(self.learners, key=lambda name: -self.means[name].final[0]):
-            line: tuple[Any, ...] = (name, *self.means[name].final)
             found = self.decisions.get(name)
-            lines.append((*line, *((None,) * 4 if found is None else (found.mean, found.low, found.high, found.ahead))))
+            behind = (None,) * 3 if found is None else (found.mean, found.low, found.high)
+            values = (
+                None if value is None or np.isnan(value) else value for value in (*self.means[name].final, *behind)
+            )
+            lines.append((name, *values, None if found is None else found.ahead))
         return arrow_table(dict(zip(TYPES, map(list, zip(*lines, strict=True)), strict=True)), TYPES)
 
     @property
@@ -195,7 +199,8 @@ class Comparison:
     def __str__(self) -> str:
         lines = [f"{self.sentence}."]
         what = "an episode" if self.probe is None else f"in {self.probe!r}"
-        lines.append(f"expected regret of choosing {self.best}: {self.regret:.2g} {what}.")
+        regret = f"{self.regret:.2g} {what}" if np.isfinite(self.regret) else "not known"
+        lines.append(f"expected regret of choosing {self.best}: {regret}.")
         lines += [f"{found}." for found in self._against_log()[:1]]
         return "\n".join(lines)
 
