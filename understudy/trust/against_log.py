@@ -26,9 +26,11 @@ class AgainstLog:
     """What a learner earns an episode less what the logging policy does, in windows of episodes.
 
     - `difference`: of the means, with an interval that includes the luck of the log, on both sides.
-    - `worse`: the probability that one deployment of the learner earns less in that window than the logging policy does
-      on average: what one user of the learner risks. It counts the spread of runs and the luck of the log.
-    - `mean_worse`: the probability that the mean over many deployments is less: what is not known of the learner.
+    - `worse`: the probability that one deployment of the learner earns less, over the episodes of that window, than the
+      logging policy earns on average: the risk of deploying it once. Both the spread of runs and the luck of the log
+      are in it.
+    - `mean_worse`: the probability that the mean over many deployments is below the logging policy's: it tends to 0 or 1
+      as the log grows, and `worse` does not.
     - `regret`: how much less a deployment has earned in all by the end of that window, in the mean; below 0 where more.
     """
 
@@ -55,8 +57,8 @@ class AgainstLog:
             f"against the logging policy, which earns {self.logged:.3g} an episode: {self.learner} is worst in "
             f"episodes {first:,} to {last:,} ({least:+.3g} an episode; one deployment is worse there with probability "
             f"{self.worse[place]:.2f}); in episodes {self.first[-1]:,} to {self.last[-1]:,} one is worse with "
-            f"probability {self.worse[-1]:.2f}, and by then it has earned {abs(total):.3g} "
-            f"{'less' if total > 0 else 'more'} in all ({_range(total, low, high)})"
+            f"probability {self.worse[-1]:.2f}, and by then the mean deployment has earned "
+            f"{abs(total):.3g} {'less' if total > 0 else 'more'} in all ({_range(total, low, high)})"
         )
 
     __repr__ = __str__

@@ -47,7 +47,8 @@ class Comparison:
     What is compared is what an episode earns, over the first episodes that the runs of all learners finished, or a
     probe, of which more is better. The decision is one test: the mean of the later half of what was compared, on the
     whole log, with an interval that includes the log's luck. With N learners the best is compared with each of the
-    others at a level of 1 - .05 / (N - 1), so that the truly best is left out of `undecided` in at most 5 % of logs.
+    others at a level of 1 - .05 / (N - 1): in at most 5 % of logs the truly best is neither the choice nor among
+    `undecided`.
 
     >>> from understudy.envs import Grid, record
     >>> from understudy.learners import QLearning
