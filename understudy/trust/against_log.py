@@ -29,8 +29,8 @@ class AgainstLog:
     - `worse`: the probability that one deployment of the learner earns less, over the episodes of that window, than the
       logging policy earns on average: the risk of deploying it once. Both the spread of runs and the luck of the log
       are in it.
-    - `mean_worse`: the probability that the mean over many deployments is below the logging policy's: it tends to 0 or 1
-      as the log grows, and `worse` does not.
+    - `mean_worse`: the probability that the mean over many deployments is below the logging policy's: it tends to 0 or
+      1 as the log grows, and `worse` does not.
     - `regret`: how much less a deployment has earned in all by the end of that window, in the mean; below 0 where more.
     """
 
