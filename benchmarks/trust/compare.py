@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -107,8 +107,8 @@ def makers(case: Case) -> dict[str, Callable[[int], us.Learner]]:
     return {name: maker(place, epsilon, alpha) for place, (name, epsilon, alpha) in enumerate(case.learners)}
 
 
-@lru_cache
-def true_returns(epsilon: float, alpha: float, slip: float, episodes: int) -> np.ndarray:
+@cache
+def true_returns(epsilon: float, alpha: float, slip: float, episodes: int, n_runs: int) -> np.ndarray:
     """Return the mean return of the first, second, ... episode in real runs."""
     env = us.envs.Grid(slip=slip)
 
@@ -116,7 +116,6 @@ def true_returns(epsilon: float, alpha: float, slip: float, episodes: int) -> np
         return us.learners.QLearning(25, 5, epsilon=epsilon, alpha=alpha, gamma=0.95, seed=seed)
 
     steps = 140 * episodes if epsilon >= 0.7 else 40 * episodes
-    n_runs = 2_000 if episodes == 100 else 200
     runs = us.experiment(us.real(env), make, runs=n_runs, max_steps=steps, keep_rows=False, workers=1, progress=False)
     n = min(episodes, *(len(run.returns) for run in runs))
     return np.mean([run.returns[:n] for run in runs], axis=0)
@@ -137,8 +136,9 @@ def measure(case: Case, number: int) -> dict[str, Any]:
     }  # fmt: skip
     if case.kind == "equal":
         return result
+    n_runs = 2_000 if case.kind == "close" else 200
     truth = {
-        name: float(true_returns(epsilon, alpha, case.slip, case.episodes)[first - 1 : last].mean())
+        name: float(true_returns(epsilon, alpha, case.slip, case.episodes, n_runs)[first - 1 : last].mean())
         for name, epsilon, alpha in case.learners
     }
     ideal = max(truth, key=lambda name: truth[name])
