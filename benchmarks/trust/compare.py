@@ -115,7 +115,7 @@ def true_returns(epsilon: float, alpha: float, slip: float, episodes: int, n_run
     def make(seed: int) -> us.Learner:
         return us.learners.QLearning(25, 5, epsilon=epsilon, alpha=alpha, gamma=0.95, seed=seed)
 
-    steps = 140 * episodes if epsilon >= 0.7 else 40 * episodes
+    steps = 140 * episodes if epsilon >= 0.7 or alpha < 0.1 else 40 * episodes
     runs = us.experiment(us.real(env), make, runs=n_runs, max_steps=steps, keep_rows=False, workers=1, progress=False)
     n = min(episodes, *(len(run.returns) for run in runs))
     return np.mean([run.returns[:n] for run in runs], axis=0)
