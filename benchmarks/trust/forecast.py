@@ -55,7 +55,7 @@ def logger(env: us.envs.Grid, name: str) -> Any:
         return None
     if name == "skewed":
         return lambda observation: np.array([0.1, 0.4, 0.25, 0.15, 0.1])
-    best = env.optimal(gamma=0.95)[0].argmax(axis=1)
+    best = env.optimal(gamma=0.95).argmax(axis=1)
     return lambda observation: 0.5 * np.eye(5)[best[observation]] + 0.1
 
 

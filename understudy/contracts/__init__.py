@@ -5,6 +5,7 @@ says what is promised and what is gained.
 """
 
 from understudy.contracts.backing import Backend, Closable
+from understudy.contracts.consumption import LogUse, RepeatableSimulator, TellsUse
 from understudy.contracts.encoding import (
     CountsFits,
     CountsStates,
@@ -99,6 +100,7 @@ __all__ = [
     "HasValues",
     "Learner",
     "Log",
+    "LogUse",
     "LoopOwner",
     "ObservationCodes",
     "ObservationSpec",
@@ -107,6 +109,7 @@ __all__ = [
     "Rehearsal",
     "RehearsalEnv",
     "RemembersLog",
+    "RepeatableSimulator",
     "Savable",
     "SaysEmissionsServed",
     "SaysFitted",
@@ -120,5 +123,6 @@ __all__ = [
     "Steps",
     "Stop",
     "TellsStop",
+    "TellsUse",
     "owned",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 import weakref
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
@@ -89,6 +90,13 @@ class ExogenousReplay:
 
     def start_shared(self, seed: int, n: int) -> list[Rehearsal]:
         return shared_rehearsals(self.start(seed), n)
+
+    def repeated(self, copies: int) -> "ExogenousReplay":
+        """Return the same simulator over so many copies of its log, as `Replay.repeated` does."""
+        repeated = copy(self)
+        repeated.settings = self.settings | {"copies": copies}
+        repeated._endogenous, repeated._exogenous = self._endogenous.repeated(copies), self._exogenous.repeated(copies)
+        return repeated
 
     @property
     def observations(self) -> tuple[np.ndarray, ...]:

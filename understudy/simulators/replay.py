@@ -5,6 +5,7 @@ They are one class with three choices: how rows are queued, when a row is accept
 
 import weakref
 from copy import copy
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,8 @@ class Replay:
     def repeated(self, copies: int) -> "Replay":
         """Return the same simulator over so many copies of its log, one after another, each in an order of its own.
 
-        Rows keep their numbers. With one seed the steps are those of this simulator until its own log has no answer.
+        Rows keep their numbers. With one seed a run is the same as in this simulator, until its own log has no answer.
+        (With `order="rows"` the rows of all copies are shuffled together, and runs differ from the first step on.)
         """
         n_queued, n_episodes = int(self._end[-1]) * copies, self.log.n_episodes * copies
         if max(n_queued, n_episodes, len(self.log) * copies) >= 2**31:
@@ -119,14 +121,10 @@ class Replay:
         return repeated
 
     def _coded_arrays(self) -> CodedArrays:
-        copies, by_rows = self._copies, self._rules[layout.READ_ORDER] == layout.BY_ROWS
-
-        def coded(codes: Any) -> tuple[np.ndarray, np.ndarray]:
-            records, opening = self.index.coded(codes)
-            return np.tile(records, copies) if by_rows and copies > 1 else records, np.tile(opening, copies)
-
         largest = largest_observation(self.log.observation, self.log.next_observation)
-        return CodedArrays(coded if copies > 1 else self.index.coded, largest)
+        by_rows = self._rules[layout.READ_ORDER] == layout.BY_ROWS
+        make = self.index.coded if self._copies == 1 else partial(tiled, self.index, self._copies, by_rows)
+        return CodedArrays(make, largest)
 
     def _next_observation(self, row: int, emission: int) -> Any:
         return self.log.next_observation[row]
@@ -150,6 +148,12 @@ class Replay:
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self.settings.items() if name != "simulator")
         return f"{self.settings['simulator']}({len(self.log):,} rows, {self.n_states:,} states, {options})"
+
+
+def tiled(index: Index, copies: int, by_rows: bool, codes: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the coded openings of so many copies of a log, and its records: of all copies where it is read by rows."""
+    records, opening = index.coded(codes)
+    return np.tile(records, copies) if by_rows else records, np.tile(opening, copies)
 
 
 def queue_numbers(index: Index, accept: int, by_state: bool) -> tuple[np.ndarray, int]:
