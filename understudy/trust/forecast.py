@@ -1,7 +1,7 @@
 """How long a log will answer for a learner, found by a few runs before the many."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -75,8 +75,9 @@ class Forecast:
         ]
         if self.runs_out:
             what, share = next(iter(self.runs_out.items()))
-            others = "" if len(self.runs_out) == 1 else f", or one of {len(self.runs_out) - 1:,} others"
-            sentences.append(f"what runs out first: {what} ({share:.0%} of pre-runs){others}")
+            others = len(self.runs_out) - 1
+            rest = f"; in the rest, {others:,} other thing{'s' if others > 1 else ''}" if others else ""
+            sentences.append(f"what runs out first: {what} ({share:.0%} of pre-runs{rest})")
         if self.n_limited:
             sentences.append(f"{self.n_limited} pre-runs were stopped by max_steps or the learner, not by the log")
         if self.needed is not None:
@@ -88,7 +89,8 @@ class Forecast:
     def to_json(self) -> dict[str, Any]:
         """Return the fields as a dict of plain values."""
         needed = None if self.needed is None else dict(vars(self.needed))
-        return dict(vars(self)) | {"interval": list(self.interval), "needed": needed}
+        found = {"interval": list(self.interval), "episodes_needed": self.episodes_needed, "needed": needed}
+        return dict(vars(self)) | found
 
     def to_frame(self) -> "pa.Table":
         """Return an Arrow table with a line for each thing that runs out first, and the forecast beside it.
@@ -106,16 +108,15 @@ class Forecast:
 
     def table(self, most: int = 5) -> Table:
         """Return what runs out first as a table for people, of at most so many lines."""
-        first = list(self.runs_out.items())[:most]
-        rows = tuple((what, f"{share:.0%}") for what, share in first)
+        first = [(share, what) for what, share in list(self.runs_out.items())[:most]]
+        rows = tuple((f"{share:.0%}", what) for share, what in first)
         left = len(self.runs_out) - len(first)
         notes = (f"{left:,} other things run out first in the other pre-runs",) if left else ()
-        return Table(
-            str(self), (Column("runs out first", numeric=False), Column("of pre-runs")), rows, tuple(first), notes
-        )
+        headings = Column("pre-runs"), Column("what runs out first", numeric=False)
+        return Table("", headings, rows, tuple(first), notes)
 
     def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
+        return replace(self.table(), title=str(self))._repr_html_()
 
 
 def forecast(
@@ -241,7 +242,7 @@ def median_length(lengths: np.ndarray) -> int:
     Its error is some 10 % smaller than that of the one length in the middle.
 
     >>> median_length(np.array([10, 11, 30])), median_length(np.array([7, 7, 7]))
-    (15, 7)
+    (16, 7)
     """
     n = len(lengths)
     weight = np.diff(beta.cdf(np.arange(n + 1) / n, (n + 1) / 2, (n + 1) / 2))
