@@ -12,6 +12,7 @@ from understudy.cli.choices import (
     refuse_suspicious,
     shared_options,
     simulator_for,
+    simulators_of,
     states_for,
 )
 from understudy.cli.words import in_flags, say, show_table
@@ -29,8 +30,7 @@ def run_simulate(options: argparse.Namespace) -> int:
     log = us.read(options.log, **columns_of(options))
     audit = in_flags(us.check(log))
     say(audit)
-    has_all = log.propensity is not None and log.propensity.ndim == 2
-    names = options.simulator or (["psrs"] if has_all else ["qbe"])
+    names = simulators_of(log, options)
     if "model" in names and options.max_steps is None:
         raise us.SettingError("model never runs out; say for how long to go on with max_steps=")
     log.require_no_errors()
