@@ -10,17 +10,25 @@ from understudy.contracts.offering import offers
 from understudy.contracts.progress import progress_bar
 from understudy.contracts.vocabulary import Vocabulary
 from understudy.encoders.state_audit import MOST_STATES, StateAudit
-from understudy.encoders.sufficiency import holm, sufficiency
+from understudy.encoders.sufficiency import MOST_ROWS, PERMUTATIONS, holm, sufficiency
 
 LEVEL = 0.01
 SAMPLE_SIZE = 20_000  # observations kept for the picture
 
 
-def audit(encoder: Encodes, log: Log, *, level: float = LEVEL, seed: int = 0) -> StateAudit:
+def audit(
+    encoder: Encodes,
+    log: Log,
+    *,
+    level: float = LEVEL,
+    seed: int = 0,
+    permutations: int = PERMUTATIONS,
+    most_rows: int = MOST_ROWS,
+) -> StateAudit:
     """Return the states that an encoder makes of a log, each with its rows and a test whether it is sufficient.
 
     The result prints as a table; `verdict` and `ok` sum it up. An encoder that is not fitted yet is fitted on the log
-    first.
+    first. Fewer `permutations`, and fewer rows of each state and action (`most_rows`), are quicker and find less.
     """
     check_encodes(encoder)
     fitted_here = needs_fit(encoder)
@@ -31,7 +39,9 @@ def audit(encoder: Encodes, log: Log, *, level: float = LEVEL, seed: int = 0) ->
     merging, sizes = known[merges], counts[merges]
     largest = merging[np.argsort(-sizes, kind="stable")[:MOST_STATES]]
     with progress_bar("testing states", len(largest)) as report:
-        found = sufficiency(log, states, seed, only=largest.tolist(), report=report)
+        found = sufficiency(
+            log, states, seed, only=largest.tolist(), report=report, permutations=permutations, most_rows=most_rows
+        )
     dead_end = ~np.isin(following, known) & ~log.terminated
     sample_observation, sample_state = _sample(log.observation, states, seed)
     return StateAudit(

@@ -154,7 +154,7 @@ def observation_blocks(observations: np.ndarray, rng: np.random.Generator) -> li
     """Return features of observations: single integers as one-hot; others as they are, squared, and as random waves."""
     if spec_of(observations) == SINGLE_INTEGERS:
         return [_codes(observations, rng)]
-    flat = _standardized(observations.reshape(len(observations), -1))
+    flat = standardized(observations.reshape(len(observations), -1))
     flat = flat[:, flat.any(axis=0)]
     if not flat.shape[1]:
         return [np.zeros((len(flat), 1), dtype=np.float32)]
@@ -167,7 +167,7 @@ def outcome_blocks(log: Log, rows: np.ndarray, rng: np.random.Generator) -> list
 
     The next observation of a row that terminated is left out: no learner uses it.
     """
-    reward, over = _standardized(log.reward[rows, None]), log.terminated[rows]
+    reward, over = standardized(log.reward[rows, None]), log.terminated[rows]
     blocks = [np.hstack([reward, reward**2, _waves(reward, rng, 4)]), over[:, None].astype(np.float32)]
     for block in observation_blocks(log.next_observation[rows], rng):
         block = block - (block[~over].mean(axis=0) if not over.all() else 0)
@@ -191,7 +191,7 @@ def _leveled(blocks: Blocks) -> np.ndarray:
     return np.hstack(leveled).astype(np.float32)
 
 
-def _standardized(columns: np.ndarray) -> np.ndarray:
+def standardized(columns: np.ndarray) -> np.ndarray:
     """Return columns of mean 0 and variance 1, clipped to [-5, 5]; a column that does not vary is 0."""
     columns = np.nan_to_num(columns.astype(np.float64), posinf=0.0, neginf=0.0)
     centered = columns - columns.mean(axis=0)
