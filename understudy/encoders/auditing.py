@@ -10,38 +10,28 @@ from understudy.contracts.offering import offers
 from understudy.contracts.progress import progress_bar
 from understudy.contracts.vocabulary import Vocabulary
 from understudy.encoders.state_audit import MOST_STATES, StateAudit
-from understudy.encoders.sufficiency import MOST_ROWS, PERMUTATIONS, holm, sufficiency
+from understudy.encoders.sufficiency import holm, sufficiency
 
 LEVEL = 0.01
 SAMPLE_SIZE = 20_000  # observations kept for the picture
 
 
-def audit(
-    encoder: Encodes,
-    log: Log,
-    *,
-    level: float = LEVEL,
-    seed: int = 0,
-    permutations: int = PERMUTATIONS,
-    most_rows: int = MOST_ROWS,
-) -> StateAudit:
+def audit(encoder: Encodes, log: Log, *, level: float = LEVEL, seed: int = 0) -> StateAudit:
     """Return the states that an encoder makes of a log, each with its rows and a test whether it is sufficient.
 
     The result prints as a table; `verdict` and `ok` sum it up. An encoder that is not fitted yet is fitted on the log
-    first. Fewer `permutations`, and fewer rows of each state and action (`most_rows`), are quicker and find less.
+    first.
     """
     check_encodes(encoder)
     fitted_here = needs_fit(encoder)
     ensure_fitted(encoder, log)
     states, following = states_of(encoder, log.observation), states_of(encoder, log.next_observation)
     known, counts = np.unique(states[states >= 0], return_counts=True)
-    merges = np.isin(known, _merging(log.observation, states))
+    merges = np.isin(known, merging_states(log.observation, states))
     merging, sizes = known[merges], counts[merges]
     largest = merging[np.argsort(-sizes, kind="stable")[:MOST_STATES]]
     with progress_bar("testing states", len(largest)) as report:
-        found = sufficiency(
-            log, states, seed, only=largest.tolist(), report=report, permutations=permutations, most_rows=most_rows
-        )
+        found = sufficiency(log, states, seed, only=largest.tolist(), report=report)
     dead_end = ~np.isin(following, known) & ~log.terminated
     sample_observation, sample_state = _sample(log.observation, states, seed)
     return StateAudit(
@@ -67,7 +57,7 @@ def _title(encoder: Encodes) -> str:
     return name_of(encoder).split("  #")[0]
 
 
-def _merging(observations: np.ndarray, states: np.ndarray) -> np.ndarray:
+def merging_states(observations: np.ndarray, states: np.ndarray) -> np.ndarray:
     """Return the states that have several distinct observations. Observations with a NaN are all distinct."""
     codes = Vocabulary(observations).codes(observations)
     order = np.argsort(states, kind="stable")

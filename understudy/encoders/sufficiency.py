@@ -104,6 +104,13 @@ def independence(
     >>> independence([x], [x**2 + rng.normal(size=(300, 1)), x], strata, rng) < 1e-6
     True
     """
+    return _p_value(*dependence(left, right, strata, rng, permutations))
+
+
+def dependence(
+    left: Blocks, right: Blocks, strata: np.ndarray, rng: np.random.Generator, permutations: int = PERMUTATIONS
+) -> tuple[float, np.ndarray]:
+    """Return the sum over strata of squared covariances between left and right, and those of permuted rows."""
     observed, permuted = 0.0, np.zeros(permutations)
     for members in _members(strata):
         one, other = (_leveled([block[members] for block in blocks]) for blocks in (left, right))
@@ -116,7 +123,7 @@ def independence(
         narrow, wide = (one, other) if one.shape[1] <= other.shape[1] else (other, one)
         shuffled = np.moveaxis(narrow[orders], 2, 1).reshape(-1, n)
         permuted += np.square(shuffled @ wide).reshape(permutations, -1).sum(axis=1) / n
-    return _p_value(observed, permuted)
+    return observed, permuted
 
 
 def _p_value(observed: float, permuted: np.ndarray) -> float:

@@ -57,11 +57,11 @@ class LoggingPolicy:
     observation, as after a row that was truncated, it is that of the nearest row in the same state.
     """
 
-    def __init__(self, log: Log, states: tuple[np.ndarray, np.ndarray]) -> None:
+    def __init__(self, log: Log, state: np.ndarray, next_state: np.ndarray) -> None:
         assert log.propensity is not None
         self.log, n_actions = log, log.spec.n_actions
-        _, codes = np.unique(np.concatenate(states), return_inverse=True)
-        codes = np.where(np.concatenate(states) < 0, -1, codes)
+        both = np.concatenate([state, next_state])
+        codes = np.where(both < 0, -1, np.unique(both, return_inverse=True)[1])
         self.state, self.next_state = codes[: len(log)], codes[len(log) :]
         self.n_keys = (1 + int(codes.max())) * n_actions
         self.key = np.where(self.state < 0, -1, self.state * n_actions + log.action)

@@ -1,6 +1,7 @@
 """The self-check: whether the states of a log can be believed, from the log alone."""
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,16 +9,18 @@ import numpy as np
 from understudy.contracts import Encoder, Log
 from understudy.contracts.encoding import check_encodes
 from understudy.contracts.streams import spawn
-from understudy.encoders.auditing import audit
+from understudy.encoders.auditing import merging_states
 from understudy.encoders.state_audit import ENOUGH
-from understudy.encoders.sufficiency import holm
+from understudy.encoders.sufficiency import FEWEST_ROWS
 from understudy.errors import ContractError
+from understudy.logs.findings import counted
 from understudy.settings import real, seed_of
 from understudy.simulators.index import states_of_log
 from understudy.tables import NONE, Column, Table, arrow_table
-from understudy.trust.drift import drifts
+from understudy.trust import within_states
 from understudy.trust.logging_policy import LoggingPolicy
 from understudy.trust.shapes import difference, labels_of_observations, labels_of_states
+from understudy.trust.within_states import StatedLog
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,9 +31,10 @@ SHAPES, SUFFICIENCY, DRIFT = "shapes", "sufficiency", "drift"
 FEWEST_EPISODES = 20  # of a log, to compare one half of them with the other
 FEWEST_SIMULATED = 5
 MOST_SIMULATED, MOST_LOGGED = 200, 400  # episodes on the two sides of a comparison
+SHAPE_PERMUTATIONS = 499  # at least
 MOST_STEPS = 512  # of an episode that are compared
 FEW = 0.02  # share of episodes without an end of their own that are left out of the comparison
-SAMPLED_ROWS, PERMUTATIONS = 400, 99  # of the test of sufficiency: fewer than an audit's, to be quick
+NO_ROWS = f"no state has {FEWEST_ROWS} rows of one action"
 
 BLIND_TO = (
     "wrong propensities, where they are wrong in all rows alike: us.check tests them",
@@ -71,7 +75,7 @@ class Selfcheck:
     level: float  # the share of logs with true states in which some test fires
     n_rows: int
     n_episodes: int
-    tested_states: bool  # True if `shapes`, or `sufficiency` in at least half of the rows, could be tested
+    tested_states: bool  # True if `shapes` could be tested, or `sufficiency` in at least half of the rows
     blind_to: tuple[str, ...] = BLIND_TO
 
     @property
@@ -148,7 +152,8 @@ def selfcheck(log: Log, encoder: Encoder | None = None, *, seed: int = 0, level:
     - shapes: the logging policy is simulated by QBE on one half of the episodes, and its episodes are compared with
       the other half: where they are after so many steps, lengths, returns. It finds states, or observations, that do
       not tell what follows. It needs the propensity of every action.
-    - sufficiency: within each state, given the action, does the observation still predict what follows?
+    - sufficiency: within each state, given the action, does the observation, or the step before, still predict what
+      follows?
     - drift: given state and action, does the time of a row still predict what follows? A logger that changes its
       actions does not make it fire.
 
@@ -169,17 +174,16 @@ def selfcheck(log: Log, encoder: Encoder | None = None, *, seed: int = 0, level:
         check_encodes(encoder)
     seed, level = seed_of(seed), real("level", level, 0, 1, ends=False)
     log.require_no_errors()
-    states = states_of_log(log, encoder)
-    shapes = _shapes(log, states, merges=encoder is not None, seed=spawn(seed, 0))
-    sufficiency, told = _sufficiency(log, encoder, spawn(seed, 1))
-    tests: tuple[SelfTest, ...] = (shapes, sufficiency, _drift(log, states[0], spawn(seed, 2)))
-    share = level / max(1, sum(test.p_value is not None for test in tests))
-    tests = tuple(test if test.p_value is None else replace(test, level=share) for test in tests)
+    stated, share = StatedLog(log, *states_of_log(log, encoder)), level / 3
+    shapes = _shapes(stated, share, merges=encoder is not None, seed=spawn(seed, 0))
+    sufficiency, told = _sufficiency(stated, share, merges=encoder is not None, seed=spawn(seed, 1))
+    tests = (shapes, sufficiency, _drift(stated, share, spawn(seed, 2)))
     return Selfcheck(tests, level, len(log), log.n_episodes, tested_states=told or shapes.p_value is not None)
 
 
-def _shapes(log: Log, states: tuple[np.ndarray, np.ndarray], *, merges: bool, seed: int) -> SelfTest:
+def _shapes(stated: StatedLog, level: float, *, merges: bool, seed: int) -> SelfTest:
     """Return the test of simulated episodes against logged ones; each half of the episodes is simulated once."""
+    log = stated.log
     episodes, horizon = _comparable(log)
     reason = ""
     if log.propensity is None:
@@ -190,11 +194,12 @@ def _shapes(log: Log, states: tuple[np.ndarray, np.ndarray], *, merges: bool, se
         reason = f"{len(episodes):,} episodes can be compared, and halves need {FEWEST_EPISODES}"
     if reason:
         return SelfTest(SHAPES, reason)
-    rng, policy = np.random.default_rng(seed), LoggingPolicy(log, states)
+    rng, policy = np.random.default_rng(seed), LoggingPolicy(log, stated.state, stated.next_state)
     labels = {"observations": labels_of_observations(log, rng)}
     if merges:
-        labels["states"] = labels_of_states(log, *states)
+        labels["states"] = labels_of_states(log, stated.state, stated.next_state)
     halves, found, n_simulated = np.array_split(rng.permutation(episodes), 2), [], 0
+    permutations = max(SHAPE_PERMUTATIONS, _enough(level / 2))
     for number, (half, other) in enumerate((halves, halves[::-1])):
         supply = policy.supply(half)
         n = policy.affordable(supply, other, min(len(half) // 2, MOST_SIMULATED))
@@ -202,7 +207,7 @@ def _shapes(log: Log, states: tuple[np.ndarray, np.ndarray], *, merges: bool, se
             return SelfTest(SHAPES, "too few rows of each state and action are there to simulate on half of them")
         simulated = policy.simulated(half, n, horizon, spawn(seed, number))
         logged = policy.logged(other[:MOST_LOGGED], supply, horizon)
-        found.append(difference(log, simulated, logged, labels, rng))
+        found.append(difference(log, simulated, logged, labels, rng, permutations))
         n_simulated += n
     worst = min(found, key=lambda one: (one.p_value, -one.statistic))
     return SelfTest(
@@ -212,6 +217,7 @@ def _shapes(log: Log, states: tuple[np.ndarray, np.ndarray], *, merges: bool, se
         min(1.0, len(found) * worst.p_value),
         f"the logging policy, simulated on half of the log, differs from the other half, most in {worst.shape}: the "
         "states do not tell what follows",
+        level,
     )
 
 
@@ -229,36 +235,54 @@ def _comparable(log: Log) -> tuple[np.ndarray, int]:
     return np.arange(log.n_episodes), min(int(lengths[cut].min()), MOST_STEPS)
 
 
-def _sufficiency(log: Log, encoder: Encoder | None, seed: int) -> tuple[SelfTest, bool]:
-    """Return the test of states that merge observations, and whether at least half of the rows could be tested."""
-    if encoder is None:
-        return SelfTest(SUFFICIENCY, "every observation is a state of its own, so nothing is merged"), False
-    found = audit(encoder, log, seed=seed, permutations=PERMUTATIONS, most_rows=SAMPLED_ROWS)
-    if not found.tested.any():
-        return SelfTest(SUFFICIENCY, found.sentence), False
-    p_values = holm(found.p_value)
-    worst = int(np.nanargmin(p_values))
-    test = SelfTest(
+def _sufficiency(stated: StatedLog, level: float, *, merges: bool, seed: int) -> tuple[SelfTest, bool]:
+    """Return the test of what is known beside state and action, and whether at least half of the rows were tested."""
+    rng, n = np.random.default_rng(seed), _enough(level)
+    before = within_states.predictions(stated, stated.history, stated.states, rng, n)
+    if not len(before.state):
+        return SelfTest(SUFFICIENCY, NO_ROWS), False
+    merging = merging_states(stated.log.observation, stated.state) if merges else stated.states[:0]
+    here = within_states.predictions(stated, stated.observation, merging[merging >= 0], rng, n)
+    worst, statistic = _worst(here, before)
+    of_merging = f", and in {counted(len(here.state), 'state')} that merge observations by the observation"
+    return SelfTest(
         SUFFICIENCY,
-        f"{found.tested.sum():,} states that merge observations, with {found.tested_share:.0%} of the rows of such",
-        float(found.explained[worst]),
-        float(p_values[worst]),
-        f"within some states (most clearly in {found.state[worst]}) the observation still predicts what follows: they "
-        "merge what replay must tell apart",
-    )
-    return test, found.tested_share >= ENOUGH
+        f"whether outcomes are predicted, given the action, in {counted(len(before.state), 'state')} by the step before"
+        + of_merging * bool(len(here.state)),
+        statistic,
+        within_states.p_value(here, before),
+        f"in some states (most clearly in {worst}) the observation or the step before it still predicts what follows: "
+        "their rows cannot stand in for each other",
+        level,
+    ), before.n_rows >= ENOUGH * len(stated.log)
 
 
-def _drift(log: Log, states: np.ndarray, seed: int) -> SelfTest:
+def _drift(stated: StatedLog, level: float, seed: int) -> SelfTest:
     """Return the test whether outcomes, given state and action, change over the log."""
-    tested, p_values = drifts(log, states, seed)
-    if not len(tested):
-        return SelfTest(DRIFT, "no state has enough rows of one action")
-    worst = int(np.argmin(p_values))
+    rng = np.random.default_rng(seed)
+    found = within_states.predictions(stated, stated.time, stated.states, rng, _enough(level))
+    if not len(found.state):
+        return SelfTest(DRIFT, NO_ROWS)
+    worst, statistic = _worst(found)
     return SelfTest(
         DRIFT,
-        f"outcomes in {len(tested):,} states over the time of the log, given the action",
-        p_value=float(p_values[worst]),
-        found=f"outcomes given state and action change over the log, most clearly in state {tested[worst]}: early and "
-        "late rows cannot stand in for each other",
+        f"whether outcomes change over the log, given the action, in {counted(len(found.state), 'state')}",
+        statistic,
+        within_states.p_value(found),
+        f"outcomes given state and action change over the log (most clearly in state {worst}): early and late rows "
+        "cannot stand in for each other",
+        level,
     )
+
+
+def _enough(level: float) -> int:
+    """Return a number of permutations with which the p-value of a test can fall to half of its level."""
+    return math.ceil(2 / level) - 1
+
+
+def _worst(*found: within_states.Predictions) -> tuple[int, float]:
+    """Return the state in which outcomes are predicted best, and the statistic there."""
+    states = np.concatenate([one.state for one in found])
+    statistics = np.concatenate([one.statistic[:, :, 0].max(axis=1) for one in found])
+    place = int(statistics.argmax())
+    return int(states[place]), float(statistics[place])

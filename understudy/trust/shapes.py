@@ -23,7 +23,6 @@ N_LANDMARKS = 32  # observations that others are labeled by, where they are too 
 N_CUTS = 9  # deciles of lengths and of returns
 MOST_PAIRS = 1000  # of labels, one some steps after the other: the most frequent ones
 FEWEST_EPISODES = 3  # in which something must occur to be compared
-PERMUTATIONS = 499
 
 
 class Labels(NamedTuple):
@@ -76,7 +75,12 @@ def labels_of_observations(log: Log, rng: np.random.Generator) -> Labels:
 
 
 def difference(
-    log: Log, one: Episodes, other: Episodes, labels: dict[str, Labels], rng: np.random.Generator
+    log: Log,
+    one: Episodes,
+    other: Episodes,
+    labels: dict[str, Labels],
+    rng: np.random.Generator,
+    permutations: int = 499,
 ) -> Difference:
     """Return the shape by which two sets of episodes differ most, with the p-value of all shapes together."""
     shapes: dict[str, np.ndarray] = {}
@@ -90,7 +94,7 @@ def difference(
     shapes["returns of episodes"] = _above_deciles(np.concatenate(returns))
 
     weights = np.repeat([1 / len(one), -1 / len(other)], [len(one), len(other)]).astype(np.float32)
-    permuted = np.stack([weights, *rng.permuted(np.tile(weights, (PERMUTATIONS, 1)), axis=1)])
+    permuted = np.stack([weights, *rng.permuted(np.tile(weights, (permutations, 1)), axis=1)])
     names, statistics = [], []
     for name, features in shapes.items():
         features = _standard(features)
@@ -105,7 +109,7 @@ def difference(
     largest = np.max(statistics, axis=0)
     worst = int(np.argmax([statistic[0] for statistic in statistics]))
     beyond = int((largest[1:] >= largest[0] - 1e-6).sum())
-    return Difference(names[worst], float(largest[0]), (1 + beyond) / (1 + PERMUTATIONS))
+    return Difference(names[worst], float(largest[0]), (1 + beyond) / (1 + permutations))
 
 
 def _visits(one: Episodes, other: Episodes, labels: Labels, k: int) -> np.ndarray:
