@@ -66,14 +66,14 @@ def cases() -> dict[str, Any]:
         "the logger knew the kind of episode": (ring, {"kinds_choose": True}),
         "the logger repeated its last action in 1 of 10 steps": (ring, {"sticky": 0.1}),
     }  # fmt: skip
-    return {f"clean: {name}": case for name, case in clean.items()} | {
-        f"wrong: {name}": case for name, case in wrong.items()
+    return {f"clean: {name}": (*case, LOGS) for name, case in clean.items()} | {
+        f"wrong: {name}": (*case, FEWER) for name, case in wrong.items()
     }
 
 
-def measure(case: tuple[Callable[..., us.Log], dict[str, Any]], number: int) -> dict[str, Any]:
-    make, settings = case
-    if make in (misstated, drifting, copied) and number % DEVELOPMENT >= FEWER:
+def measure(case: tuple[Callable[..., us.Log], dict[str, Any], int], number: int) -> dict[str, Any]:
+    make, settings, logs = case
+    if number % DEVELOPMENT >= logs:
         return {}
     audit = us.check(make(np.random.default_rng([11, number]), **settings))
     return {"believable": audit.believable, "p": {test.rule: test.p_value for test in audit.tests}}
