@@ -12,7 +12,7 @@ from understudy.encoders import Identity
 from understudy.envs import Grid
 from understudy.errors import ResultsError
 from understudy.logs import Audit, Finding, Log
-from understudy.results import ResultsFolder, read_state_audit, read_state_audits, write_state_audit
+from understudy.results import ResultsFolder, read_of_folders, read_state_audit, write_state_audit
 from understudy.runs.folder import FORMAT, seal
 
 AUDIT = Audit((Finding("warning", "rule", (1, 2), 2, "a sentence"),), n_rows=20, n_episodes=2, n_actions=4)
@@ -166,6 +166,6 @@ def test_states_are_found_from_within_a_folder_and_named_by_it(tmp_path, monkeyp
         write_state_audit(tmp_path / name, STATES)
         (tmp_path / name / "psrs").mkdir()
     monkeypatch.chdir(tmp_path / "one" / "psrs")
-    assert list(read_state_audits([Path(".")])) == ["psrs"]
-    assert list(read_state_audits([Path("."), Path("../../other/psrs")])) == ["one, other"]
-    assert read_state_audits([]) == {}
+    assert list(read_of_folders([Path(".")], read_state_audit)) == ["psrs"]
+    assert list(read_of_folders([Path("."), Path("../../other/psrs")], read_state_audit)) == ["one, other"]
+    assert read_of_folders([], read_state_audit) == {}

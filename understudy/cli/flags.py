@@ -144,6 +144,13 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
         "--out", metavar="DIR", help="results folder; called again, it goes on there (LOG's name-rehearsal)"
     )
 
+    trust = parser.add_argument_group("how far to believe the runs: about three times their own time, all told")
+    trust.add_argument("--halves", type=several, metavar="NUMBER", help="random halves of the log (20; ppo: 8)")
+    trust.add_argument("--no-halves", action="store_true", help="no runs on halves: curves leave the log's luck out")
+    trust.add_argument("--no-forecast", action="store_true", help="do not forecast how long the log will answer")
+    trust.add_argument("--no-selfcheck", action="store_true", help="do not test the log and its states on themselves")
+    trust.add_argument("--quick", action="store_true", help="none of these: the audit, and the runs")
+
 
 def positive(text: str) -> int:
     """Return a whole number from 1 to 2**63 - 1."""
@@ -152,6 +159,14 @@ def positive(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text} is less than 1")
     if number >= 2**63:
         raise argparse.ArgumentTypeError(f"{text} is more than 2**63 - 1")
+    return number
+
+
+def several(text: str) -> int:
+    """Return a whole number from 3 on."""
+    number = positive(text)
+    if number < 3:
+        raise argparse.ArgumentTypeError(f"{text} is less than 3")
     return number
 
 

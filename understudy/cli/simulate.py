@@ -15,8 +15,10 @@ from understudy.cli.choices import (
     simulators_of,
     states_for,
 )
+from understudy.cli.trusting import experiment_for, forecast_for, selfcheck_for
 from understudy.cli.words import in_flags, say, show_table
 from understudy.errors import visible
+from understudy.reporting.belief import belief
 from understudy.reporting.measurements import measure
 from understudy.reporting.page import write_page
 from understudy.results import ResultsFolder, write_state_audit
@@ -51,18 +53,28 @@ def run_simulate(options: argparse.Namespace) -> int:
     write_state_audit(folder, states)
     if encoder is not None:
         us.encoders.save(encoder, folder / "encoder.npz")
-    runs = {}
+    selfcheck = selfcheck_for(log, encoder, folder, options)
+    if selfcheck is not None:
+        say(f"self-check: {selfcheck.verdict}")
+    runs, forecasts = {}, {}
     for name, simulator in simulators.items():
+        forecast = forecast_for(name, simulator, make, folder, options)
+        if forecast is not None:
+            forecasts[name] = forecast
+            say(f"{name}: {forecast}")
         n_finished = results.n_finished(name)
         if n_finished:
             print(f"{name}: {min(n_finished, options.runs):,} of {options.runs:,} runs were there already")
-        runs[name] = us.experiment(
+        runs[name] = experiment_for(options, simulator, log, name)(
             simulator, make, runs=options.runs, seed=options.seed, max_steps=options.max_steps,
             probes=probes, every=options.every or reading_interval(simulator, make, log, options),
             workers=options.workers, out=folder / name, title=name, keep_rows=not options.no_rows,
         )  # fmt: skip
-    measured = measure(runs)
+    measured = measure(runs, forecasts=forecasts)
+    say(f"\n{belief(measured, audit, states, selfcheck)}\n")
     show_table(measured)
-    page = write_page(measured, folder / "report.html", audit=audit, states=states, title=title)
+    page = write_page(
+        measured, folder / "report.html", audit=audit, states=states, selfcheck=selfcheck, title=title
+    )
     say(f"\nThe page is {page}")
     return 0
