@@ -18,6 +18,14 @@ BASELINES = ("states_only", "actions_only", "any_row")
 MOST_NAMED = 3
 """Sets named in the title, and sets with a sentence each."""
 
+WHY = {
+    "difference": "then more log would change the answer",
+    "noise": "then there are too few runs to tell",
+    "halves end": "then half of the log has no answer to compare with",
+    "runs end": "as far as the runs go",
+}
+"""Why a trusted horizon ends where it does, in a few words."""
+
 UNSEEN = (
     "No check sees what was not logged: a hidden cause of both actions and outcomes, or a world that changes after the "
     "log ended."
@@ -57,7 +65,7 @@ def belief(
     if against:
         severity, title = "error", f"Not to be believed: {'; '.join(against)}"
     elif reached:
-        severity, title = "note", f"Believable up to step {_listed(reached, several=len(measured.luck) > 1)}"
+        severity, title = "note", f"Believable up to step {_listed(reached, measured)}"
     elif horizons:
         severity, title = "warning", "Not shown to be believable at any step"
     elif wrong:
@@ -163,9 +171,11 @@ def _several(found: Any) -> dict[str, Any]:
     return {} if found is None else dict(found) if isinstance(found, Mapping) else {"": found}
 
 
-def _listed(horizons: Mapping[str, int], several: bool) -> str:
-    if not several:
-        return f"{next(iter(horizons.values())):,}"
+def _listed(horizons: Mapping[str, int], measured: Measurements) -> str:
+    if len(measured.luck) == 1:
+        ((name, steps),) = horizons.items()
+        found = measured.luck[name]
+        return f"{steps:,}: {WHY[found.trusted[found.probe].reason]}" if isinstance(found, LuckOfSet) else f"{steps:,}"
     shown = [f"{steps:,} (“{name}”)" for name, steps in list(horizons.items())[:MOST_NAMED]]
     return ", ".join(shown + ["..."] * (len(horizons) > MOST_NAMED))
 
