@@ -13,47 +13,40 @@ BLOCKS = 20  # parts of a log in which the environment, or the logger, is a litt
 TRUE, WRONG = "true", "wrong"
 
 PROTOCOL = f"""
-**What is measured.** The share of logs in which `us.selfcheck(log, encoder)` fires, at its level of .05, and the share in
-which each of its tests does. Logs are of the 5x5 grid, recorded with the uniform policy unless said; logs have 200 or
-1,000 episodes, and each case has {LOGS} logs of each size.
+**What is measured.** The share of logs in which `us.selfcheck(log, encoder)` fires, at its level of .05, and the share
+in which each of its tests does. Logs are of the 5x5 grid, recorded with the uniform policy unless said; they have 200
+or 1,000 episodes, and each case has {LOGS} logs of each size.
 
-*True states* (it must not fire): the grid, and with slip .2, each observation a state; the grid with four noise bits,
-without slip and with slip .2, the true cell as the state; slip .2 with episodes cut off after 50 steps; slip .2 with a logger
-that changes, in {BLOCKS} parts of the log, from the uniform policy to one that goes up or right in four steps of five.
+*True states* (it must not fire): the grid, and with slip .2, each observation a state; slip .2 and four noise bits,
+the true cell as the state; slip .2 with episodes cut off after 50 steps; slip .2 with a logger that changes, in
+{BLOCKS} parts of the log, from the uniform policy to one that goes up or right in about nine steps of ten.
 
-*Wrong* (it must fire): one state of two cells, drawn for each log among all pairs of cells that are left, on the grid
-without slip, with slip .2, and with four noise bits and slip .2; one state of four cells, the same; every cell in one
-state; the same merges of two and of four in the *observations* themselves, so that no encoder is to be blamed (slip .2);
-slip that grows from 0 to .3 over the log; a reward at the goal that falls from 1 to .5 over the log.
+*Wrong* (it must fire): one state of two cells, drawn for each log among all cells but the goal, with slip .2, without
+noise and with four noise bits; one state of four cells, with slip .2; every cell in one state; two cells merged in
+the *observations* themselves, with slip .2, so that no encoder is to be blamed; slip that grows from 0 to .3 over the
+log; a reward at the goal that falls from 1 to .5 over the log, with slip .2.
 
-**Success.** True states: it fires in at most 5 % of logs, by the point estimate over {LOGS} logs or not significantly
-above (at most 16 of {LOGS}, which a rate of 5 % exceeds with probability .02). Wrong: it fires in at least 90 % of the logs
-of each case.
+**Success.** True states: it fires in at most 5 % of logs, or not significantly more often (in at most 16 of {LOGS},
+which a rate of 5 % exceeds with probability .02). Wrong: it fires in at least 90 % of the logs of each case.
 
 Logs from number 1,000,000 on were used while the method was written; the rates are of logs 0 to {LOGS - 1}.
 """
 
 TRUE_CASES: dict[str, dict[str, Any]] = {
     "grid": {},
-    "grid, slip": {"slip": 0.2},
-    "noise bits": {"bits": 4},
-    "noise bits, slip": {"bits": 4, "slip": 0.2},
-    "grid, slip, cut at 50 steps": {"slip": 0.2, "limit": 50},
-    "grid, slip, logger changes": {"slip": 0.2, "logger": "changes"},
+    "slip": {"slip": 0.2},
+    "noise bits": {"slip": 0.2, "bits": 4},
+    "cut at 50 steps": {"slip": 0.2, "limit": 50},
+    "logger changes": {"slip": 0.2, "logger": "changes"},
 }
 WRONG_CASES: dict[str, dict[str, Any]] = {
-    "two cells merged": {"merged": 2},
-    "two cells merged, slip": {"merged": 2, "slip": 0.2},
-    "two cells merged, noise bits, slip": {"merged": 2, "slip": 0.2, "bits": 4},
-    "four cells merged": {"merged": 4},
-    "four cells merged, slip": {"merged": 4, "slip": 0.2},
-    "four cells merged, noise bits, slip": {"merged": 4, "slip": 0.2, "bits": 4},
-    "one state": {"merged": 25},
-    "one state, slip": {"merged": 25, "slip": 0.2},
-    "two observations merged, slip": {"merged": 2, "slip": 0.2, "observed": True},
-    "four observations merged, slip": {"merged": 4, "slip": 0.2, "observed": True},
+    "two cells merged": {"slip": 0.2, "merged": 2},
+    "two cells merged, noise bits": {"slip": 0.2, "bits": 4, "merged": 2},
+    "four cells merged": {"slip": 0.2, "merged": 4},
+    "one state": {"slip": 0.2, "merged": 25},
+    "two observations merged": {"slip": 0.2, "merged": 2, "observed": True},
     "slip grows": {"drift": "slip"},
-    "reward falls": {"drift": "reward", "slip": 0.2},
+    "reward falls": {"slip": 0.2, "drift": "reward"},
 }
 
 

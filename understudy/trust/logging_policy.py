@@ -16,6 +16,8 @@ from understudy.contracts.streams import ACCEPTANCE, streams_of, uniform
 from understudy.contracts.vocabulary import Vocabulary
 from understudy.simulators.index import grouped
 
+NEVER = np.iinfo(np.int64).max
+MOST_CUT = 0.05  # share of logged episodes that may be cut off for want of rows
 OVERDRAFT = 0.01  # share of simulated steps that may be served again, as forecast from the other episodes
 
 
@@ -69,7 +71,7 @@ class LoggingPolicy:
         self._next_code = vocabulary.codes(log.next_observation)
         self._same_observation = Lookup(*grouped(vocabulary.codes(log.observation), len(vocabulary)))
         self._same_state = Lookup(*grouped(self.state, 1 + int(codes.max())))
-        self._limit = log.max_episode_steps or np.iinfo(np.int64).max
+        self._limit = log.max_episode_steps or NEVER
 
     def supply(self, episodes: np.ndarray) -> np.ndarray:
         """Return the number of rows that these episodes have in each queue."""
@@ -77,15 +79,24 @@ class LoggingPolicy:
 
     def logged(self, episodes: np.ndarray, supply: np.ndarray, horizon: int) -> Episodes:
         """Return logged episodes, each cut off at the horizon and at its first row whose queue has no supply."""
-        starts, rows = self.log.starts, rows_of(self.log, episodes)
-        lengths = (starts[1:] - starts[:-1])[episodes]
+        rows, lengths = rows_of(self.log, episodes), np.diff(self.log.starts)[episodes]
+        kept = np.minimum(np.minimum(lengths, horizon), self._first_missing(supply, episodes))
         begins = np.cumsum(lengths) - lengths
-        key = self.key[rows]
-        missing = np.where((key < 0) | (supply[key] == 0), np.arange(len(rows)), len(rows))
-        first_missing = np.minimum.reduceat(missing, begins) - begins
-        kept = np.minimum(np.minimum(lengths, horizon), first_missing)
         within = np.arange(len(rows)) - np.repeat(begins, lengths) < np.repeat(kept, lengths)
-        return Episodes(starts[:-1][episodes], rows[within], np.append(0, np.cumsum(kept)))
+        return Episodes(self.log.starts[:-1][episodes], rows[within], np.append(0, np.cumsum(kept)))
+
+    def reach(self, supply: np.ndarray, episodes: np.ndarray) -> int:
+        """Return the largest number of steps up to which few of these episodes meet a queue without supply."""
+        met = np.sort(self._first_missing(supply, episodes))
+        return int(met[int(MOST_CUT * len(met))])
+
+    def _first_missing(self, supply: np.ndarray, episodes: np.ndarray) -> np.ndarray:
+        """Return how many rows of each episode come before the first whose queue has no supply; `NEVER` where all."""
+        rows, lengths = rows_of(self.log, episodes), np.diff(self.log.starts)[episodes]
+        begins, key = np.cumsum(lengths) - lengths, self.key[rows]
+        missing = np.where((key < 0) | (supply[key] == 0), np.arange(len(rows)), NEVER)
+        first = np.minimum.reduceat(missing, begins)
+        return np.where(first < NEVER, first - begins, NEVER)
 
     def affordable(self, supply: np.ndarray, others: np.ndarray, most: int) -> int:
         """Return how many episodes to simulate: at most `most`, halved until the supply would suffice for `others`.

@@ -15,7 +15,7 @@ from understudy.contracts import Log
 from understudy.encoders.sufficiency import Blocks, dependence, observation_blocks, outcome_blocks, sampled
 
 MOST_STATES = 400  # tested: those with most rows
-MOST_ROWS = 300  # of a state and action, drawn at random
+MOST_ROWS = 200  # of a state and action, drawn at random
 WIDEST = 8  # features of a block; wider ones are projected at random
 
 Features = Callable[[np.ndarray, np.random.Generator], Blocks]
