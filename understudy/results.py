@@ -1,4 +1,4 @@
-"""The results folder of `understudy simulate`: sets of runs, their settings, and what was found out about log and states.
+"""The results folder of `understudy simulate`: sets of runs, their settings, and what checks of the log found.
 
 DIR/rehearsal.json   what was asked for: columns, learner, encoder, seed; the audit of the log; the page's title
 DIR/states.json      the audit of the states
@@ -24,7 +24,7 @@ from understudy.runs.describing import differences, digest, plain
 from understudy.runs.folder import FORMAT, Folder, read_sealed, seal, write_text
 from understudy.storage import write_first
 from understudy.trust import Forecast, Selfcheck
-from understudy.trust.selfcheck import SelfTest
+from understudy.trust.self_tests import SelfTest
 
 
 @dataclass(frozen=True)
@@ -164,19 +164,20 @@ def read_state_audit(folder: Path) -> StateAudit | None:
 
 def read_selfcheck(folder: Path) -> Selfcheck | None:
     """Return the self-check of a folder's log and states; None where the folder has none."""
-    return _read_beside(
-        folder, "selfcheck", "a self-check", lambda content: selfcheck_from_json(content["selfcheck"])
-    )
+    return _read_beside(folder, "selfcheck", "a self-check", lambda content: selfcheck_from_json(content["selfcheck"]))
 
 
 def read_forecasts(folder: Path) -> dict[str, Forecast]:
     """Return the forecast of each simulator of a folder; empty where it has none."""
-    return _read_beside(
-        folder,
-        "forecast",
-        "a table of forecasts",
-        lambda content: {name: forecast_from_json(one) for name, one in content["forecasts"].items()},
-    ) or {}
+    return (
+        _read_beside(
+            folder,
+            "forecast",
+            "a table of forecasts",
+            lambda content: {name: forecast_from_json(one) for name, one in content["forecasts"].items()},
+        )
+        or {}
+    )
 
 
 def read_of_folders(folders: Sequence[Path], read: Callable[[Path], Any]) -> dict[str, Any]:
@@ -193,7 +194,7 @@ def read_of_folders(folders: Sequence[Path], read: Callable[[Path], Any]) -> dic
 def selfcheck_from_json(content: Any) -> Selfcheck:
     """Return the self-check that `to_json` wrote. Raise `ValueError`, `KeyError` or `TypeError` for anything else."""
     kinds = {"name": "a text", "looked_at": "a text", "found": "a text"}
-    kinds |= {name: "a number, or null" for name in ("statistic", "p_value", "level")}
+    kinds |= dict.fromkeys(("statistic", "p_value", "level"), "a number, or null")
     ok, fires = (expect(name, content[name], "true or false") for name in ("ok", "fires"))
     return Selfcheck(
         tuple(SelfTest(**{name: expect(name, test[name], kind) for name, kind in kinds.items()})

@@ -31,9 +31,9 @@ def run_report(options: argparse.Namespace) -> int:
     if unfinished:
         raise us.ResultsError(f"no run of {', '.join(unfinished)} is finished; go on with understudy simulate")
     forecasts = {
-        name: found
+        name: forecast
         for name, path in zip(runs, sets, strict=True)
-        if (found := read_forecasts(path.parent).get(path.name)) is not None
+        if (forecast := read_forecasts(path.parent).get(path.name)) is not None
     }
     measured = measure(runs, forecasts=forecasts)
     results = {str(folder): found for folder in folders if (found := ResultsFolder.read(folder)) is not None}
@@ -42,14 +42,14 @@ def run_report(options: argparse.Namespace) -> int:
     else:  # the folders' own pages stay as they are
         title, page = f"{len(runs)} sets of runs compared: {', '.join(runs)}", Path("comparison.html")
     audit = joined_audit({name: found.audit for name, found in results.items()})
-    found: dict[str, Any] = {"audit": audit}
+    checks: dict[str, Any] = {"audit": audit}
     for name, read in (("states", read_state_audit), ("selfcheck", read_selfcheck)):
         several = read_of_folders(folders, read)
-        found[name] = next(iter(several.values())) if len(folders) == len(several) == 1 else several or None
-    if (verdict := belief(measured, **found)) is not None:
+        checks[name] = next(iter(several.values())) if len(folders) == len(several) == 1 else several
+    if (verdict := belief(measured, **checks)) is not None:
         say(f"{verdict}\n")
     show_table(measured)
-    say(f"\nThe page is {write_page(measured, options.report or page, title=title, **found)}")
+    say(f"\nThe page is {write_page(measured, options.report or page, title=title, **checks)}")
     return 0
 
 

@@ -73,8 +73,6 @@ def run_simulate(options: argparse.Namespace) -> int:
     measured = measure(runs, forecasts=forecasts)
     say(f"\n{belief(measured, audit, states, selfcheck)}\n")
     show_table(measured)
-    page = write_page(
-        measured, folder / "report.html", audit=audit, states=states, selfcheck=selfcheck, title=title
-    )
+    page = write_page(measured, folder / "report.html", audit=audit, states=states, selfcheck=selfcheck, title=title)
     say(f"\nThe page is {page}")
     return 0

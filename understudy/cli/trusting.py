@@ -13,6 +13,7 @@ from understudy.contracts.offering import offers
 from understudy.contracts.simulating import is_exhaustible
 from understudy.errors import ResultsError
 from understudy.evaluation.halves import FEWEST_EPISODES
+from understudy.reporting.luck import BASELINES
 from understudy.results import read_forecasts, read_selfcheck, write_forecasts, write_selfcheck
 
 FEWEST_RUNS = 8
@@ -72,7 +73,7 @@ def experiment_for(options: argparse.Namespace, simulator: Any, log: us.Log, nam
 
     Where halves are left out though nobody skipped them, a sentence says why.
     """
-    if options.quick or options.no_halves:
+    if options.quick or options.no_halves or name in BASELINES:
         return us.experiment
     if (reason := why_no_halves(options, simulator, log)) is not None:
         say(f"{name}: no halves of the log are run, so that curves leave its luck out: {reason}")
@@ -81,7 +82,7 @@ def experiment_for(options: argparse.Namespace, simulator: Any, log: us.Log, nam
     given: dict[str, Any] = {"halves": options.halves or min(HALVES_OF_NETWORKS if networks else HALVES, options.runs)}
     if networks:
         given["runs_of_half"] = min(RUNS_OF_NETWORKS, max(4, options.runs // 2))
-    return lambda *parts, **settings: us.halves(*parts, **settings, **given).runs
+    return lambda simulator, make, **settings: us.halves(simulator, make, **settings, **given).runs
 
 
 def why_no_halves(options: argparse.Namespace, simulator: Any, log: us.Log) -> str | None:

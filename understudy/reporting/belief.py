@@ -5,18 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from understudy.encoders import StateAudit
-from understudy.evaluation import Fidelity
+from understudy.evaluation import Fidelity, Interval
 from understudy.logs import Audit
 from understudy.reporting.formatting import three_digits
-from understudy.reporting.luck import LuckOfSet
+from understudy.reporting.luck import LuckOfSet, is_baseline
 from understudy.reporting.measurements import Measurements
+from understudy.tables import Column, Table
 from understudy.trust import Selfcheck
 
-BASELINES = ("states_only", "actions_only", "any_row")
-"""Simulators that leave a part of the log out. Halves of the log share that error, and cannot show it."""
-
 MOST_NAMED = 3
-"""Sets named in the title, and sets with a sentence each."""
+"""Sets named in the title or in a sentence."""
 
 WHY = {
     "difference": "then more log would change the answer",
@@ -39,6 +37,7 @@ class Belief:
     severity: str  # "error": not to be believed; "warning": not shown to be believable; "note": believable so far
     title: str
     sentences: list[str]
+    table: Table | None = None  # of several sets that halves of the log say something of
 
     def __str__(self) -> str:
         return "\n".join([f"{self.title}.", *(f"  {sentence}" for sentence in self.sentences)])
@@ -54,7 +53,7 @@ def belief(
     if not measured.luck:
         return None
     against = _against(audit, _several(states), _several(selfcheck))
-    judged = {name: found for name, found in measured.luck.items() if not _is_baseline(measured, name)}
+    judged = {name: found for name, found in measured.luck.items() if not is_baseline(measured.runs[name])}
     wrong = [name for name in judged if _differs(measured, name)]
     horizons = {
         name: found.trusted[found.probe].steps
@@ -72,12 +71,14 @@ def belief(
         severity, title = "error", f"Not to be believed: {_names(wrong)} differ{'s' * (len(wrong) == 1)} from real runs"
     else:
         severity, title = "warning", "How far to believe this was not tested"
-    return Belief(severity, title, [*_evidence(measured, judged, wrong), *_checks(audit, selfcheck), UNSEEN])
+    tested = {name: found for name, found in judged.items() if isinstance(found, LuckOfSet)}
+    evidence = [*_of_one_set(tested), *_left_out(measured, judged, wrong)]
+    checks = _checks(audit, selfcheck)
+    sentences = [*checks, *evidence, UNSEEN] if against else [*evidence, *checks, UNSEEN]
+    return Belief(severity, title, sentences, _table(tested) if len(tested) > 1 else None)
 
 
-def _against(
-    audit: Audit | None, states: Mapping[str, StateAudit], selfchecks: Mapping[str, Selfcheck]
-) -> list[str]:
+def _against(audit: Audit | None, states: Mapping[str, StateAudit], selfchecks: Mapping[str, Selfcheck]) -> list[str]:
     """Return what speaks against all runs on the log, a phrase each."""
     found = []
     if audit is not None and not audit.believable:
@@ -89,22 +90,59 @@ def _against(
     return found
 
 
-def _evidence(measured: Measurements, judged: Mapping[str, LuckOfSet | str], wrong: list[str]) -> list[str]:
-    """Return a sentence for each set, as far as there is room, and one on those that halves say nothing of."""
-    whose = len(measured.luck) > 1
-    sentences = []
-    tested = {name: found for name, found in judged.items() if isinstance(found, LuckOfSet)}
-    for name, found in list(tested.items())[:MOST_NAMED]:
-        sentences.append(_horizon_sentence(name if whose else "", found))
-        sentences.append(_interval_sentence(found))
-    if len(tested) > MOST_NAMED:
-        sentences.append(f"The table of efficiency has the horizons of {len(tested) - MOST_NAMED} others.")
-    reasons: dict[str, list[str]] = {}
+def _of_one_set(tested: Mapping[str, LuckOfSet]) -> list[str]:
+    """Return what halves of the log say of a set, in words; empty for several, which have a table."""
+    if len(tested) != 1:
+        return []
+    (found,) = tested.values()
+    trusted, interval, halves = found.trusted[found.probe], found.intervals[found.probe], found.halves.halves
+    counts = f"{len(halves)} random halves of the log ({len(halves[0])} runs each)"
+    if trusted.steps:
+        agree = f"Up to step {trusted.steps:,}, {counts} give the same {found.probe} as the whole"
+        agree += f" within a margin of {trusted.margin:.3g}"
+    else:
+        agree = f"{counts} do not give the same {found.probe} as the whole within a margin of {trusted.margin:.3g}"
+    mean, low, high, first, last = _numbers(interval)
+    beyond = f" (extrapolated beyond step {interval.reach:,})" if interval.reach < interval.steps[-1] else ""
+    return [
+        f"{agree}; {trusted.why}.",
+        f"At step {interval.steps[-1]:,}, the last reading that all runs have, it is {mean}, between {low} and {high} "
+        f"with a probability of {interval.level:.0%}, the luck of the log included{beyond}; the spread of runs alone "
+        f"would say {first} to {last}.",
+    ]
+
+
+def _table(tested: Mapping[str, LuckOfSet]) -> Table:
+    """Return what halves of the log say of several sets, a line each."""
+    headings = [
+        Column("", numeric=False), Column("trusted up to"), Column("", numeric=False), Column("probe", numeric=False),
+        Column("margin"), Column("at step"), Column("mean"), Column("95 %, luck of the log included"),
+        Column("from runs alone"),
+    ]  # fmt: skip
+    rows = []
+    for name, found in tested.items():
+        trusted, interval = found.trusted[found.probe], found.intervals[found.probe]
+        mean, low, high, first, last = _numbers(interval)
+        where = (f"{trusted.steps:,}", WHY[trusted.reason], found.probe, f"{trusted.margin:.3g}")
+        rows.append((name, *where, f"{interval.steps[-1]:,}", mean, f"{low} to {high}", f"{first} to {last}"))
+    return Table("How far to believe each set", tuple(headings), tuple(rows))
+
+
+def _numbers(interval: Interval) -> list[str]:
+    """Return mean, low and high of the last reading, and what the spread of runs alone would say, as texts."""
+    mean, low, high = interval.final
+    write = three_digits(high - low)
+    return [write(number) for number in (mean, low, high, *(float(end[-1]) for end in interval.naive))]
+
+
+def _left_out(measured: Measurements, judged: Mapping[str, LuckOfSet | str], wrong: list[str]) -> list[str]:
+    """Return why sets have no horizon, or one that does not count."""
+    sentences, reasons = [], dict[str, list[str]]()
     for name, found in judged.items():
         if isinstance(found, str):
             reasons.setdefault(found, []).append(name)
     for reason, names in reasons.items():
-        who = f"Of {_names(names)}, bands" if whose else "Bands"
+        who = f"Of {_names(names)}, bands" if len(measured.luck) > 1 else "Bands"
         sentences.append(f"{who} leave the luck of this log out, and no horizon can be trusted: {reason}.")
     if wrong:
         sentences.append(f"Compared with real runs, {_names(wrong)} differ{'s' * (len(wrong) == 1)}: see Fidelity.")
@@ -117,45 +155,17 @@ def _evidence(measured: Measurements, judged: Mapping[str, LuckOfSet | str], wro
     return sentences
 
 
-def _horizon_sentence(name: str, found: LuckOfSet) -> str:
-    trusted, halves = found.trusted[found.probe], found.halves.halves
-    of = f" of “{name}”" if name else ""
-    counts = f"{len(halves)} random halves of the log ({len(halves[0])} runs each)"
-    if not trusted.steps:
-        return f"The {found.probe}{of}: {counts} do not agree with the whole at any reading; {trusted.why}."
-    return (
-        f"Up to step {trusted.steps:,}, {counts} give the same {found.probe}{of} as the whole within a margin of "
-        f"{trusted.margin:.3g}; {trusted.why}."
-    )
-
-
-def _interval_sentence(found: LuckOfSet) -> str:
-    interval = found.intervals[found.probe]
-    mean, low, high = interval.final
-    naive = [float(end[-1]) for end in interval.naive]
-    write = three_digits(high - low)
-    beyond = f" (extrapolated beyond step {interval.reach:,})" if interval.reach < interval.steps[-1] else ""
-    return (
-        f"At step {interval.steps[-1]:,}, the last reading that all runs have, it is {write(mean)}, between "
-        f"{write(low)} and {write(high)} with a probability of {interval.level:.0%}, the luck of the log "
-        f"included{beyond}; the spread of runs alone would say {write(naive[0])} to {write(naive[1])}."
-    )
-
-
 def _checks(audit: Audit | None, selfcheck: Selfcheck | Mapping[str, Selfcheck] | None) -> list[str]:
     """Return what audit and self-check say, a sentence each, or that they were not made."""
     sentences = [] if audit is None else [f"Audit of the log: {audit.verdict}."]
     selfchecks = _several(selfcheck)
     for name, one in selfchecks.items():
-        sentences.append(f"Self-check{' of ' * bool(name)}{name}: {one.verdict}.")
+        by_chance = f" (of logs with true states, {one.level:.0%} fail by chance)" * one.fires
+        sentences.append(f"Self-check{' of ' * bool(name)}{name}: {one.verdict}{by_chance}.")
     missing = ["audit"] * (audit is None) + ["self-check"] * (not selfchecks)
     if missing:
         sentences.append(f"No {' and no '.join(missing)} of the log was made.")
     return sentences
-
-
-def _is_baseline(measured: Measurements, name: str) -> bool:
-    return measured.runs[name].about.simulator_name in BASELINES
 
 
 def _differs(measured: Measurements, name: str) -> bool:

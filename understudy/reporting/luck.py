@@ -10,7 +10,9 @@ from understudy.evaluation import Halves, Interval, MeanCurve, Trusted
 from understudy.evaluation.curves import has_readings, is_scalar
 from understudy.evaluation.halves import FEWEST_EPISODES
 from understudy.runs import Runs
-from understudy.tables import NONE
+
+BASELINES = ("states_only", "actions_only", "any_row")
+"""Simulators that leave a part of the log out. Halves of the log share that error, so they have no trusted horizon."""
 
 NOT_RUN = "halves of the log were not run"
 NOT_REACHED = "halves of the log stopped before the first reading that all runs have"
@@ -22,12 +24,22 @@ class LuckOfSet:
 
     halves: Halves
     intervals: dict[str, Interval]
-    trusted: dict[str, Trusted]
+    trusted: dict[str, Trusted]  # empty for a baseline
 
     @property
     def probe(self) -> str:
         """The first probe, by which the set is judged."""
-        return next(iter(self.trusted))
+        return next(iter(self.intervals))
+
+    @property
+    def horizon(self) -> int | None:
+        """The trusted horizon of the first probe, in steps; None for a baseline."""
+        return self.trusted[self.probe].steps if self.trusted else None
+
+
+def is_baseline(runs: Runs) -> bool:
+    """True if the simulator of runs leaves a part of the log out."""
+    return runs.about.simulator_name in BASELINES
 
 
 def luck_of_set(runs: Runs, margin: float | None = None) -> LuckOfSet | str:
@@ -35,15 +47,17 @@ def luck_of_set(runs: Runs, margin: float | None = None) -> LuckOfSet | str:
     found = halves_of(runs)
     if isinstance(found, str):
         return found
-    intervals, trusted = {}, {}
+    intervals: dict[str, Interval] = {}
+    trusted: dict[str, Trusted] = {}
     for probe in (probe for probe in runs.probes if is_scalar(runs, probe) and has_readings(runs, probe)):
         try:
             interval = found.interval(probe)
             if interval.reach:
-                intervals[probe], trusted[probe] = interval, found.trust(probe, margin)
+                intervals[probe] = interval
+                trusted |= {} if is_baseline(runs) else {probe: found.trust(probe, margin)}
         except UnderstudyError as error:  # not all runs reached the first reading of this probe
             return str(error)
-    return LuckOfSet(found, intervals, trusted) if trusted else NOT_REACHED
+    return LuckOfSet(found, intervals, trusted) if intervals else NOT_REACHED
 
 
 def halves_of(runs: Runs) -> Halves | str:
@@ -86,6 +100,6 @@ def horizons_of(luck: Mapping[str, LuckOfSet | str], probe: str) -> dict[str, in
     return {name: found.trusted[probe].steps for name, found in sets.items() if probe in found.trusted}
 
 
-def horizon_cell(found: LuckOfSet | str | None) -> str:
-    """Return the trusted horizon of a set as tables show it; a dash where there is none."""
-    return f"{found.trusted[found.probe].steps:,}" if isinstance(found, LuckOfSet) else NONE
+def horizon_of(found: LuckOfSet | str | None) -> int | None:
+    """Return the trusted horizon of a set, in steps; None where there is none."""
+    return found.horizon if isinstance(found, LuckOfSet) else None

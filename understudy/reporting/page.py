@@ -202,7 +202,7 @@ def _luck_drawn(measured: Measurements, sets: Mapping[str, Runs], probe: str) ->
         "with_luck": list(seen),
         "without_luck": [name for name in found if name not in seen],
         "extrapolated": any(found.reach < found.steps[-1] for found in intervals),
-        "trusted": any(luck.trusted[probe].steps for luck in seen.values()),
+        "trusted": any(horizons_of(seen, probe).values()),
     }
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from understudy.errors import visible
 from understudy.reporting.formatting import decimals, percent, rounded
-from understudy.reporting.luck import LuckOfSet
+from understudy.reporting.luck import horizon_of
 from understudy.reporting.measurements import Measurements
 from understudy.reporting.returns import earnings_cell, earnings_format, notes_on_returns
 from understudy.reporting.tables import errors_of, fidelity_notes
@@ -19,8 +19,8 @@ def brief_table(measured: Measurements) -> Table:
     headings = [Column("", numeric=False), Column("steps")]
     if measured.forecasts:
         headings.append(Column("forecast"))
-    trusted = any(isinstance(found, LuckOfSet) for found in measured.luck.values())
-    if trusted:
+    horizons = {name: steps for name, found in measured.luck.items() if (steps := horizon_of(found)) is not None}
+    if horizons:
         title += "\ntrusted: the step up to which halves of the log agree with the whole"
         headings.append(Column("trusted"))
     headings.append(Column("log"))
@@ -50,14 +50,11 @@ def brief_table(measured: Measurements) -> Table:
         cells = [rounded(value, digits) for value in mine] if errors else [earnings_cell(earned.get(name), write)]
         share = NONE if length.share_served is None else percent(length.share_served)
         ran_out = f"{what} ({percent(count / len(set_))})"
-        more: list[Any] = []
-        if measured.forecasts:
-            more.append(measured.forecasts[name].steps if name in measured.forecasts else None)
-        luck = measured.luck.get(name)
-        horizons = [luck.trusted[luck.probe].steps if isinstance(luck, LuckOfSet) else None] * trusted
-        shown = [NONE if value is None else f"{value:,}" for value in (*more, *horizons)]
+        forecast = measured.forecasts[name].steps if name in measured.forecasts else None
+        more = [forecast] * bool(measured.forecasts) + [horizons.get(name)] * bool(horizons)
+        shown = [NONE if value is None else f"{value:,}" for value in more]
         rows.append((name, f"{length.steps:,.0f}", *shown, share, *cells, ran_out))
-        values.append((name, length.steps, *more, *horizons, length.share_served, *mine, ran_out))
+        values.append((name, length.steps, *more, length.share_served, *mine, ran_out))
     return Table(title, tuple(headings), tuple(rows), tuple(values), notes)
 
 
