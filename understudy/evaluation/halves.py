@@ -18,6 +18,7 @@ from understudy.contracts.simulating import log_of
 from understudy.contracts.streams import spawn
 from understudy.errors import ContractError, LogError, ResultsError, SettingError
 from understudy.evaluation.curves import is_scalar
+from understudy.evaluation.dependence import dependence_of_episodes
 from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of
 from understudy.evaluation.trusted import Trusted, trusted_horizon
 from understudy.logs import Log
@@ -60,6 +61,7 @@ class Halves:
     """
 
     runs: Runs
+    note: str = ""  # what speaks against the intervals, where something was found in the log
 
     def __post_init__(self) -> None:
         if not isinstance(self.runs, Runs) or not self.runs.halves:
@@ -156,7 +158,7 @@ class Halves:
         each = len(self.halves[0])
         return (
             f"{len(self.runs)} runs of {name}, and {each} on each of {len(self.halves)} halves of the log, "
-            f"probes: {', '.join(self.probes) or 'none'}"
+            f"probes: {', '.join(self.probes) or 'none'}" + (f". {self.note}" if self.note else "")
         )
 
 
@@ -227,7 +229,7 @@ def halves(
             given = {**options, "seed": seed_of_half, "out": folder, "progress": False, "keep_rows": False}
             on_halves.append(experiment(half, make, runs=runs_of_half, **given))
             report(number + 1)
-    return Halves(replace(on_whole, halves=tuple(on_halves)))
+    return Halves(replace(on_whole, halves=tuple(on_halves)), dependence_of_episodes(log) or "")
 
 
 def log_to_halve(simulator: Any) -> Log:
