@@ -5,10 +5,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import understudy as us
 from understudy.contracts import Stop
 from understudy.errors import CensoringWarning, SettingError
 from understudy.evaluation import fidelity
-from understudy.evaluation.fidelity import squared_distance
 from understudy.runs import About, Run, Runs
 
 NONE = np.empty(0)
@@ -110,50 +110,6 @@ def test_sets_without_a_common_probe_are_refused():
         fidelity(runs_of(np.ones((2, 2))), other)
 
 
-def test_the_squared_error_is_unbiased_where_the_rmse_is_not():
-    """Mean of 1,000 estimates within 5 standard errors: false alarms below 1e-6. The plain RMSE fails the same test."""
-    rng = np.random.default_rng(1)
-    debiased, plain = [], []
-    for _ in range(1000):
-        ours, theirs = wandering(rng, 8, shift=0.5), wandering(rng, 12)
-        debiased.append(squared_distance(ours, theirs, 0.95)[0])
-        plain.append(np.mean((ours.mean(0) - theirs.mean(0)) ** 2))
-    truth = np.mean((0.5 * np.linspace(0, 1, 30)) ** 2)
-
-    def standard_errors_off(estimates):
-        return abs(np.mean(estimates) - truth) / (np.std(estimates) / np.sqrt(len(estimates)))
-
-    assert standard_errors_off(debiased) < 5 < standard_errors_off(plain)
-
-
-@pytest.mark.parametrize("shift", [0.0, 0.3, 3.0])
-@pytest.mark.parametrize("n_runs", [5, 50])
-def test_the_interval_covers_the_truth_as_often_as_it_says(shift, n_runs):
-    """500 intervals at 95 %: fewer than 90.6 % would be 4.5 standard deviations below; an 80 % interval is caught."""
-    rng = np.random.default_rng(n_runs)
-    truth = np.mean((shift * np.linspace(0, 1, 30)) ** 2)
-    covered = {0.95: 0, 0.8: 0}
-    for _ in range(500):
-        ours, theirs = wandering(rng, n_runs, shift=shift), wandering(rng, n_runs)
-        for level in covered:
-            low, high = squared_distance(ours, theirs, level)[1]
-            covered[level] += low <= truth <= high
-    assert covered[0.95] / 500 > 0.906
-    if shift >= 1.0:  # near 0 the interval is wide on purpose
-        assert covered[0.8] / 500 < 0.906
-
-
-def test_equivalence_is_claimed_wrongly_at_most_as_often_as_stated():
-    """At a true error of exactly the margin, "equivalent" is wrong: at most 2.5 % + 4 s.d. of 1,000 verdicts."""
-    rng = np.random.default_rng(3)
-    margin = np.sqrt(np.mean((0.5 * np.linspace(0, 1, 30)) ** 2))
-    wrong = 0
-    for _ in range(1000):
-        ours, theirs = wandering(rng, 50, shift=0.5), wandering(rng, 50)
-        wrong += squared_distance(ours, theirs, 0.95)[1][1] < margin**2
-    assert wrong / 1000 < 0.025 + 4 * np.sqrt(0.025 * 0.975 / 1000)
-
-
 def test_verdicts_tell_equivalent_different_and_undecided_apart():
     rng = np.random.default_rng(4)
     real = runs_of(wandering(rng, 200), kind="real")
@@ -231,3 +187,54 @@ def test_its_frame_is_one_line_that_others_can_stand_under():
     assert frame["low"].to_pylist() == [decided.interval[0], None]
     assert frame["verdict"].to_pylist() == [decided.verdict, None]
     assert len(frame.to_pandas()) == len(pl.from_arrow(frame)) == 2
+
+
+@pytest.fixture(scope="module")
+def on_one_log():
+    """Q-learning on one log of a slippery grid, in exact simulators and in one that ignores actions; and real runs."""
+    env = us.envs.Grid(4, slip=0.2)
+    log = us.record(env, episodes=80, seed=0)
+    options = {"every": 100, "max_steps": 800, "progress": False, "probes": {"start value": us.probes.start_value(env)}}
+
+    def make(seed):
+        return us.learners.QLearning(16, 5, epsilon=0.9, alpha=0.5, gamma=0.95, seed=seed)
+
+    found = {
+        name: us.halves(getattr(us, name)(log), make, runs=60, **options) for name in ("psrs", "qbe", "states_only")
+    }
+    return found | {"real": us.experiment(us.real(env), make, runs=200, **options)}
+
+
+def test_runs_on_one_log_have_a_verdict_where_its_luck_is_known(on_one_log):
+    exact, wrong = (fidelity(on_one_log[name], on_one_log["real"], margin=0.06) for name in ("psrs", "states_only"))
+    assert (exact.verdict, wrong.verdict) == ("equivalent", "undecided")
+    assert fidelity(on_one_log["psrs"], on_one_log["real"], margin=0.03).verdict == "undecided"
+    assert fidelity(on_one_log["states_only"], on_one_log["real"], margin=0.03).verdict == "different"
+    assert fidelity(on_one_log["psrs"].runs, on_one_log["real"], margin=0.06) == exact
+    assert exact.interval[1] > 0
+
+
+def test_the_luck_makes_the_interval_wider_and_the_floor_higher(on_one_log):
+    lucky, real = on_one_log["psrs"].runs, on_one_log["real"]
+    alone = replace(lucky, about=replace(lucky.about, own_logs=True), halves=())
+    with_luck, without = fidelity(lucky, real), fidelity(alone, real)
+    assert with_luck.interval[1] > without.interval[1]
+    assert with_luck.floor > without.floor
+
+
+def test_two_simulators_on_one_log_are_compared_by_its_halves(on_one_log):
+    assert fidelity(on_one_log["qbe"], on_one_log["psrs"], margin=0.1).verdict == "equivalent"
+    assert fidelity(on_one_log["states_only"], on_one_log["psrs"], margin=0.04).verdict == "different"
+    without = replace(on_one_log["qbe"].runs, halves=())
+    assert "us.halves" in fidelity(without, on_one_log["psrs"]).note
+
+
+def test_vectors_on_one_log_have_no_verdict(on_one_log):
+    def as_vectors(runs):
+        doubled = (np.stack([run.curves["start value"]] * 2, axis=1) for run in runs)
+        return replace(runs, runs=tuple(replace(run, curves={"v": v}) for run, v in zip(runs, doubled, strict=True)))
+
+    ours = replace(as_vectors(on_one_log["psrs"].runs), halves=tuple(map(as_vectors, on_one_log["psrs"].halves)))
+    found = fidelity(ours, as_vectors(on_one_log["real"]), "v")
+    assert found.verdict is None
+    assert "probes of one number" in found.note

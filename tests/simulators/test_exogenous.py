@@ -204,3 +204,11 @@ def test_what_ran_out_is_named_with_an_example(log, play):
             assert " (such as observation=" in stop.reason
             assert stop.reason.startswith("exogenous part " if stop.cause.startswith("exogenous") else "state ")
     assert any(stop.state is not None for stop in stops)
+
+
+def test_on_some_episodes_it_is_that_of_the_log_of_these(log, play):
+    episodes = np.arange(0, log.n_episodes, 2)
+    selected, alone = exo_psrs(log, **ORACLES).select(episodes), exo_psrs(log.select(episodes), **ORACLES)
+    one, other = (play(each, lambda t, x: EVENLY, 3).steps for each in (selected, alone))
+    assert len(one) > 100
+    assert one == other

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import understudy as us
 from understudy.encoders import Boxes, Function, Identity
 from understudy.errors import ContractError, EncoderError
 from understudy.logs import Log
@@ -149,3 +150,27 @@ def test_something_else_than_a_log_or_an_encoder_is_refused_with_the_next_move()
     for encoder in (lambda observations: observations, Identity):  # a class is none yet
         with pytest.raises(ContractError, match=r"encoders\.Function"):
             psrs(log, encoder)
+
+
+@pytest.mark.parametrize("name", ["psrs", "qbe", "states_only", "model"])
+def test_a_simulator_on_some_episodes_is_that_of_the_log_of_these(random_log, merge, name):
+    log, make = random_log(0), getattr(us, name)
+    episodes = np.arange(1, log.n_episodes, 2)
+    selected, alone = make(log, merge).select(episodes), make(log.select(episodes), merge)
+    assert selected.settings == alone.settings
+    for seed in range(3):
+        one, other = (
+            us.simulate(each, us.learners.Uniform(log.spec.n_actions), seed, 200) for each in (selected, alone)
+        )
+        assert np.array_equal(one.rows, other.rows)
+        assert np.array_equal(one.returns, other.returns)
+        assert one.stopped.reason == other.stopped.reason
+    assert np.array_equal(selected.index.log.reward, log.select(episodes).reward)
+
+
+def test_selecting_leaves_the_index_as_it_was(random_log, merge):
+    packed = index(random_log(0), merge, propensities=True)
+    before = packed.records.copy(), packed.opening.copy()
+    packed.select(np.array([0, 2]))
+    assert np.array_equal(packed.records, before[0])
+    assert np.array_equal(packed.opening, before[1])

@@ -1,13 +1,15 @@
 """How close simulated curves are to a reference, and how far that can be told from noise."""
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from understudy.errors import CensoringWarning, SettingError
+from understudy.evaluation.distances import squared_distance
+from understudy.evaluation.halves import Halves
+from understudy.evaluation.luck_of_differences import luck_of_difference, with_luck
 from understudy.evaluation.named_runs import check_runs
 from understudy.runs import Runs
 from understudy.settings import real, whole
@@ -87,13 +89,14 @@ class Fidelity:
 
 ONE_LOG = (
     "No verdict: these runs share a log, so the luck of that log is in all of them and cannot be told from a bias; "
-    "give each run a log of its own, experiment(lambda seed: simulator), to claim fidelity"
+    "make them with us.halves(simulator, make, ...), which measures that luck, or give each run a log of its own, "
+    "experiment(lambda seed: simulator)"
 )
 
 
 def fidelity(
-    runs: Runs,
-    reference: Runs,
+    runs: Runs | Halves,
+    reference: Runs | Halves,
     probe: str | None = None,
     *,
     horizon: int | None = None,
@@ -105,7 +108,11 @@ def fidelity(
     `horizon` is by default the largest step that every run reached. Beyond it, averages are over the runs that were
     still going: the result's note says so, and a `CensoringWarning` is issued. `margin` is in the probe's units, by
     default a tenth of the range of the reference's mean curve. `level` is that of the interval, between 0 and 1.
+
+    Runs on one log share its luck. There is a verdict on them where `us.halves` made them: the luck that halves of the
+    log show is a part of the noise then. The reference may also be another simulator's runs on the same log.
     """
+    runs, reference = (side.runs if isinstance(side, Halves) else side for side in (runs, reference))
     check_runs("runs", runs)
     check_runs("reference", reference)
     level = real("level", level, 0, 1, ends=False)
@@ -155,77 +162,22 @@ def fidelity(
     }
     if not reached.all():
         return Fidelity(**result, note=f"No verdict: {note}")
-    if not (runs.about.independent and reference.about.independent):
-        return Fidelity(**result, note=ONE_LOG)
     if min(len(runs), len(reference)) < 3:
         return Fidelity(**result, note="No verdict: fewer than three runs tell nothing of their spread")
+    independent = runs.about.independent and reference.about.independent
+    if ours.shape[2] > 1 and not independent:
+        return Fidelity(**result, note="No verdict: the luck of one log is measured for probes of one number only")
+    luck = luck_of_difference(runs, reference, probe, points[usable])
+    if luck is None:
+        return Fidelity(**result, note=ONE_LOG)
     if margin is None:
         margin = 0.1 * float(np.ptp(theirs.mean(axis=0)))
-    squared, interval = squared_distance(ours.reshape(len(ours), -1), theirs.reshape(len(theirs), -1), level)
+    ours, theirs = (side.reshape(len(side), -1) for side in (ours, theirs))
+    ours, theirs, degrees = with_luck(ours, theirs, luck)
+    result["floor"] = float(np.sqrt(np.mean(_noise(ours) + _noise(theirs))))
+    squared, interval = squared_distance(ours, theirs, level, degrees)
     verdict = "equivalent" if interval[1] < margin**2 else "different" if interval[0] > margin**2 else "undecided"
     return Fidelity(**result, squared_error=squared, interval=interval, margin=float(margin), verdict=verdict)
-
-
-def squared_distance(ours: np.ndarray, theirs: np.ndarray, level: float) -> tuple[float, tuple[float, float]]:
-    """Return the mean squared difference of two expected curves, unbiased, and its interval; (R, K) samples of each.
-
-    The interval inverts a test: it holds the distances at which the observed one would not be unusual, for normal
-    curves whose difference points where the noise is largest (other directions give a shorter interval). An interval
-    from the estimate's own standard error does not do: where the noise happens to cancel the difference, the standard
-    error is small too (95 % intervals covered 89 % in a test of ours).
-    """
-    difference = ours.mean(axis=0) - theirs.mean(axis=0)
-    spread, degrees = _noise_of_difference(ours, theirs)
-    observed = float(np.mean(difference**2))
-    if spread.sum() == 0.0:  # runs that do not differ leave nothing uncertain
-        return observed, (observed, observed)
-    tail = (1 - level) / 2
-
-    def probability(distance: float) -> float:
-        """Return the probability of observing at most what was observed, at a true distance."""
-        return float(np.mean((distance + along) ** 2 + across <= observed))
-
-    rng = np.random.default_rng(0)  # numerical integration, the same every time
-    stretch = np.sqrt(degrees / rng.chisquare(degrees, DRAWS))
-    along = np.sqrt(spread[0]) * rng.standard_normal(DRAWS) * stretch
-    varying, rest = spread[1:AXES], spread[AXES:].sum()  # the many small ones average out
-    across = (rng.standard_normal((DRAWS, len(varying))) ** 2 @ varying + rest) * stretch**2
-    farthest = np.sqrt(observed) + 10 * np.sqrt(spread.sum())
-    low, high = (_crossing(probability, chance, farthest) for chance in (1 - tail, tail))
-    return observed - float(spread.sum()), (float(low**2), float(high**2))
-
-
-DRAWS, AXES = 10_000, 16
-
-
-def _crossing(falling: Callable[[float], float], chance: float, end: float) -> float:
-    """Return where a falling function crosses a chance, by bisection; 0 if it is below from the start."""
-    begin = 0.0
-    if falling(begin) < chance:
-        return 0.0
-    for _ in range(60):
-        if falling(end) <= chance:
-            break
-        end *= 2
-    for _ in range(40):
-        middle = (begin + end) / 2
-        begin, end = (middle, end) if falling(middle) > chance else (begin, middle)
-    return end
-
-
-def _noise_of_difference(ours: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the variances per point of the mean curves' difference along its principal axes, and degrees of freedom.
-
-    The axes are found through the inner products of runs or of points, whichever are fewer.
-    """
-    scaled = [(c - c.mean(axis=0)) / np.sqrt((len(c) - 1) * len(c) * c.shape[1]) for c in (ours, theirs)]
-    stacked = np.concatenate(scaled)
-    products = stacked @ stacked.T if len(stacked) < stacked.shape[1] else stacked.T @ stacked
-    spread = np.linalg.eigvalsh(products)[::-1].clip(0)
-    one, other = (float(np.sum(part**2)) for part in scaled)
-    if one + other == 0.0:
-        return spread, 1.0
-    return spread, (one + other) ** 2 / (one**2 / (len(ours) - 1) + other**2 / (len(theirs) - 1))
 
 
 def _noise(curves: np.ndarray) -> np.ndarray:

@@ -18,7 +18,8 @@ from understudy.contracts.simulating import log_of
 from understudy.contracts.streams import spawn
 from understudy.errors import ContractError, LogError, ResultsError, SettingError
 from understudy.evaluation.curves import is_scalar
-from understudy.evaluation.intervals import Interval, Readings, interval_of
+from understudy.evaluation.dependence import dependence_of_episodes
+from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of
 from understudy.evaluation.trusted import Trusted, trusted_horizon
 from understudy.logs import Log
 from understudy.runs import Runs, experiment
@@ -60,6 +61,7 @@ class Halves:
     """
 
     runs: Runs
+    note: str = ""  # what speaks against the intervals, where something was found in the log
 
     def __post_init__(self) -> None:
         if not isinstance(self.runs, Runs) or not self.runs.halves:
@@ -117,7 +119,7 @@ class Halves:
         """
         return interval_of(paired(self, other, probe), real("level", level, 0, 1, ends=False))
 
-    def readings(self, probe: str | None = None, share: float = 1.0) -> Readings:
+    def readings(self, probe: str | None = None, share: float = 1.0) -> HalvedReadings:
         """Return the readings of a probe on the whole log and on its halves, as far as a share of runs reached."""
         probe = self._probe(probe)
         horizon = self.runs.horizon(share)
@@ -134,7 +136,7 @@ class Halves:
             if any(len(run.steps) for run in half):
                 found = half.curve(probe)[1][:, : len(steps)]
                 readings[number, :, : found.shape[1]] = found
-        return Readings(steps, whole_log, readings, (lengths[:, :, None] >= steps).mean(axis=(0, 1)))
+        return HalvedReadings(steps, whole_log, readings, (lengths[:, :, None] >= steps).mean(axis=(0, 1)))
 
     def _probe(self, probe: str | None) -> str:
         if probe is None:
@@ -156,11 +158,11 @@ class Halves:
         each = len(self.halves[0])
         return (
             f"{len(self.runs)} runs of {name}, and {each} on each of {len(self.halves)} halves of the log, "
-            f"probes: {', '.join(self.probes) or 'none'}"
+            f"probes: {', '.join(self.probes) or 'none'}" + (f". {self.note}" if self.note else "")
         )
 
 
-def paired(one: Halves, other: Halves, probe: str | None) -> Readings:
+def paired(one: Halves, other: Halves, probe: str | None) -> HalvedReadings:
     """Return the differences of readings of two sets of runs, run by run.
 
     Raise `SettingError` where they are not of the same log, halves, seed and readings.
@@ -180,7 +182,7 @@ def paired(one: Halves, other: Halves, probe: str | None) -> Readings:
         )
     ours, theirs = one.readings(probe), other.readings(probe)
     n = min(len(ours.steps), len(theirs.steps))
-    return Readings(
+    return HalvedReadings(
         ours.steps[:n],
         ours.whole[:, :n] - theirs.whole[:, :n],
         ours.halves[:, :, :n] - theirs.halves[:, :, :n],
@@ -227,7 +229,7 @@ def halves(
             given = {**options, "seed": seed_of_half, "out": folder, "progress": False, "keep_rows": False}
             on_halves.append(experiment(half, make, runs=runs_of_half, **given))
             report(number + 1)
-    return Halves(replace(on_whole, halves=tuple(on_halves)))
+    return Halves(replace(on_whole, halves=tuple(on_halves)), dependence_of_episodes(log) or "")
 
 
 def log_to_halve(simulator: Any) -> Log:

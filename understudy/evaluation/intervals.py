@@ -25,8 +25,8 @@ MOST_SHOWN = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Readings:
-    """Readings of a probe on the whole log and on halves of it, or differences of two probes' or learners' readings."""
+class HalvedReadings:
+    """Readings of a probe on the whole log and on halves of it, or differences of two learners' readings."""
 
     steps: np.ndarray  # (K,)
     whole: np.ndarray  # (R, K); NaN where a run has no reading
@@ -103,7 +103,7 @@ def number(value: float) -> str:
     return f"{value:,.4g}" if np.isfinite(value) else NONE
 
 
-def interval_of(readings: Readings, level: float = 0.95) -> Interval:
+def interval_of(readings: HalvedReadings, level: float = 0.95) -> Interval:
     """Return the interval of the mean of readings."""
     from scipy.stats import t
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from understudy.evaluation.intervals import Readings
+from understudy.evaluation.intervals import HalvedReadings
 from understudy.evaluation.luck_of_one_log import Moments
 
 SHARE_GOING = 0.9
@@ -40,7 +40,7 @@ class Trusted:
     __repr__ = __str__
 
 
-def trusted_horizon(readings: Readings, margin: float) -> Trusted:
+def trusted_horizon(readings: HalvedReadings, margin: float) -> Trusted:
     """Return how far halves and whole agree within a margin, by a test of equivalence at each reading.
 
     Up to the horizon, and at every reading, a difference as large as the margin is ruled out at a rate of 5 %. That

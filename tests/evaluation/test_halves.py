@@ -1,0 +1,164 @@
+import numpy as np
+import pytest
+
+import understudy as us
+from understudy.evaluation.halves import episodes_of_half
+
+ENV = us.envs.Grid(4, slip=0.2)
+LOG = us.record(ENV, episodes=60, seed=0)
+PROBES = {"start value": us.probes.start_value(ENV), "visits": us.probes.visitation}
+
+
+def make(seed):
+    return us.learners.QLearning(16, 5, epsilon=0.9, alpha=0.5, gamma=0.95, seed=seed)
+
+
+def careful(seed):
+    return us.learners.QLearning(16, 5, epsilon=0.5, alpha=0.5, gamma=0.95, seed=seed)
+
+
+def run_halves(simulator=None, make=make, **options):
+    given = {"runs": 12, "halves": 5, "runs_of_half": 4, "every": 100, "probes": PROBES, "progress": False}
+    return us.halves(simulator or us.psrs(LOG), make, **{**given, **options})
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run_halves()
+
+
+def test_the_whole_is_the_experiment_and_halves_are_the_same_on_half_of_the_episodes(found):
+    alone = us.experiment(us.psrs(LOG), make, runs=12, every=100, probes=PROBES, progress=False)
+    assert [run.rows.tolist() for run in found.runs] == [run.rows.tolist() for run in alone]
+    assert [half.about.log_episodes for half in found.halves] == [30] * 5
+    assert [len(half) for half in found.halves] == [4] * 5
+    assert len({half.about.log for half in found.halves}) == 5
+    assert found.runs.halves == found.halves
+
+
+def test_a_half_is_the_simulator_on_the_log_of_its_episodes(found):
+    half, episodes = found.halves[2], episodes_of_half(LOG, 0, 2)
+    alone = us.simulate(us.psrs(LOG.select(episodes)), make(half[1].seed), half[1].seed, probes=PROBES, every=100)
+    np.testing.assert_array_equal(alone.curves["start value"], half[1].curves["start value"])
+    assert alone.stopped.reason == half[1].stopped.reason
+
+
+def test_halves_depend_on_the_seed_and_not_on_the_learner():
+    one, other, another = (
+        [half.about.log for half in run_halves(make=learner, seed=seed, runs=2, runs_of_half=2).halves]
+        for learner, seed in ((make, 0), (careful, 0), (make, 1))
+    )
+    assert one == other != another
+
+
+def test_the_interval_is_around_the_mean_of_the_runs(found):
+    interval = found.interval("start value")
+    steps, curves = found.runs.curve("start value")
+    n = len(interval.steps)
+    np.testing.assert_array_equal(interval.steps, steps[:n])
+    np.testing.assert_allclose(interval.mean, curves[:, :n].mean(axis=0))
+    assert interval.steps[-1] <= found.runs.horizon()
+    assert found.final("start value") == interval.final
+    longer = found.interval("start value", share=0.5)
+    assert len(longer.steps) > n
+
+
+def test_trust_ends_with_a_reason(found):
+    trusted = found.trust("start value", margin=1.0)
+    assert found.trusted("start value", margin=1.0) == trusted.steps > 0
+    assert trusted.reason == "halves end"
+    assert found.trusted("start value", margin=1e-6) == 0
+    assert found.trust().margin > 0
+
+
+def test_differences_are_taken_run_by_run(found):
+    other = run_halves(make=careful)
+    difference = found.difference(other, "start value")
+    (_, ours), (_, theirs) = (each.runs.curve("start value") for each in (found, other))
+    n = len(difference.steps)
+    np.testing.assert_allclose(difference.mean, (ours[:, :n] - theirs[:, :n]).mean(axis=0))
+    same = found.difference(found)
+    np.testing.assert_array_equal(same.mean, 0.0)
+    np.testing.assert_array_equal(same.high, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"seed": 1}, "seed is 0 in one and 1 in the other"),
+        ({"every": 50}, "every is 100 in one and 50"),
+        ({"runs": 3}, "12 runs, 5 halves and 4 runs on each"),
+        ({"simulator": us.psrs(LOG.select(np.arange(50)))}, "log is"),
+    ],
+)
+def test_what_was_not_made_alike_cannot_be_paired(found, options, message):
+    with pytest.raises(us.SettingError, match=message):
+        found.difference(run_halves(**options))
+
+
+def test_results_are_kept_and_continued(found, tmp_path):
+    first = run_halves(out=tmp_path, halves=3)
+    assert sorted(path.name for path in (tmp_path / "halves").iterdir()) == ["000", "001", "002"]
+    again = run_halves(out=tmp_path)
+    np.testing.assert_array_equal(again.interval().low, found.interval().low)
+    loaded = us.Halves(us.load(tmp_path))
+    np.testing.assert_array_equal(loaded.interval().high, again.interval().high)
+    assert len(first.halves) == 3
+    assert len(loaded.halves) == 5
+
+
+def test_unfinished_halves_are_said(tmp_path):
+    run_halves(out=tmp_path)
+    (tmp_path / "halves" / "003" / "runs" / "000002.json").unlink()
+    with pytest.raises(us.ResultsError, match=r"3 to 4 finished runs each.*same out="):
+        us.Halves(us.load(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["psrs", "qbe", "states_only", "actions_only", "any_row", "model"])
+def test_every_simulator_on_a_log_has_halves(name):
+    found = run_halves(getattr(us, name)(LOG), max_steps=400, runs=3, runs_of_half=2, every=50)
+    assert found.runs.about.simulator_name == name
+    assert len(found.halves) == 5
+
+
+@pytest.mark.parametrize(
+    ("simulator", "message"),
+    [
+        (us.real(ENV), "cannot be had on half of a log"),
+        (us.psrs(LOG.select([0])), "has 1 episode, and halves need at least 8.*luck of this log out"),
+        (us.psrs(us.record(ENV, steps=40, seed=0)), "halves need at least 8"),
+    ],
+)
+def test_where_halves_cannot_be_made_it_is_said(simulator, message):
+    with pytest.raises(us.UnderstudyError, match=message):
+        run_halves(simulator, max_steps=10)
+
+
+def test_runs_without_halves_and_single_runs_are_refused(found):
+    alone = us.experiment(us.psrs(LOG), make, runs=2, progress=False)
+    with pytest.raises(us.SettingError, match="have no halves"):
+        us.Halves(alone)
+    with pytest.raises(us.SettingError, match="runs"):
+        run_halves(runs=1)
+    with pytest.raises(us.SettingError, match="one run tells nothing"):
+        us.Halves(found.runs[:1])
+
+
+def test_probes_that_cannot_have_an_interval_are_named(found):
+    with pytest.raises(us.SettingError, match="'visits' is a vector"):
+        found.interval("visits")
+    with pytest.raises(us.SettingError, match="no probe 'value'; there is 'start value', 'visits'"):
+        found.interval("value")
+    with pytest.raises(us.SettingError, match="have no probe"):
+        run_halves(probes=None, runs=2, runs_of_half=2).interval()
+
+
+def test_runs_that_stop_before_the_first_reading_say_so():
+    found = run_halves(every=100_000)
+    with pytest.raises(us.SettingError, match=r"not all runs reached the first reading.*every="):
+        found.interval("start value")
+
+
+def test_it_shows_itself(found):
+    assert repr(found) == "12 runs of psrs, and 4 on each of 5 halves of the log, probes: start value, visits"
+    assert found.to_frame().num_rows == len(found.interval().steps)
