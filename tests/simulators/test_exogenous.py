@@ -204,3 +204,13 @@ def test_what_ran_out_is_named_with_an_example(log, play):
             assert " (such as observation=" in stop.reason
             assert stop.reason.startswith("exogenous part " if stop.cause.startswith("exogenous") else "state ")
     assert any(stop.state is not None for stop in stops)
+
+
+def test_copies_of_a_log_go_on_with_both_parts(log, play):
+    simulator = exo_psrs(log, **ORACLES)
+    for seed in range(3):
+        once = play(simulator, lambda t, x: EVENLY, seed)
+        more = play(simulator.repeated(3), lambda t, x: EVENLY, seed)
+        assert len(more.rows) > 1.5 * len(once.rows) > 0
+        assert more.rows[: len(once.rows)] == once.rows
+        assert counted_on(more.steps)

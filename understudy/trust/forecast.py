@@ -19,6 +19,7 @@ from understudy.evaluation import efficiency
 from understudy.runs import Run, Runs
 from understudy.runs.backends import BACKENDS, n_cores
 from understudy.runs.plan import Plan
+from understudy.runs.prerequisites import check_parts
 from understudy.settings import seed_of, steps_of, whole
 from understudy.tables import Column, Table, arrow_table
 from understudy.trust.needed import Needed, needed_for
@@ -163,6 +164,7 @@ def forecast(
     pre_runs = None if pre_runs is None else whole("pre_runs", pre_runs, least=2)
     workers = None if workers is None else whole("workers", workers)
     plan = Plan(simulator, make, spawn(seed, SEEDS), max_steps, {}, EVERY, compiled=None, keep_rows=False)
+    check_parts(simulator, plan.first.learner, max_steps, EVERY)  # before workers are started for nothing
     runs = pre_runs_of(plan, pre_runs, workers, progress)
     lengths = np.sort(runs.lengths)
     low, high, level = prediction_interval(lengths)
