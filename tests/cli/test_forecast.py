@@ -10,7 +10,7 @@ def test_a_forecast_is_a_sentence_and_a_table(events, capsys, columns):
     assert main(["forecast", str(events), *columns, "--steps", "3000"]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("psrs: the log will answer for ")
-    assert "of runs have" in printed
+    assert "steps with a chance of 90%" in printed
     assert "3,000 steps need" in printed
     assert "more episodes like these" in printed
     assert "what runs out first" in printed

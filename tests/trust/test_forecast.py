@@ -208,7 +208,7 @@ def test_simulators_of_others_are_forecast_but_cannot_repeat_a_log_they_do_not_h
 def test_a_forecast_is_a_sentence_a_table_json_and_a_frame():
     found = us.forecast(us.qbe(LOG), make, steps=20_000)
     assert f"{found.steps:,} steps" in repr(found)
-    assert "90% of runs" in str(found)
+    assert "steps with a chance of 90%" in str(found)
     assert json.loads(json.dumps(found.to_json()))["episodes_needed"] == found.episodes_needed
     frame = pl.from_arrow(found.to_frame())
     assert frame["runs_out"].to_list() == list(found.runs_out)

@@ -68,12 +68,13 @@ class Forecast:
         return None if self.needed is None else self.needed.episodes
 
     def __str__(self) -> str:
-        low, high = self.interval
-        at_least = "at least " if 2 * self.n_limited > self.pre_runs else ""
+        (low, high), at_least = self.interval, "at least " if 2 * self.n_limited > self.pre_runs else ""
         sentences = [
             f"the log will answer for {at_least}{self.steps:,} steps and {self.episodes:,} episodes (median of "
-            f"{self.pre_runs} pre-runs), and {self.level:.0%} of runs have {low:,} to {high:,} steps"
+            f"{self.pre_runs} pre-runs)"
         ]
+        if self.n_limited < self.pre_runs:
+            sentences[0] += f"; a run has {low:,} to {high:,} steps with a chance of {self.level:.0%}"
         if self.runs_out:
             what, share = next(iter(self.runs_out.items()))
             others = len(self.runs_out) - 1
