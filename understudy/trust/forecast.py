@@ -141,7 +141,9 @@ def forecast(
 
     `interval` is a prediction interval for one further run on the same log, free of assumptions: a run is shorter than
     the shortest of 19 others with a chance of 1 in 20, and longer than the longest with the same. `level` is its
-    chance, 90 % for 19, 39, 59 or 79 pre-runs, and less for fewer than 19. It says nothing of other logs.
+    chance, 90 % for 19, 39, 59 or 79 pre-runs, and less for fewer than 19. It is about this log, not
+    about others like it. (That the number of pre-runs follows from the first 19 of them changes the chance by little:
+    benchmarks/trust measures it.)
 
     With `steps`, the result says how many episodes like those of this log so many steps would need: pre-runs of that
     length go on, where the log has no answer, with copies of it, and count how much they read. What was never logged
