@@ -34,7 +34,8 @@ class TellsUse(Protocol):
 class RepeatableSimulator(Protocol):
     """A simulator that can replay its log several times over.
 
-    Promised: rehearsals of `repeated(copies)` serve each row at most `copies` times, and tell their use (`TellsUse`).
+    Promised: rehearsals of `repeated(copies)` serve each row at most `copies` times, read no further than they need,
+    and tell their use (`TellsUse`); it is not `exhaustible`, since it may serve more steps than the log has rows.
     Gained: `forecast` says how many episodes a number of steps would need.
     """
 

@@ -100,7 +100,7 @@ class ExogenousReplay:
     def repeated(self, copies: int) -> "ExogenousReplay":
         """Return the same simulator over so many copies of its log, as `Replay.repeated` does."""
         repeated = copy(self)
-        repeated.settings = self.settings | {"copies": copies}
+        repeated.settings, repeated.exhaustible = self.settings | {"copies": copies}, False
         repeated._endogenous, repeated._exogenous = self._endogenous.repeated(copies), self._exogenous.repeated(copies)
         return repeated
 

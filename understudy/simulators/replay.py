@@ -110,12 +110,14 @@ class Replay:
 
         Rows keep their numbers. With one seed a run is the same as in this simulator, until its own log has no answer.
         (With `order="rows"` the rows of all copies are shuffled together, and runs differ from the first step on.)
+        Runs need `max_steps`, and read the log no further than they need it: no loop looks ahead.
         """
         n_queued, n_episodes = int(self._end[-1]) * copies, self.log.n_episodes * copies
         if max(n_queued, n_episodes, len(self.log) * copies) >= 2**31:
             raise SettingError(f"{copies:,} copies of {len(self.log):,} rows are more than can be counted; use fewer")
         repeated = copy(self)
         repeated.settings = self.settings | {"copies": copies}
+        repeated.exhaustible = repeated.foreseeable = False
         repeated._copies, repeated._spare_workspaces = copies, []
         repeated._end = self._end * copies
         repeated._episodes = np.tile(self._episodes, (copies, 1))

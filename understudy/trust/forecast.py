@@ -19,6 +19,7 @@ from understudy.evaluation import efficiency
 from understudy.runs import Run, Runs
 from understudy.runs.backends import BACKENDS, n_cores
 from understudy.runs.plan import Plan
+from understudy.runs.prerequisites import check_parts
 from understudy.settings import seed_of, steps_of, whole
 from understudy.tables import Column, Table, arrow_table
 from understudy.trust.needed import Needed, needed_for
@@ -67,12 +68,13 @@ class Forecast:
         return None if self.needed is None else self.needed.episodes
 
     def __str__(self) -> str:
-        low, high = self.interval
-        at_least = "at least " if 2 * self.n_limited > self.pre_runs else ""
+        (low, high), at_least = self.interval, "at least " if 2 * self.n_limited > self.pre_runs else ""
         sentences = [
             f"the log will answer for {at_least}{self.steps:,} steps and {self.episodes:,} episodes (median of "
-            f"{self.pre_runs} pre-runs), and {self.level:.0%} of runs have {low:,} to {high:,} steps"
+            f"{self.pre_runs} pre-runs)"
         ]
+        if self.n_limited < self.pre_runs:
+            sentences[0] += f"; a run has {low:,} to {high:,} steps with a chance of {self.level:.0%}"
         if self.runs_out:
             what, share = next(iter(self.runs_out.items()))
             others = len(self.runs_out) - 1
@@ -139,7 +141,9 @@ def forecast(
 
     `interval` is a prediction interval for one further run on the same log, free of assumptions: a run is shorter than
     the shortest of 19 others with a chance of 1 in 20, and longer than the longest with the same. `level` is its
-    chance, 90 % for 19, 39, 59 or 79 pre-runs, and less for fewer than 19. It says nothing of other logs.
+    chance, 90 % for 19, 39, 59 or 79 pre-runs, and less for fewer than 19. It is about this log, not
+    about others like it. (That the number of pre-runs follows from the first 19 of them changes the chance by little:
+    benchmarks/trust measures it.)
 
     With `steps`, the result says how many episodes like those of this log so many steps would need: pre-runs of that
     length go on, where the log has no answer, with copies of it, and count how much they read. What was never logged
@@ -163,6 +167,7 @@ def forecast(
     pre_runs = None if pre_runs is None else whole("pre_runs", pre_runs, least=2)
     workers = None if workers is None else whole("workers", workers)
     plan = Plan(simulator, make, spawn(seed, SEEDS), max_steps, {}, EVERY, compiled=None, keep_rows=False)
+    check_parts(simulator, plan.first.learner, max_steps, EVERY)  # before workers are started for nothing
     runs = pre_runs_of(plan, pre_runs, workers, progress)
     lengths = np.sort(runs.lengths)
     low, high, level = prediction_interval(lengths)
