@@ -95,7 +95,7 @@ def _comparable(log: Log) -> tuple[np.ndarray, int]:
     lengths = np.diff(log.starts)
     truncated = log.truncated[log.starts[1:] - 1] & (log.max_episode_steps is None)
     cut = log.unfinished | truncated
-    if cut.mean() <= FEW:
+    if cut.sum() <= max(1, FEW * len(cut)):  # one is the last episode of most recordings
         return np.flatnonzero(~cut), min(int(lengths.max()), MOST_STEPS)
     return np.arange(log.n_episodes), min(int(lengths[cut].min()), MOST_STEPS)
 
