@@ -75,7 +75,7 @@ def test_without_all_propensities_what_is_left_is_said(log, chosen):
 def test_few_episodes_are_not_called_fine(log):
     for n in (1, 2, 3):
         found = us.selfcheck(log.select(range(n)))
-        words = f"no test of shapes, since {n} episode{'s' * (n > 1)} can be compared, of 20 needed"
+        words = f"no test of shapes, since the log has {n} episode{'s' * (n > 1)}, and its halves need 20 that ended"
         assert not found.ok
         assert not found.fires
         assert found.verdict.startswith(f"could not be told: {words}")
@@ -88,7 +88,7 @@ def test_one_endless_episode_has_the_tests_of_rows_left():
     columns = {"action": action, "propensity": np.full((4000, 2), 0.5), "ends": "unfinished", "episode": np.zeros(4000)}
     found = us.selfcheck(us.Log.from_columns(observation=observation, reward=observation * 1.0, **columns))
     assert found.ok
-    assert found.verdict.endswith("(no test of shapes, since 1 episode can be compared, of 20 needed)")
+    assert found.verdict.endswith("(no test of shapes, since the log has 1 episode, and its halves need 20 that ended)")
     drifting = us.Log.from_columns(observation=observation, reward=np.arange(4000) / 4000, **columns)
     assert fired(us.selfcheck(drifting)) == ["drift"]
 

@@ -55,7 +55,7 @@ def shapes_test(stated: StatedLog, level: float, *, merges: bool, seed: int) -> 
     elif log.propensity.ndim == 1:
         reason = "only the chosen action's propensity was logged, and the policy has one for every action"
     elif len(episodes) < FEWEST_EPISODES:
-        reason = f"{counted(len(episodes), 'episode')} can be compared, of {FEWEST_EPISODES} needed"
+        reason = f"the log has {counted(log.n_episodes, 'episode')}, and its halves need {FEWEST_EPISODES} that ended"
     if reason:
         return SelfTest(SHAPES, reason)
     rng, policy = np.random.default_rng(seed), LoggingPolicy(log, stated.state, stated.next_state)

@@ -7,6 +7,7 @@ import numpy as np
 
 from understudy.contracts import Encoder, Log
 from understudy.contracts.streams import spawn
+from understudy.logs.findings import counted
 from understudy.settings import real, seed_of
 from understudy.simulators.index import index
 from understudy.tables import NONE, Column, Table, arrow_table
@@ -99,7 +100,8 @@ class Selfcheck:
             )
             for test in self.tests
         )  # fmt: skip
-        title = f"Self-check of {self.n_rows:,} rows, {self.n_episodes:,} episodes: {self.verdict}"
+        counts = f"{counted(self.n_rows, 'row')}, {counted(self.n_episodes, 'episode')}"
+        title = f"Self-check of {counts}: {self.verdict}"
         return Table(title, headings, rows, notes=tuple(f"It cannot see {sentence}." for sentence in self.blind_to))
 
     def _repr_html_(self) -> str:
