@@ -27,6 +27,8 @@ BLIND_TO = (
     "wrong propensities, where they are wrong in all rows alike: us.check tests them",
     "hidden causes of both actions and outcomes (confounding): each half of the log has them alike",
     "states and actions that the logging policy never or rarely visits: a learner that goes there meets untested rows",
+    "errors that all rows share, such as rewards that were logged wrongly",
+    "what an encoder that was fitted on this log fitted by chance: fit it on one half of the episodes, check the other",
     "errors smaller than this log can show: nothing found is not a proof",
     "changes after the log ended: the world in which the learner will be deployed",
 )
