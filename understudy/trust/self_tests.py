@@ -21,6 +21,7 @@ SHAPES, SUFFICIENCY, DRIFT = "shapes", "sufficiency", "drift"
 
 FEWEST_EPISODES = 20  # of a log, to compare one half of them with the other
 FEWEST_SIMULATED = 5
+FEWEST_STEPS = 8  # of an episode for which one half must have the rows of the other
 MOST_SIMULATED, MOST_LOGGED = 200, 400  # episodes on the two sides of a comparison
 SHAPE_PERMUTATIONS = 499  # at least
 MOST_STEPS = 512  # of an episode that are compared
@@ -55,29 +56,31 @@ def shapes_test(stated: StatedLog, level: float, *, merges: bool, seed: int) -> 
     elif log.propensity.ndim == 1:
         reason = "only the chosen action's propensity was logged, and the policy has one for every action"
     elif len(episodes) < FEWEST_EPISODES:
-        reason = f"{counted(len(episodes), 'episode')} can be compared, of {FEWEST_EPISODES} needed"
+        reason = f"the log has {counted(log.n_episodes, 'episode')}, and its halves need {FEWEST_EPISODES} that ended"
     if reason:
         return SelfTest(SHAPES, reason)
     rng, policy = np.random.default_rng(seed), LoggingPolicy(log, stated.state, stated.next_state)
     labels = {"observations": labels_of_observations(log, rng)}
     if merges:
         labels["states"] = labels_of_states(log, stated.state, stated.next_state)
-    halves, found, n_simulated = np.array_split(rng.permutation(episodes), 2), [], 0
+    halves, found = np.array_split(rng.permutation(episodes), 2), []
+    n_simulated, most_steps = 0, 0
     permutations = max(SHAPE_PERMUTATIONS, _enough(level / 2))
     for number, (half, other) in enumerate((halves, halves[::-1])):
         supply = policy.supply(half)
         n = policy.affordable(supply, other, min(len(half) // 2, MOST_SIMULATED))
         steps = min(horizon, policy.reach(supply, other[:MOST_LOGGED]))
-        if n < FEWEST_SIMULATED or steps < min(2, horizon):
+        if n < FEWEST_SIMULATED or steps < min(FEWEST_STEPS, horizon):
             return SelfTest(SHAPES, "the rows of one half have too few of the states and actions of the other")
         simulated = policy.simulated(half, n, steps, spawn(seed, number))
         logged = policy.logged(other[:MOST_LOGGED], supply, steps)
         found.append(difference(log, simulated, logged, labels, rng, permutations))
-        n_simulated += n
+        n_simulated, most_steps = n_simulated + n, max(most_steps, steps)
     worst = min(found, key=lambda one: (one.p_value, -one.statistic))
     return SelfTest(
         SHAPES,
-        f"{n_simulated:,} episodes of the logging policy, simulated on one half of the log, against the other half",
+        f"{n_simulated:,} episodes of the logging policy, simulated on one half of the log, against the other half, "
+        f"over at most {counted(most_steps, 'step')}",
         worst.statistic,
         min(1.0, len(found) * worst.p_value),
         f"the logging policy, simulated on half of the log, differs from the other half, most in {worst.shape}: the "
@@ -95,7 +98,7 @@ def _comparable(log: Log) -> tuple[np.ndarray, int]:
     lengths = np.diff(log.starts)
     truncated = log.truncated[log.starts[1:] - 1] & (log.max_episode_steps is None)
     cut = log.unfinished | truncated
-    if cut.mean() <= FEW:
+    if cut.sum() <= max(1, FEW * len(cut)):  # one is the last episode of most recordings
         return np.flatnonzero(~cut), min(int(lengths.max()), MOST_STEPS)
     return np.arange(log.n_episodes), min(int(lengths[cut].min()), MOST_STEPS)
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from understudy.contracts import Encoder, Log
 from understudy.contracts.streams import spawn
+from understudy.logs.findings import counted
 from understudy.settings import real, seed_of
 from understudy.simulators.index import index
 from understudy.tables import NONE, Column, Table, arrow_table
@@ -26,6 +27,8 @@ BLIND_TO = (
     "wrong propensities, where they are wrong in all rows alike: us.check tests them",
     "hidden causes of both actions and outcomes (confounding): each half of the log has them alike",
     "states and actions that the logging policy never or rarely visits: a learner that goes there meets untested rows",
+    "errors that all rows share, such as rewards that were logged wrongly",
+    "what an encoder that was fitted on this log fitted by chance: fit it on one half of the episodes, check the other",
     "errors smaller than this log can show: nothing found is not a proof",
     "changes after the log ended: the world in which the learner will be deployed",
 )
@@ -100,7 +103,8 @@ class Selfcheck:
             )
             for test in self.tests
         )  # fmt: skip
-        title = f"Self-check of {self.n_rows:,} rows, {self.n_episodes:,} episodes: {self.verdict}"
+        counts = f"{counted(self.n_rows, 'row')}, {counted(self.n_episodes, 'episode')}"
+        title = f"Self-check of {counts}: {self.verdict}"
         return Table(title, headings, rows, notes=tuple(f"It cannot see {sentence}." for sentence in self.blind_to))
 
     def _repr_html_(self) -> str:
@@ -136,8 +140,8 @@ def selfcheck(log: Log, encoder: Encoder | None = None, *, seed: int = 0, level:
     >>> log = us.record(us.envs.Grid(3, slip=0.2), episodes=60, seed=0)
     >>> us.selfcheck(log).ok
     True
-    >>> print(us.selfcheck(log, us.encoders.Function(lambda cells: cells // 2)).verdict[:40])
-    not to be believed: the logging policy, s
+    >>> us.selfcheck(log, us.encoders.Function(lambda cells: cells // 2)).verdict[:18]
+    'not to be believed'
     """
     seed, share = seed_of(seed), SHARE * real("level", level, LOWEST_LEVEL, 0.5)
     indexed = index(log, encoder)
