@@ -100,7 +100,7 @@ EVEN = np.full((400, 2), 0.5)
         (LONG | {"propensity": EVEN}, ["action-predicted"]),  # actions in turns were not drawn
         (LONG | {"propensity": EVEN[:, 0]}, []),
         (LONG | {"ends": "every-row"}, []),
-        (LONG | {"observation": np.zeros((400, 0))}, []),
+        (LONG | {"observation": np.arange(400.0), "reward": np.zeros(400)}, []),
     ],
 )
 def test_small_and_odd_logs_are_audited_without_inventing_anything(columns, doubts):

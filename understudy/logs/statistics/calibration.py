@@ -66,7 +66,7 @@ def misfit(action: np.ndarray, propensity: np.ndarray, which: int, groups: list[
     spread = p * (1 - p)
     own = [by_value(p, "where its propensity is", TENTHS)] if p.max() - p.min() >= FLAT else []
     worst, comparisons = Misfit(which, 0.0, 0.0, 0.0, 1.0, "", 0), 0
-    for group in [*own, *groups]:
+    for group in [*groups, *own]:  # of equal tails the first is named
         times, expected, variance = group.sums(taken), group.sums(p), group.sums(spread)
         gap = np.abs(times - expected)
         tails = 2 * freedman(gap, variance)
@@ -100,8 +100,8 @@ def _finding(log: Log, misfits: list[Misfit], advice: str) -> Finding:
         RULE,
         (),
         sum(one.tail * comparisons < RATES["each test"] for one in misfits),
-        f"action {action_name(log, worst.action)} was taken {worst.taken:,.0f} times {worst.where}, where its "
-        f"propensities add up to {worst.expected:,.1f} (z = {worst.z:.1f}): {advice}",
+        f"action {action_name(log, worst.action)} was taken {worst.taken:,.0f} times {worst.where}, and its "
+        f"propensities there add up to {worst.expected:,.1f} (z = {worst.z:.1f}): {advice}",
     )
 
 
