@@ -89,15 +89,24 @@ def test_a_doubt_leaves_a_log_usable_and_not_believable():
 
 
 def test_the_tests_are_a_table_and_plain_json():
-    made, unmade = AuditTest("a", "Is it?", 12, 0.00005), AuditTest("b", "Was it?", 0, None, "nothing to ask of")
+    made, unmade = AuditTest("a", "Is it?", 12, 0.5), AuditTest("b", "Was it?", 0, None, "nothing to ask of")
     audit = Audit((), 4, 1, 2, (made, unmade))
-    assert made.fires
+    assert not made.fires
     assert audit.verdict == "believable: of 1 test, none speaks against this log; 1 could not be made"
     assert audit.tests_table().rows == (
-        ("a", "yes", "5e-05", "12", "Is it?"),
+        ("a", "no", "0.5", "12", "Is it?"),
         ("b", "not asked", NONE, NONE, "Was it? Not asked: nothing to ask of."),
     )
     plain = audit.to_json()
     assert json.loads(json.dumps(plain)) == plain
     assert plain["rates"] == {"each test": 1e-4, "all tests": 1e-3}
     assert plain["tests"][1]["reason"] == "nothing to ask of"
+
+
+def test_a_test_that_fires_without_a_doubt_asks_for_care():
+    fired = AuditTest("visit-drift", "Do visits drift?", 12, 0.00005)
+    warning = Finding("warning", "visit-drift", (), 1, "visits fall")
+    audit = Audit((warning,), 4, 1, 2, (fired,))
+    assert audit.believable
+    assert audit.verdict == "believable with care: read the warnings of visit-drift"
+    assert audit.tests_table().rows[0][1] == "yes"

@@ -14,7 +14,7 @@ from understudy.logs.statistics.groups import Groups, all_rows, by_observation, 
 from understudy.logs.statistics.tails import freedman
 
 RULE = "propensity-frequency"
-QUESTION = "Were actions taken as often as their propensities say, in each tenth of them, observation and time?"
+QUESTION = "Were actions taken more or less often than their propensities say, overall, by observation or by time?"
 TENTHS = 10
 FLAT = 1e-9  # propensities that differ by less are taken as equal
 FLOORS = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
