@@ -17,7 +17,7 @@ from typing import Any
 from understudy.encoders import StateAudit
 from understudy.errors import ResultsError
 from understudy.logs import Audit, Finding
-from understudy.logs.findings import Tested, errors_first
+from understudy.logs.findings import AuditTest, errors_first
 from understudy.reporting.naming import names_of
 from understudy.runs.checking import expect
 from understudy.runs.describing import differences, digest, plain
@@ -102,11 +102,11 @@ def audit_from_json(content: Any) -> Audit:
     )
 
 
-def _tested(content: Any) -> Tested:
+def _tested(content: Any) -> AuditTest:
     for name in ("rule", "question", "reason"):
         expect(name, content[name], "a text")
     expect("comparisons", content["comparisons"], "a count")
-    return Tested(**content | {"p_value": expect("p_value", content["p_value"], "a number, or null")})
+    return AuditTest(**content | {"p_value": expect("p_value", content["p_value"], "a number, or null")})
 
 
 def write_state_audit(folder: Path, audit: StateAudit) -> None:

@@ -13,15 +13,16 @@ DEVELOPMENT = 1_000_000
 FEWER = 100  # logs of each case that is wrong: rates near 1 need fewer
 
 PROTOCOL = """
-**Audit** (`us.check`, `understudy check`). *Clean* logs have right propensities, no copies, and a world that stays as it
-is: 400 logs of each case. *Wrong* logs have one fault each: 100 logs of each case. Grids are 5x5, and episodes end at the
-goal only. "Factor 1.5": the logged propensity of one action is 1.5 times the one it was drawn with, and the others are
-scaled to sum to 1, in all states or in the middle cell only; the skewed logger takes stay, up, right, down, left with
-.05, .3, .35, .15, .15. Success, stated before the logs were looked at:
+**Audit** (`us.check`, `understudy check`). *Clean* logs have right propensities, no copies, and a world that stays as
+it is: 400 logs of each case. *Wrong* logs have one fault each: 100 logs of each case. Grids are 5x5, and episodes end
+at the goal only. "Factor 1.5": the logged propensity of one action is 1.5 times the one it was drawn with, and the
+others are scaled to sum to 1, in all states or in the middle cell only; the skewed logger takes stay, up, right,
+down, left with .05, .3, .35, .15, .15. Success, stated before the logs were looked at:
 
 - false alarms (any test, in any clean log) in at most 1 log of 1,000, that is in at most 8 of these 3,600; an adaptive
   logger that is honest may be called one (propensity-trend, reward-drift, visit-drift are right about it);
-- every test's corrected p-value is below .05 in at most 5 % of clean logs of a case, up to three standard errors (8.3 %);
+- every test's corrected p-value is below .05 in at most 5 % of clean logs of a case, up to three standard errors
+  (8.3 %);
 - factor 1.5 in all states, 1,000 episodes: found, and the log not believable, in at least 90 % of logs for each logger.
   All other rates of detection are stated, whatever they are.
 """
@@ -102,8 +103,8 @@ def table(results: dict[str, list[dict[str, Any]]]) -> str:
         lines += ["| wrong logs | logs | not believable | found by |", "|---|---|---|---|"]
     for name, found in wrong.items():
         doubted = np.mean([not one["believable"] for one in found])
-        shares = {rule: np.mean([(one["p"][rule] or 1.0) < 1e-4 if one["p"][rule] is not None else False for one in found])
-                  for rule in found[0]["p"]}  # fmt: skip
+        fires = [{rule for rule, p in one["p"].items() if p is not None and p < 1e-4} for one in found]
+        shares = {rule: np.mean([rule in fired for fired in fires]) for rule in found[0]["p"]}
         by = ", ".join(f"{rule} {share:.0%}" for rule, share in shares.items() if share) or "none"
         lines.append(f"| {name.removeprefix('wrong: ')} | {len(found)} | {doubted:.0%} | {by} |")
     return "\n".join(lines)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SEVERITIES = ("error", "doubt", "warning", "note")
-"""Error: simulators refuse the log. Doubt: they take it, and what they say must not be believed. Warning: results may be
-wrong. Note: worth knowing."""
+"""Error: simulators refuse the log. Doubt: they take it, and what they say must not be believed. Warning: results may
+be wrong. Note: worth knowing."""
 
 RATES = {"each test": 1e-4, "all tests": 1e-3}
 """The probability of a false alarm on a clean log: of one test over all its comparisons, and of any test."""
@@ -35,7 +35,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Tested:
+class AuditTest:
     """A statistical test that an audit made of a log, or could not make."""
 
     rule: str
@@ -50,10 +50,10 @@ class Tested:
         return self.p_value is not None and self.p_value < RATES["each test"]
 
 
-class Outcome(NamedTuple):
+class Answer(NamedTuple):
     """What a statistical rule tested, and what it found."""
 
-    tested: Tested
+    tested: AuditTest
     findings: tuple[Finding, ...] = ()
 
 
@@ -72,7 +72,7 @@ class Audit:
     n_rows: int | None = None
     n_episodes: int | None = None
     n_actions: int | None = None
-    tests: tuple[Tested, ...] = ()
+    tests: tuple[AuditTest, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -94,6 +94,8 @@ class Audit:
         made = sum(test.comparisons > 0 for test in self.tests)
         if not made:
             return "not tested: nothing speaks against this log, and no test could be made"
+        if fired := [test.rule for test in self.tests if test.fires]:
+            return f"believable with care: read the warnings of {', '.join(fired)}"
         left = f"; {len(self.tests) - made} could not be made" if made < len(self.tests) else ""
         return f"believable: of {counted(made, 'test')}, none speaks against this log{left}"
 
@@ -135,24 +137,24 @@ class Audit:
         """Return the tests as a table for people: what was asked, and whether the answer is beyond chance."""
         headings = (
             Column("test", numeric=False),
-            Column("question", numeric=False),
-            Column("comparisons"),
-            Column("p (corrected)"),
             Column("answer", numeric=False),
+            Column("p"),
+            Column("compared"),
+            Column("question", numeric=False),
         )
         rows = tuple(
             (
                 test.rule,
-                test.question,
-                f"{test.comparisons:,}" if test.comparisons else NONE,
+                "not asked" if test.p_value is None else "yes" if test.fires else "no",
                 NONE if test.p_value is None else f"{test.p_value:.2g}",
-                f"not tested: {test.reason}" if test.p_value is None else "yes" if test.fires else "nothing found",
+                f"{test.comparisons:,}" if test.comparisons else NONE,
+                test.question + (f" Not asked: {test.reason}." if test.reason else ""),
             )
             for test in self.tests
         )
         rates = [f"{name} in 1 of {round(1 / rate):,} clean logs" for name, rate in RATES.items()]
-        notes = (f"False alarms, at most: {', '.join(rates)}.",)
-        return Table("What was tested", headings, rows, notes=notes)
+        notes = (f"p is corrected for what was compared. False alarms, at most: {', '.join(rates)}.",)
+        return Table("What was tested: is it beyond chance?", headings, rows, notes=notes)
 
     def _repr_html_(self) -> str:
         return self.to_table()._repr_html_()

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from understudy.logs.findings import RATES, Finding, Outcome, Tested
+from understudy.logs.findings import RATES, Answer, AuditTest, Finding
 from understudy.logs.log import Log
 from understudy.logs.policies import TOLERANCE
 from understudy.logs.recurring import Recurring
@@ -14,7 +14,7 @@ from understudy.logs.statistics.groups import Groups, all_rows, by_observation, 
 from understudy.logs.statistics.tails import freedman
 
 RULE = "propensity-frequency"
-QUESTION = "Were actions taken as often as their propensities say, in each tenth of them, observation and time?"
+QUESTION = "Were actions taken more or less often than their propensities say, overall, by observation or by time?"
 TENTHS = 10
 FLAT = 1e-9  # propensities that differ by less are taken as equal
 FLOORS = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
@@ -41,22 +41,22 @@ class Misfit(NamedTuple):
         return (self.taken - self.expected) / sqrt(self.variance) if self.variance else float("inf")
 
 
-def propensity_frequency(log: Log, states: Recurring) -> Outcome:
+def propensity_frequency(log: Log, states: Recurring) -> Answer:
     """Find actions taken more or less often than their propensities say.
 
     All rows are compared, tenths of the action's propensity, each observation that recurs (else fifths of each entry of
     the observation), and tenths of the log's time. If a finding is there, what psrs serves must not be believed.
     """
     if log.propensity is None:
-        return Outcome(Tested(RULE, QUESTION, 0, None, "there are no propensities"))
+        return Answer(AuditTest(RULE, QUESTION, 0, None, "there are no propensities"))
     groups = [all_rows(log), tenths_of_time(log), *by_observation(log, states)]
     if log.propensity.ndim == 1:
         return _chosen_frequency(log, states, groups)
     misfits = [misfit(log.action, log.propensity, action, groups) for action in range(log.spec.n_actions)]
     tested = tested_misfits(RULE, QUESTION, misfits)
     if not tested.fires:
-        return Outcome(tested)
-    return Outcome(tested, (_finding(log, misfits, other_order(log, _fits) or NOT_DRAWN),))
+        return Answer(tested)
+    return Answer(tested, (_finding(log, misfits, other_order(log, _fits) or NOT_DRAWN),))
 
 
 def misfit(action: np.ndarray, propensity: np.ndarray, which: int, groups: list[Groups]) -> Misfit:
@@ -66,7 +66,7 @@ def misfit(action: np.ndarray, propensity: np.ndarray, which: int, groups: list[
     spread = p * (1 - p)
     own = [by_value(p, "where its propensity is", TENTHS)] if p.max() - p.min() >= FLAT else []
     worst, comparisons = Misfit(which, 0.0, 0.0, 0.0, 1.0, "", 0), 0
-    for group in [*own, *groups]:
+    for group in [*groups, *own]:  # of equal tails the first is named
         times, expected, variance = group.sums(taken), group.sums(p), group.sums(spread)
         gap = np.abs(times - expected)
         tails = 2 * freedman(gap, variance)
@@ -77,12 +77,12 @@ def misfit(action: np.ndarray, propensity: np.ndarray, which: int, groups: list[
     return worst._replace(comparisons=comparisons)
 
 
-def tested_misfits(rule: str, question: str, misfits: list[Misfit]) -> Tested:
+def tested_misfits(rule: str, question: str, misfits: list[Misfit]) -> AuditTest:
     """Return the test of the worst of these misfits, corrected for the number of comparisons."""
     comparisons = sum(one.comparisons for one in misfits)
     if not comparisons:
-        return Tested(rule, question, 0, None, CERTAIN)
-    return Tested(rule, question, comparisons, min(1.0, comparisons * min(one.tail for one in misfits)))
+        return AuditTest(rule, question, 0, None, CERTAIN)
+    return AuditTest(rule, question, comparisons, min(1.0, comparisons * min(one.tail for one in misfits)))
 
 
 def _fits(log: Log) -> bool:
@@ -100,12 +100,12 @@ def _finding(log: Log, misfits: list[Misfit], advice: str) -> Finding:
         RULE,
         (),
         sum(one.tail * comparisons < RATES["each test"] for one in misfits),
-        f"action {action_name(log, worst.action)} was taken {worst.taken:,.0f} times {worst.where}, where its "
-        f"propensities add up to {worst.expected:,.1f} (z = {worst.z:.1f}): {advice}",
+        f"action {action_name(log, worst.action)} was taken {worst.taken:,.0f} times {worst.where}, and its "
+        f"propensities there add up to {worst.expected:,.1f} (z = {worst.z:.1f}): {advice}",
     )
 
 
-def _chosen_frequency(log: Log, states: Recurring, groups: list[Groups]) -> Outcome:
+def _chosen_frequency(log: Log, states: Recurring, groups: list[Groups]) -> Answer:
     """Find wrong propensities where only the chosen action's, p, is known.
 
     Observations in which all actions have been taken, each with one p, and these sum to 1, are compared as with all
@@ -124,8 +124,8 @@ def _chosen_frequency(log: Log, states: Recurring, groups: list[Groups]) -> Outc
     comparisons += more
     if misfits and min(one.tail for one in misfits) <= tail:
         tail, sentence = min(one.tail for one in misfits), _finding(log, misfits, NOT_DRAWN).sentence
-    tested = Tested(RULE, QUESTION, comparisons, min(1.0, comparisons * tail))
-    return Outcome(tested, (Finding("doubt", RULE, (), 1, sentence),) if tested.fires else ())
+    tested = AuditTest(RULE, QUESTION, comparisons, min(1.0, comparisons * tail))
+    return Answer(tested, (Finding("doubt", RULE, (), 1, sentence),) if tested.fires else ())
 
 
 def _known_policies(log: Log, states: Recurring) -> tuple[np.ndarray, np.ndarray]:
@@ -137,11 +137,11 @@ def _known_policies(log: Log, states: Recurring) -> tuple[np.ndarray, np.ndarray
     low, high = np.full(states.size * A, np.inf), np.full(states.size * A, -np.inf)
     np.minimum.at(low, pair, log.propensity[rows])
     np.maximum.at(high, pair, log.propensity[rows])
-    low, high = low.reshape(-1, A), high.reshape(-1, A)
-    known = (np.isfinite(low) & (high - low < FLAT)).all(axis=1)
-    known[known] = np.abs(low[known].sum(axis=1) - 1) < TOLERANCE
+    table, constant = low.reshape(-1, A), (high - low < FLAT).reshape(-1, A)
+    known = (np.isfinite(table) & constant).all(axis=1)
+    known[known] = np.abs(table[known].sum(axis=1) - 1) < TOLERANCE
     rows = rows[known[states.code[rows]]]
-    return rows, low[states.code[rows]]
+    return rows, table[states.code[rows]]
 
 
 def _too_often(log: Log, groups: list[Groups]) -> tuple[float, str, int]:

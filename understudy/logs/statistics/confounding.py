@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from understudy.logs.findings import Finding, Outcome, Tested
+from understudy.logs.findings import Answer, AuditTest, Finding
 from understudy.logs.log import Log
 from understudy.logs.recurring import Recurring
 from understudy.logs.statistics.calibration import Misfit, misfit, tested_misfits
@@ -15,7 +15,7 @@ QUESTION = "Does the step or what came before in the episode predict the action 
 LARGEST_LEANING = 3.0  # bounds a term of the sum, so that its tail can be bounded
 
 
-def action_predicted(log: Log, states: Recurring) -> Outcome:
+def action_predicted(log: Log, states: Recurring) -> Answer:
     """Find actions that the past of their episode predicts better than their propensity does: a hint of confounding.
 
     The past is the last action, reward and observation, the number of the step, and how much more often than expected
@@ -23,7 +23,7 @@ def action_predicted(log: Log, states: Recurring) -> Outcome:
     came before the action is used: an outcome is caused by its action, and so is predicted by it in every log.
     """
     if log.propensity is None or log.propensity.ndim == 1:
-        return Outcome(Tested(RULE, QUESTION, 0, None, "the propensities of all actions are needed"))
+        return Answer(AuditTest(RULE, QUESTION, 0, None, "the propensities of all actions are needed"))
     groups = by_past(log, states)
     misfits = []
     for action in range(log.spec.n_actions):
@@ -33,9 +33,9 @@ def action_predicted(log: Log, states: Recurring) -> Outcome:
         misfits.append(min(worst, leaning, key=lambda one: one.tail)._replace(comparisons=comparisons))
     tested = tested_misfits(RULE, QUESTION, misfits)
     if not tested.fires:
-        return Outcome(tested)
+        return Answer(tested)
     worst = min(misfits, key=lambda one: one.tail)
-    return Outcome(
+    return Answer(
         tested,
         (
             Finding(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from understudy.logs.findings import Finding, Outcome, Tested
+from understudy.logs.findings import Answer, AuditTest, Finding
 from understudy.logs.log import Log
 from understudy.logs.naming import feature_name, observation_words
 from understudy.logs.recurring import Recurring
@@ -35,7 +35,7 @@ def units_of(log: Log) -> tuple[np.ndarray, str] | None:
     return None
 
 
-def propensity_trend(log: Log, states: Recurring) -> Outcome:
+def propensity_trend(log: Log, states: Recurring) -> Answer:
     """Find propensities that drift: the logger seems to learn, and its rows are exact in the log's order only.
 
     Means of episodes are compared, or means of blocks of rows where episodes are few; the rate of false alarms then
@@ -43,20 +43,22 @@ def propensity_trend(log: Log, states: Recurring) -> Outcome:
     """
     rule = "propensity-trend"
     if log.propensity is None:
-        return Outcome(Tested(rule, QUESTIONS[rule], 0, None, "there are no propensities"))
+        return Answer(AuditTest(rule, QUESTIONS[rule], 0, None, "there are no propensities"))
     names = ["the propensity of the chosen action"]
     if log.propensity.ndim == 2:
         names = [f"the propensity of action {action_name(log, action)}" for action in range(log.spec.n_actions)]
-    series = _means(log, log.propensity.reshape(len(log), -1))
+    units = units_of(log)
+    series = None if units is None else _means(log.propensity.reshape(len(log), -1), units[0])
     return _found(log, rule, series, names, 'the logger seems to adapt; simulate with order="log"')
 
 
-def reward_drift(log: Log, states: Recurring) -> Outcome:
+def reward_drift(log: Log, states: Recurring) -> Answer:
     """Find rewards that drift, by row and by episode: the logger or the world changed while the log was recorded."""
-    units, series = units_of(log), None
+    units = units_of(log)
+    series: np.ndarray | None = None
     names = ["the mean reward of a row"]
     if units is not None:
-        series = _means(log, log.reward[:, None])
+        series = _means(log.reward[:, None], units[0])
         if log.n_episodes >= FEW_EPISODES and len(log) > log.n_episodes:
             totals = np.add.reduceat(log.reward, units[0][:-1])
             series = np.column_stack([series, totals / _episodes_in(log, units[0])])
@@ -65,14 +67,15 @@ def reward_drift(log: Log, states: Recurring) -> Outcome:
     return _found(log, "reward-drift", series, names, advice)
 
 
-def visit_drift(log: Log, states: Recurring) -> Outcome:
+def visit_drift(log: Log, states: Recurring) -> Answer:
     """Find observations that are visited more or less often over time, or episodes that get longer or shorter."""
     units = units_of(log)
-    series, names = None, []
+    series: np.ndarray | None = None
+    names: list[str] = []
     if units is not None:
         bounds = units[0]
         rows = np.diff(bounds)
-        columns = []
+        columns: list[np.ndarray] = []
         n_states = min(states.size, MOST_STATES)
         if n_states:
             unit = np.repeat(np.arange(len(rows)), rows)
@@ -84,7 +87,7 @@ def visit_drift(log: Log, states: Recurring) -> Outcome:
         if states.share < MOSTLY:
             flat = log.observation.reshape(len(log), -1)
             entries = np.unique(np.linspace(0, flat.shape[1] - 1, MOST_FEATURES).astype(np.int64))
-            columns.append(_means(log, flat[:, entries].astype(np.float64)))
+            columns.append(_means(flat[:, entries].astype(np.float64), bounds))
             names += [f"the mean of {feature_name(log.spec, int(entry))}" for entry in entries]
         if log.n_episodes >= FEW_EPISODES and len(log) > log.n_episodes:
             columns.append((rows / _episodes_in(log, bounds))[:, None])
@@ -94,30 +97,27 @@ def visit_drift(log: Log, states: Recurring) -> Outcome:
     return _found(log, "visit-drift", series, names, advice)
 
 
-def _found(log: Log, rule: str, series: np.ndarray | None, names: list[str], advice: str) -> Outcome:
+def _found(log: Log, rule: str, series: np.ndarray | None, names: list[str], advice: str) -> Answer:
     """Return the test of series, a column each, that should not rise or fall, and a warning where one does."""
     units = units_of(log)
     if series is None or units is None:
-        return Outcome(Tested(rule, QUESTIONS[rule], 0, None, TOO_SHORT))
+        return Answer(AuditTest(rule, QUESTIONS[rule], 0, None, TOO_SHORT))
     varying = np.flatnonzero(np.ptp(series, axis=0) > 1e-9)
     if not len(varying):
-        return Outcome(Tested(rule, QUESTIONS[rule], 0, None, "all of them are equal"))
+        return Answer(AuditTest(rule, QUESTIONS[rule], 0, None, "all of them are equal"))
     scores = np.array([trend(series[:, column]) for column in varying])
     worst = int(np.argmax(np.abs(scores)))
-    tested = Tested(rule, QUESTIONS[rule], len(scores), min(1.0, len(scores) * normal_tail(scores[worst])))
+    tested = AuditTest(rule, QUESTIONS[rule], len(scores), min(1.0, len(scores) * normal_tail(scores[worst])))
     sentence = (
         f"{names[varying[worst]]} {'rises' if scores[worst] > 0 else 'falls'} over {units[1]} "
         f"(z = {scores[worst]:.1f}): {advice}"
     )
-    return Outcome(tested, (Finding("warning", rule, (), len(scores), sentence),) if tested.fires else ())
+    return Answer(tested, (Finding("warning", rule, (), len(scores), sentence),) if tested.fires else ())
 
 
-def _means(log: Log, columns: np.ndarray) -> np.ndarray | None:
-    """Return the mean of each column over the rows of each unit; None where there are too few units."""
-    units = units_of(log)
-    if units is None:
-        return None
-    return np.add.reduceat(columns, units[0][:-1], axis=0) / np.diff(units[0])[:, None]
+def _means(columns: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    """Return the mean of each column over the rows of each unit."""
+    return np.add.reduceat(columns, bounds[:-1], axis=0) / np.diff(bounds)[:, None]
 
 
 def _episodes_in(log: Log, bounds: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from understudy.logs.findings import Finding, Outcome, Tested, finding_in_rows
+from understudy.logs.findings import Answer, AuditTest, Finding, finding_in_rows
 from understudy.logs.log import Log
 from understudy.logs.recurring import Recurring, keys_of
 from understudy.logs.statistics.tails import freedman
@@ -12,10 +12,9 @@ EPISODES_QUESTION = "Are more episodes equal to another, in every column, than c
 ROWS = "duplicate-rows"
 ROWS_QUESTION = "Do rows stand twice in a row more often than chance explains?"
 MANY = 0.05  # with this share of copies, what is simulated must not be believed
-TESTS_OF_EPISODES = 3
 
 
-def duplicate_episodes(log: Log, states: Recurring) -> Outcome:
+def duplicate_episodes(log: Log, states: Recurring) -> Answer:
     """Find episodes that are copies of others.
 
     On a small world short episodes are equal by chance. With propensities, the probability that an episode is equal to
@@ -25,21 +24,21 @@ def duplicate_episodes(log: Log, states: Recurring) -> Outcome:
     """
     n = log.n_episodes
     if n < 2:
-        return Outcome(Tested(EPISODES, EPISODES_QUESTION, 0, None, "there is one episode"))
+        return Answer(AuditTest(EPISODES, EPISODES_QUESTION, 0, None, "there is one episode"))
     key = _episode_keys(log)
     _, group, copies = np.unique(key, return_inverse=True, return_counts=True)
     p_values = [_copies_tail(copies)]
     if log.propensity is not None:
         p_values += _pair_tails(log, key, copies[group])
     p_value = min(1.0, len(p_values) * min(p_values))
-    tested = Tested(EPISODES, EPISODES_QUESTION, len(p_values), p_value)
+    tested = AuditTest(EPISODES, EPISODES_QUESTION, len(p_values), p_value)
     if not tested.fires:
-        return Outcome(tested)
+        return Answer(tested)
     later = np.ones(n, bool)
     later[np.unique(group, return_index=True)[1]] = False
     extra = int(later.sum())
     rows = log.starts[:-1][later]
-    return Outcome(
+    return Answer(
         tested,
         (
             Finding(
@@ -55,7 +54,7 @@ def duplicate_episodes(log: Log, states: Recurring) -> Outcome:
     )
 
 
-def duplicate_rows(log: Log, states: Recurring) -> Outcome:
+def duplicate_rows(log: Log, states: Recurring) -> Answer:
     """Find that rows stand twice, one right after the other.
 
     A row may be equal to the one before by chance, as where nothing changes until an action succeeds. How long such a
@@ -70,15 +69,15 @@ def duplicate_rows(log: Log, states: Recurring) -> Outcome:
             same[1:] &= key[1:] == key[:-1]
     lengths = np.diff(np.append(np.flatnonzero(~same), len(log)))
     if not same.any():
-        return Outcome(Tested(ROWS, ROWS_QUESTION, 1, 1.0))
+        return Answer(AuditTest(ROWS, ROWS_QUESTION, 1, 1.0))
     from scipy.stats import binom
 
-    tested = Tested(ROWS, ROWS_QUESTION, 1, float(binom.cdf((lengths % 2 == 1).sum(), len(lengths), 0.5)))
+    tested = AuditTest(ROWS, ROWS_QUESTION, 1, float(binom.cdf((lengths % 2 == 1).sum(), len(lengths), 0.5)))
     if not tested.fires:
-        return Outcome(tested)
+        return Answer(tested)
     sentence = "a row is equal to the one before it {where}, and nearly every row stands an even number of times: "
     sentence += "a join seems to have doubled them; drop the copies"
-    return Outcome(tested, (finding_in_rows("doubt", ROWS, np.flatnonzero(same), sentence),))
+    return Answer(tested, (finding_in_rows("doubt", ROWS, np.flatnonzero(same), sentence),))
 
 
 def _episode_keys(log: Log) -> np.ndarray:
@@ -103,16 +102,15 @@ def _copies_tail(copies: np.ndarray) -> float:
     Of independent episodes the numbers that occur once, twice and three times, f1, f2 and f3, have expectations with
     (2 f2)^2 <= f1 * 6 f3 (Cauchy and Schwarz on the moments of their rates). Each number is bounded by Poisson's tail.
     """
-    f1, f2, f3 = (float((copies == times).sum()) for times in (1, 2, 3))
-    x = np.arange(0.0, 60.0, 0.25)  # exp(-x) bounds the probability that one of the three bounds is wrong
+    from scipy.special import gammainccinv, gammaincinv
 
-    def highest(count: float) -> np.ndarray:
-        return count + np.sqrt(2 * x * count) + 2 * x
-
-    lowest = np.maximum(f2 - np.sqrt(2 * x * f2) - x / 3, 0.0)
-    broken = 4 * lowest**2 > 6 * highest(f1) * highest(f3)
-    first_kept = int(np.argmin(broken)) if not broken.all() else len(x)
-    return min(1.0, 3 * float(np.exp(-x[first_kept - 1]))) if first_kept else 1.0
+    f1, f2, f3 = (int((copies == times).sum()) for times in (1, 2, 3))
+    if not f2:
+        return 1.0
+    chance = np.exp(-np.arange(0.0, 60.0, 0.25))  # that one bound is wrong
+    lowest, highest_1, highest_3 = gammaincinv(f2, chance), gammainccinv(f1 + 1, chance), gammainccinv(f3 + 1, chance)
+    broken = 4 * lowest**2 > 6 * highest_1 * highest_3
+    return min(1.0, 3 * float(chance[broken].min(initial=1.0)))
 
 
 def _pair_tails(log: Log, key: np.ndarray, copies: np.ndarray) -> list[float]:

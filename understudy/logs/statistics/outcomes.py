@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from understudy.logs.findings import Finding, Outcome, Tested
+from understudy.logs.findings import Answer, AuditTest, Finding
 from understudy.logs.log import Log
 from understudy.logs.naming import observation_words
 from understudy.logs.recurring import FEWEST_ROWS, Recurring, keys_of
@@ -29,7 +29,7 @@ class Strata(NamedTuple):
         return values - (np.bincount(self.stratum, values) / self.rows)[self.stratum]
 
 
-def outcome_drift(log: Log, states: Recurring) -> Outcome:
+def outcome_drift(log: Log, states: Recurring) -> Answer:
     """Find outcomes that change although observation and action are the same: the world itself changed.
 
     Reward, end, and whether the most common next observation followed are correlated with time, for each observation
@@ -38,10 +38,10 @@ def outcome_drift(log: Log, states: Recurring) -> Outcome:
     """
     units = units_of(log)
     if units is None:
-        return Outcome(Tested(RULE, QUESTION, 0, None, TOO_SHORT))
+        return Answer(AuditTest(RULE, QUESTION, 0, None, TOO_SHORT))
     strata = _strata(log, states, units[0])
     if not len(strata.rows):
-        return Outcome(Tested(RULE, QUESTION, 0, None, "observations do not recur"))
+        return Answer(AuditTest(RULE, QUESTION, 0, None, "observations do not recur"))
     outcomes = {
         "the reward": log.reward[strata.row],
         "the share of ends": log.terminated[strata.row].astype(np.float64),
@@ -57,13 +57,13 @@ def outcome_drift(log: Log, states: Recurring) -> Outcome:
             worst = float(scores[at])
             where = f"{name} {'rises' if worst > 0 else 'falls'}{_place(log, strata, at)}"
     if not comparisons:
-        return Outcome(Tested(RULE, QUESTION, 0, None, "outcomes do not vary"))
-    tested = Tested(RULE, QUESTION, comparisons, min(1.0, comparisons * normal_tail(worst)))
+        return Answer(AuditTest(RULE, QUESTION, 0, None, "outcomes do not vary"))
+    tested = AuditTest(RULE, QUESTION, comparisons, min(1.0, comparisons * normal_tail(worst)))
     sentence = (
         f"{where} over {units[1]} (z = {worst:.1f}): the world changed while the log was recorded, so no part of it "
         "tells of another; simulate the latest part by itself"
     )
-    return Outcome(tested, (Finding("doubt", RULE, (), comparisons, sentence),) if tested.fires else ())
+    return Answer(tested, (Finding("doubt", RULE, (), comparisons, sentence),) if tested.fires else ())
 
 
 def _strata(log: Log, states: Recurring, bounds: np.ndarray) -> Strata:

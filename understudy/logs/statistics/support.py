@@ -11,12 +11,12 @@ from understudy.logs.recurring import FEWEST_ROWS, Recurring
 from understudy.logs.statistics.column_order import action_name
 
 TINY = 0.01  # a propensity below this, and below a tenth of 1/n_actions, leaves hardly a row to serve
-MUCH = 0.01  # with this share of rows or more, it is a warning
+MUCH = 0.05  # with this share of rows or more, it is a warning
 NAMED = 3  # places named in a sentence
 
 
 def action_support(log: Log, states: Recurring) -> Iterator[Finding]:
-    """Find rows in which some action has a propensity of 0 or a tiny one, and observations where one was never taken."""
+    """Find rows in which an action has a propensity of 0 or a tiny one, and observations where one was never taken."""
     if log.propensity is not None and log.propensity.ndim == 2:
         yield from _small_propensities(log, log.propensity, states)
     if states.size:
