@@ -15,7 +15,7 @@ from understudy.cli.choices import (
     simulators_of,
     states_for,
 )
-from understudy.cli.trusting import experiment_for, forecast_for, selfcheck_for
+from understudy.cli.trusting import experiment_for, forecast_for, selfcheck_for, with_dependence
 from understudy.cli.words import in_flags, say, show_table
 from understudy.errors import visible
 from understudy.reporting.belief import belief
@@ -30,7 +30,7 @@ WITHOUT_STATES = ("actions_only", "any_row")
 def run_simulate(options: argparse.Namespace) -> int:
     """Run `understudy simulate`, and return its exit code. Nothing is written before all options are checked."""
     log = us.read(options.log, **columns_of(options))
-    audit = in_flags(us.check(log))
+    audit = with_dependence(in_flags(us.check(log)), log)
     say(audit)
     names = simulators_of(log, options)
     if "model" in names and options.max_steps is None:

@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ from understudy.contracts import SelectsEpisodes
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import is_exhaustible
 from understudy.errors import ResultsError
+from understudy.evaluation.dependence import dependence_of_episodes
 from understudy.evaluation.halves import FEWEST_EPISODES
+from understudy.logs.findings import errors_first
 from understudy.reporting.luck import BASELINES
 from understudy.results import read_forecasts, read_selfcheck, write_forecasts, write_selfcheck
 
@@ -30,6 +33,15 @@ forecast. With 100 runs that is half of their time again."""
 
 ENOUGH_RUNS, PRE_RUNS = 80, 19
 """Runs from which a forecast may take as many pre-runs as it needs, and how many it takes below that at most."""
+
+
+def with_dependence(audit: us.Audit, log: us.Log) -> us.Audit:
+    """Return an audit that warns, too, where neighboring episodes are alike: intervals are too narrow then."""
+    sentence = dependence_of_episodes(log)
+    if sentence is None:
+        return audit
+    finding = us.Finding("warning", "episode-dependence", (), log.n_episodes, sentence.rstrip("."))
+    return replace(audit, findings=errors_first([*audit.findings, finding]))
 
 
 def selfcheck_for(log: us.Log, encoder: Any, folder: Path, options: argparse.Namespace) -> us.Selfcheck | None:
