@@ -44,7 +44,7 @@ def test_by_default_simulate_does_all_of_it_and_the_page_says_so(results):
     page = (out / "report.html").read_text(encoding="utf-8")
     order = ['class="belief', "Learning curves</h2>", "Forecast and outcome</h2>", "Self-check</h2>"]
     assert [page.index(part) for part in order] == sorted(page.index(part) for part in order)
-    assert "8 random halves of the log (4 runs each)" in page
+    assert "8 random halves of the log (4 runs each; 20 halves would tell more)" in page
 
 
 def test_report_draws_the_same_page_from_the_folder(results, tmp_path, capsys):

@@ -16,6 +16,9 @@ from understudy.trust import Selfcheck
 MOST_NAMED = 3
 """Sets named in the title or in a sentence."""
 
+USUAL_HALVES = 20
+"""Halves of the log that `us.halves` takes; fewer make wider intervals, and the page says so."""
+
 WHY = {
     "difference": "then more log would change the answer",
     "noise": "then there are too few runs to tell",
@@ -96,7 +99,8 @@ def _of_one_set(tested: Mapping[str, LuckOfSet]) -> list[str]:
         return []
     (found,) = tested.values()
     trusted, interval, halves = found.trusted[found.probe], found.intervals[found.probe], found.halves.halves
-    counts = f"{len(halves)} random halves of the log ({len(halves[0])} runs each)"
+    fewer = f"; {USUAL_HALVES} halves would tell more" * (len(halves) < USUAL_HALVES)
+    counts = f"{len(halves)} random halves of the log ({len(halves[0])} runs each{fewer})"
     if trusted.steps:
         agree = f"Up to step {trusted.steps:,}, {counts} give the same {found.probe} as the whole"
         agree += f" within a margin of {trusted.margin:.3g}"
