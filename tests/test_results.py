@@ -3,6 +3,7 @@
 import json
 import threading
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,14 @@ import pytest
 from understudy.encoders import Identity
 from understudy.envs import Grid
 from understudy.errors import ResultsError
-from understudy.logs import Audit, Finding, Log
-from understudy.results import ResultsFolder, read_state_audit, read_state_audits, write_state_audit
+from understudy.logs import Audit, AuditTest, Finding, Log
+from understudy.results import ResultsFolder, audit_from_json, read_state_audit, read_state_audits, write_state_audit
 from understudy.runs.folder import FORMAT, seal
 
-AUDIT = Audit((Finding("warning", "rule", (1, 2), 2, "a sentence"),), n_rows=20, n_episodes=2, n_actions=4)
+AUDIT = Audit(
+    (Finding("warning", "rule", (1, 2), 2, "a sentence"),), n_rows=20, n_episodes=2, n_actions=4,
+    tests=(AuditTest("rule", "is it?", 3, 0.5), AuditTest("other", "was it?", 0, None, "there is none")),
+)  # fmt: skip
 
 LOG = Log.from_columns(**Grid(3).rollout(np.full((9, 5), 0.2), 20, seed=0))
 
@@ -33,6 +37,13 @@ def test_what_was_asked_comes_back_as_it_was(tmp_path):
     assert kept.settings == {"learner": "q-learning", "columns": ["a", "b"]}
     assert results(tmp_path / "r").check()
     assert ResultsFolder.read(tmp_path / "nowhere") is None
+
+
+def test_audits_written_before_there_were_tests_are_read():
+    before = {name: value for name, value in AUDIT.to_json().items() if name in ("findings", "n_rows", "n_episodes")}
+    assert audit_from_json(before | {"n_actions": 4}) == replace(AUDIT, tests=())
+    with pytest.raises(ValueError, match="p_value"):
+        audit_from_json(AUDIT.to_json() | {"tests": [AUDIT.to_json()["tests"][0] | {"p_value": "small"}]})
 
 
 def test_a_folder_in_which_something_else_was_asked_is_refused(tmp_path):

@@ -15,7 +15,7 @@ from typing import Any
 from understudy.encoders import StateAudit
 from understudy.errors import ResultsError
 from understudy.logs import Audit, Finding
-from understudy.logs.findings import errors_first
+from understudy.logs.findings import AuditTest, errors_first
 from understudy.reporting.naming import names_of
 from understudy.runs.checking import expect
 from understudy.runs.describing import differences, digest, plain
@@ -94,7 +94,15 @@ def audit_from_json(content: Any) -> Audit:
     return Audit(
         errors_first(findings),
         **{name: expect(name, content[name], "a count, or null") for name in ("n_rows", "n_episodes", "n_actions")},
+        tests=tuple(_tested(test) for test in content.get("tests", ())),  # folders of before have none
     )
+
+
+def _tested(content: Any) -> AuditTest:
+    for name in ("rule", "question", "reason"):
+        expect(name, content[name], "a text")
+    expect("comparisons", content["comparisons"], "a count")
+    return AuditTest(**content | {"p_value": expect("p_value", content["p_value"], "a number, or null")})
 
 
 def write_state_audit(folder: Path, audit: StateAudit) -> None:

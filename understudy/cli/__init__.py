@@ -10,7 +10,7 @@ from understudy.cli.flags import build_parser
 from understudy.cli.report import run_report
 from understudy.cli.running import run_command, use_escapes
 from understudy.cli.simulate import run_simulate
-from understudy.cli.words import in_flags, say, show_table
+from understudy.cli.words import in_flags, print_table, say, show_table
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -32,10 +32,12 @@ def run_demo(options: argparse.Namespace) -> int:
 
 
 def run_check(options: argparse.Namespace) -> int:
-    """Run `understudy check`, and return 1 where the audit found an error, else 0. An unreadable file raises."""
+    """Run `understudy check`, and return 1 where the log must not be believed, else 0. An unreadable file raises."""
     audit = in_flags(us.check(us.read(options.log, **columns_of(options))))
     if options.json:
         print(json.dumps(audit.to_json(), indent=1))
     else:
         say(audit)
-    return 0 if audit.ok else 1
+        if audit.tests:
+            print_table(audit.tests_table())
+    return 0 if audit.believable else 1

@@ -47,9 +47,9 @@ def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     demo.add_argument("--workers", type=positive, help="threads (one for each core)")
     demo.set_defaults(command=run["demo"])
 
-    check = commands.add_parser("check", help="audit a log")
+    check = commands.add_parser("check", help="audit a log; exit code 1: it must not be believed")
     add_log(check)
-    check.add_argument("--json", action="store_true", help="print the findings as JSON")
+    check.add_argument("--json", action="store_true", help="print findings, tests, rates and the verdict as JSON")
     check.set_defaults(command=run["check"])
 
     simulate = commands.add_parser("simulate", help="how a learner would have learned, had it been deployed")

@@ -57,4 +57,5 @@ def joined_audit(audits: dict[str, us.Audit]) -> us.Audit | None:
     ]
     counts = [(audit.n_rows or 0, audit.n_episodes or 0, audit.n_actions or 0) for audit in distinct.values()]
     rows, episodes, actions = zip(*counts, strict=True)
-    return us.Audit(errors_first(findings), sum(rows), sum(episodes), max(actions))
+    tests = tuple(test for audit in distinct.values() for test in audit.tests)
+    return us.Audit(errors_first(findings), sum(rows), sum(episodes), max(actions), tests)
