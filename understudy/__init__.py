@@ -83,6 +83,8 @@ if TYPE_CHECKING:  # what editors and type checkers see; the same names as in _H
     from understudy.simulators import qbe as qbe
     from understudy.simulators import real as real
     from understudy.simulators import states_only as states_only
+    from understudy.trust import Selfcheck as Selfcheck
+    from understudy.trust import selfcheck as selfcheck
 
 __version__ = "0.1.0"
 
@@ -108,6 +110,7 @@ _HOMES = {
         "vector_env",
     ],
     "simulators": ["actions_only", "any_row", "exo_psrs", "model", "psrs", "qbe", "real", "states_only"],
+    "trust": ["Selfcheck", "selfcheck"],
 }  # fmt: skip
 """The public names of each room. To add one, write it here and import it above."""
 

@@ -1,1 +1,5 @@
 """When to believe a simulation, found from the log alone: before it, during it and after it."""
+
+from understudy.trust.selfcheck import Selfcheck, selfcheck
+
+__all__ = ["Selfcheck", "selfcheck"]
