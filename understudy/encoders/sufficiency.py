@@ -121,8 +121,9 @@ def dependence(
         orders = rng.permuted(np.tile(np.arange(n), (permutations, 1)), axis=1)
         # Covariances are the same whichever side is permuted: the narrower one is cheaper.
         narrow, wide = (one, other) if one.shape[1] <= other.shape[1] else (other, one)
-        shuffled = np.moveaxis(narrow[orders], 2, 1).reshape(-1, n)
-        permuted += np.square(shuffled @ wide).reshape(permutations, -1).sum(axis=1) / n
+        shuffled = np.take(narrow.T, orders, axis=1).reshape(-1, n)  # permutations of each column
+        squares = np.square(shuffled @ wide).reshape(narrow.shape[1], permutations, -1)
+        permuted += squares.sum(axis=(0, 2), dtype=np.float64) / n
     return observed, permuted
 
 

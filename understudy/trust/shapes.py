@@ -130,7 +130,7 @@ def _transitions(one: Episodes, other: Episodes, labels: Labels, k: int) -> np.n
     """Return how often each episode led from one label to another in k steps, less what is expected, (episodes, pairs).
 
     Expected is the share that the other label has among all that follow the first, in both sets, times the visits of
-    the first. So that an episode is long, or visits a label often, is no difference.
+    the first. So an episode that is long, or visits a label often, does not count as different.
     """
     sources, pairs, n_before = [], [], 0
     for episodes in (one, other):
