@@ -137,7 +137,7 @@ def forecast(
     Use it before an experiment: it makes a few runs instead of many. These pre-runs are real runs of `make(seed)` in
     the simulator, with seeds that no experiment uses. (Pre-runs with replacement would take as long for each step, and
     are not runs of this simulator: their learners meet rows that the log no longer has.) By default there are 19 of
-    them, and up to 79 where lengths differ so much that the median of 19 is not known to a fifth: there, runs are short.
+    them, and up to 79 where lengths differ so much that the median of 19 is not known to a fifth; runs are short there.
 
     `interval` is a prediction interval for one further run on the same log, free of assumptions: a run is shorter than
     the shortest of 19 others with a chance of 1 in 20, and longer than the longest with the same. `level` is its
