@@ -37,6 +37,12 @@ def test_forecasts_and_trusted_horizons_have_a_column_where_there_are_any(halved
     assert "trusted: the step up to which" in table.title
 
 
+def test_beside_errors_there_is_no_room_for_them(halved_of, real_of):
+    sets = {"psrs": halved_of([100] * 8, [60] * 4), "real": real_of([100] * 8)}
+    table = brief_table(measure(sets, forecasts={"psrs": Forecast(95, (80, 110), 0.9, 5, {}, 19, 0)}))
+    assert table.columns == ("", "steps", "log", "RMSE", "mean", "max", "ran out")
+
+
 @pytest.mark.parametrize("name", ["[bold]psrs[/bold]", "[/]", "plain"])
 def test_the_terminal_shows_names_as_they_are(runs_of, name):
     assert name in shown(brief_table(measure({name: runs_of([40])})))

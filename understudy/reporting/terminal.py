@@ -17,9 +17,12 @@ def brief_table(measured: Measurements) -> Table:
     runs, earned, probe = measured.finished, measured.earnings, measured.headline_probe
     title = "steps: median until the log had no further answer; log: share of its rows"
     headings = [Column("", numeric=False), Column("steps")]
-    if measured.forecasts:
+    forecasts, horizons = {}, {}
+    if probe is None:  # beside errors there is no room for these; the page has them
+        forecasts = {name: found.steps for name, found in measured.forecasts.items()}
+        horizons = {name: steps for name, found in measured.luck.items() if (steps := horizon_of(found)) is not None}
+    if forecasts:
         headings.append(Column("forecast"))
-    horizons = {name: steps for name, found in measured.luck.items() if (steps := horizon_of(found)) is not None}
     if horizons:
         title += "\ntrusted: the step up to which halves of the log agree with the whole"
         headings.append(Column("trusted"))
@@ -50,8 +53,7 @@ def brief_table(measured: Measurements) -> Table:
         cells = [rounded(value, digits) for value in mine] if errors else [earnings_cell(earned.get(name), write)]
         share = NONE if length.share_served is None else percent(length.share_served)
         ran_out = f"{what} ({percent(count / len(set_))})"
-        forecast = measured.forecasts[name].steps if name in measured.forecasts else None
-        more = [forecast] * bool(measured.forecasts) + [horizons.get(name)] * bool(horizons)
+        more = [steps.get(name) for steps in (forecasts, horizons) if steps]
         shown = [NONE if value is None else f"{value:,}" for value in more]
         rows.append((name, f"{length.steps:,.0f}", *shown, share, *cells, ran_out))
         values.append((name, length.steps, *more, length.share_served, *mine, ran_out))
