@@ -118,18 +118,24 @@ def _of_one_set(tested: Mapping[str, LuckOfSet]) -> list[str]:
 
 def _table(tested: Mapping[str, LuckOfSet]) -> Table:
     """Return what halves of the log say of several sets, a line each."""
-    headings = [
-        Column("", numeric=False), Column("trusted up to"), Column("", numeric=False), Column("probe", numeric=False),
-        Column("margin"), Column("at step"), Column("mean"), Column("95 %, luck of the log included"),
-        Column("from runs alone"),
-    ]  # fmt: skip
+    headings = (
+        Column("", numeric=False), Column("trusted up to"), Column("at step"), Column("mean"), Column("95 %"),
+        Column("", numeric=False),
+    )  # fmt: skip
     rows = []
     for name, found in tested.items():
         trusted, interval = found.trusted[found.probe], found.intervals[found.probe]
-        mean, low, high, first, last = _numbers(interval)
-        where = (f"{trusted.steps:,}", WHY[trusted.reason], found.probe, f"{trusted.margin:.3g}")
-        rows.append((name, *where, f"{interval.steps[-1]:,}", mean, f"{low} to {high}", f"{first} to {last}"))
-    return Table("How far to believe each set", tuple(headings), tuple(rows))
+        mean, low, high, *_ = _numbers(interval)
+        numbers = f"{trusted.steps:,}", f"{interval.steps[-1]:,}", mean, f"{low} to {high}"
+        rows.append((name, *numbers, WHY[trusted.reason]))
+    probes = ", ".join(dict.fromkeys(f"“{found.probe}”" for found in tested.values()))
+    margins = sorted(found.trusted[found.probe].margin for found in tested.values())
+    between = f"{margins[0]:.3g}" + f" to {margins[-1]:.3g}" * (margins[0] < margins[-1])
+    note = (
+        f"Of {probes}: up to the trusted step, halves of the log agree with the whole within a margin of {between}. "
+        "Means are those of the last reading that all runs have; the interval of 95 % includes the luck of the log."
+    )
+    return Table("How far to believe each set", headings, tuple(rows), notes=(note,))
 
 
 def _numbers(interval: Interval) -> list[str]:
