@@ -44,6 +44,8 @@ def test_without_usable_halves_there_is_a_reason(runs_of, halved_of):
     assert luck_of_set(halved_of([100] * 8, [5] * 4)) == NOT_REACHED
     assert "not all runs reached the first reading" in luck_of_set(halved_of([5] + [100] * 8, [60] * 4))
     assert luck_of_set(halved_of([100] * 8, [60] * 4, probe=None)) == NOT_REACHED
+    assert luck_of_set(halved_of([0] * 8, [0] * 4)) == NOT_REACHED
+    assert luck_of_set(halved_of([100], [60] * 4)).startswith("one run tells nothing of the spread of runs")
 
 
 def test_runs_on_logs_of_their_own_and_real_ones_share_no_log(runs_of, real_of):

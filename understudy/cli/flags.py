@@ -144,7 +144,7 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
         "--out", metavar="DIR", help="results folder; called again, it goes on there (LOG's name-rehearsal)"
     )
 
-    trust = parser.add_argument_group("how far to believe the runs: about three times their own time, all told")
+    trust = parser.add_argument_group("how far to believe the runs (this takes a few times as long as the runs)")
     trust.add_argument("--halves", type=several, metavar="NUMBER", help="random halves of the log (20; ppo: 8)")
     trust.add_argument("--no-halves", action="store_true", help="no runs on halves: curves leave the log's luck out")
     trust.add_argument("--no-forecast", action="store_true", help="do not forecast how long the log will answer")

@@ -70,7 +70,7 @@ class Halves:
         if min(counts) < max(counts) or min(counts) < 2:
             raise ResultsError(
                 f"the halves of the log have {min(counts)} to {max(counts)} finished runs each, and need equally "
-                "many, 2 or more; finish them by calling us.halves again with the same out="
+                "many, 2 or more; call us.halves or understudy simulate again with the same out= to finish them"
             )
         if len(self.runs) < 2:
             raise SettingError("one run tells nothing of the spread of runs; give runs= of 2 or more")
