@@ -83,7 +83,9 @@ if TYPE_CHECKING:  # what editors and type checkers see; the same names as in _H
     from understudy.simulators import qbe as qbe
     from understudy.simulators import real as real
     from understudy.simulators import states_only as states_only
+    from understudy.trust import Forecast as Forecast
     from understudy.trust import Selfcheck as Selfcheck
+    from understudy.trust import forecast as forecast
     from understudy.trust import selfcheck as selfcheck
 
 __version__ = "0.1.0"
@@ -110,7 +112,7 @@ _HOMES = {
         "vector_env",
     ],
     "simulators": ["actions_only", "any_row", "exo_psrs", "model", "psrs", "qbe", "real", "states_only"],
-    "trust": ["Selfcheck", "selfcheck"],
+    "trust": ["Forecast", "Selfcheck", "forecast", "selfcheck"],
 }  # fmt: skip
 """The public names of each room. To add one, write it here and import it above."""
 

@@ -35,7 +35,7 @@ def test_values_to_start_from_are_finite(value, events, capsys, columns):
     assert "--initial" in capsys.readouterr().err
 
 
-COMMANDS = {name: name.upper for name in ("demo", "check", "simulate", "report", "paper")}
+COMMANDS = {name: name.upper for name in ("demo", "check", "forecast", "simulate", "report", "paper")}
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,7 @@ COMMANDS = {name: name.upper for name in ("demo", "check", "simulate", "report",
     [
         (["demo"], "demo"),
         (["check", "log.csv"], "check"),
+        (["forecast", "log.csv"], "forecast"),
         (["simulate", "log.csv"], "simulate"),
         (["report", "d"], "report"),
     ],

@@ -1,4 +1,4 @@
-"""The command line: demo, check, simulate, report."""
+"""The command line: demo, check, forecast, simulate, report."""
 
 import argparse
 import json
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import understudy as us
 from understudy.cli.choices import columns_of
 from understudy.cli.flags import build_parser
+from understudy.cli.forecast import run_forecast
 from understudy.cli.report import run_report
 from understudy.cli.running import run_command, use_escapes
 from understudy.cli.simulate import run_simulate
@@ -15,7 +16,9 @@ from understudy.cli.words import in_flags, print_table, say, show_table
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command, and return its exit code. Bad input gives one sentence on standard error and exit code 2."""
-    commands = {"demo": run_demo, "check": run_check, "simulate": run_simulate, "report": run_report}
+    commands = {
+        "demo": run_demo, "check": run_check, "forecast": run_forecast, "simulate": run_simulate, "report": run_report,
+    }  # fmt: skip
     use_escapes()
     options = build_parser(commands).parse_args(arguments)
     return run_command("understudy", lambda: options.command(options))

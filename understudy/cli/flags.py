@@ -57,6 +57,11 @@ def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     add_simulation(simulate)
     simulate.set_defaults(command=run["simulate"])
 
+    forecast = commands.add_parser("forecast", help="how long the log will answer, before simulating")
+    add_log(forecast)
+    add_forecast(forecast)
+    forecast.set_defaults(command=run["forecast"])
+
     report = commands.add_parser("report", help="draw the page of a results folder")
     report.add_argument("folders", nargs="+", metavar="DIR", help="what was --out of simulate; several are compared")
     report.add_argument(
@@ -76,8 +81,8 @@ def add_log(parser: argparse.ArgumentParser) -> None:
     columns.add_argument("--ends", choices=ENDS, help=ENDINGS)
 
 
-def add_simulation(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of learners, simulators and runs."""
+def add_learner(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of learners."""
     learner = parser.add_argument_group("learner")
     learner.add_argument("--learner", choices=LEARNERS, default="q-learning", help="(%(default)s)")
     learner.add_argument("--epsilon", type=probability, default=0.1, help="share of exploring steps (%(default)s)")
@@ -86,6 +91,9 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
     learner.add_argument("--initial", type=finite, default=0.0, help="value to start from (%(default)s)")
     learner.add_argument("--epoch-steps", type=positive, default=5000, help="ppo: steps of an epoch (%(default)s)")
 
+
+def add_simulator(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of simulators and their states."""
     simulator = parser.add_argument_group("simulator")
     simulator.add_argument(
         "--simulator", nargs="+", choices=SIMULATORS, help="one or more (psrs; without propensities, qbe)"
@@ -98,14 +106,32 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
     )
     simulator.add_argument("--bins", type=positive, default=5, help="boxes: bins of each dimension (%(default)s)")
     simulator.add_argument("--states", type=positive, default=50, help="kmeans, homer: states at most (%(default)s)")
-    simulator.add_argument(
-        "--anyway", action="store_true", help="rehearse though most rows are in states that the audit finds suspicious"
-    )
     simulator.add_argument("--order", choices=("episodes", "rows", "log"), help="how the log is read (episodes)")
     simulator.add_argument("--openings", choices=("queue", "replacement"), help="first observations (queue)")
     simulator.add_argument("--max-episode-steps", type=positive, help="the simulator's own time limit (the log's)")
 
+
+def add_forecast(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of forecasts: learner, simulator and pre-runs."""
+    add_learner(parser)
+    add_simulator(parser)
+    runs = parser.add_argument_group("forecast")
+    runs.add_argument("--steps", type=positive, help="say how many episodes so many steps would need")
+    runs.add_argument("--pre-runs", type=positive, help="runs to forecast from (19 to 79, as lengths differ)")
+    runs.add_argument("--seed", type=int, default=0, help="(%(default)s)")
+    runs.add_argument("--max-steps", type=positive, help="stop a pre-run there (when the log has no further answer)")
+    runs.add_argument("--workers", type=positive, help="threads or processes (one for each core)")
+    runs.add_argument("--json", action="store_true", help="print the forecast of each simulator as JSON")
+
+
+def add_simulation(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of learners, simulators and runs."""
+    add_learner(parser)
+    add_simulator(parser)
     runs = parser.add_argument_group("runs")
+    runs.add_argument(
+        "--anyway", action="store_true", help="rehearse though most rows are in states that the audit finds suspicious"
+    )
     runs.add_argument("--runs", type=positive, default=100, help="how many (%(default)s)")
     runs.add_argument("--seed", type=int, default=0, help="(%(default)s)")
     runs.add_argument("--max-steps", type=positive, help="stop a run there (when the log has no further answer)")
@@ -118,6 +144,13 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
         "--out", metavar="DIR", help="results folder; called again, it goes on there (LOG's name-rehearsal)"
     )
 
+    trust = parser.add_argument_group("how far to believe the runs: about three times their own time, all told")
+    trust.add_argument("--halves", type=several, metavar="NUMBER", help="random halves of the log (20; ppo: 8)")
+    trust.add_argument("--no-halves", action="store_true", help="no runs on halves: curves leave the log's luck out")
+    trust.add_argument("--no-forecast", action="store_true", help="do not forecast how long the log will answer")
+    trust.add_argument("--no-selfcheck", action="store_true", help="do not test the log and its states on themselves")
+    trust.add_argument("--quick", action="store_true", help="none of these: the audit, and the runs")
+
 
 def positive(text: str) -> int:
     """Return a whole number from 1 to 2**63 - 1."""
@@ -126,6 +159,14 @@ def positive(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text} is less than 1")
     if number >= 2**63:
         raise argparse.ArgumentTypeError(f"{text} is more than 2**63 - 1")
+    return number
+
+
+def several(text: str) -> int:
+    """Return a whole number from 3 on."""
+    number = positive(text)
+    if number < 3:
+        raise argparse.ArgumentTypeError(f"{text} is less than 3")
     return number
 
 

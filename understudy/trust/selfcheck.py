@@ -92,7 +92,8 @@ class Selfcheck:
         lines = [vars(test) | {"fires": test.fires} for test in self.tests]
         return arrow_table({name: [line[name] for line in lines] for name in types}, types)
 
-    def _table(self) -> Table:
+    def to_table(self) -> Table:
+        """Return the tests as a table for people, with what none of them can see as notes."""
         headings = (Column("test", numeric=False), Column("p-value"), Column("level"), Column("", numeric=False))
         rows = tuple(
             (
@@ -107,10 +108,10 @@ class Selfcheck:
         return Table(title, headings, rows, notes=tuple(f"It cannot see {sentence}." for sentence in self.blind_to))
 
     def _repr_html_(self) -> str:
-        return self._table()._repr_html_()
+        return self.to_table()._repr_html_()
 
     def __str__(self) -> str:
-        table = self._table()
+        table = self.to_table()
         lines = [f"  {name:<12} {p:>8} {level:>7}  {words}" for name, p, level, words in (table.columns, *table.rows)]
         return "\n".join([table.title, *lines, *(f"  note: {note}" for note in table.notes)])
 
