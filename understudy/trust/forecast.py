@@ -136,13 +136,13 @@ def forecast(
 
     Use it before an experiment: it makes a few runs instead of many. These pre-runs are real runs of `make(seed)` in
     the simulator, with seeds that no experiment uses. (Pre-runs with replacement would take as long for each step, and
-    be off: their learners meet rows that the log no longer has.) By default there are 19 of them, and up to 79 where
-    lengths differ so much that the median of 19 is not known to a fifth: there, runs are short.
+    are not runs of this simulator: their learners meet rows that the log no longer has.) By default there are 19 of
+    them, and up to 79 where lengths differ so much that the median of 19 is not known to a fifth; runs are short there.
 
     `interval` is a prediction interval for one further run on the same log, free of assumptions: a run is shorter than
     the shortest of 19 others with a chance of 1 in 20, and longer than the longest with the same. `level` is its
-    chance, 90 % for 19, 39, 59 or 79 pre-runs, and less for fewer than 19. It is about this log, not
-    about others like it. (That the number of pre-runs follows from the first 19 of them changes the chance by little:
+    chance, 90 % for 19, 39, 59 or 79 pre-runs, and less for fewer than 19. It is about this log, not about
+    others like it. (That the number of pre-runs follows from the first 19 of them changes the chance by little:
     benchmarks/trust measures it.)
 
     With `steps`, the result says how many episodes like those of this log so many steps would need: pre-runs of that
