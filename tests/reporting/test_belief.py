@@ -25,7 +25,10 @@ def test_it_begins_with_the_step_up_to_which_to_believe_and_why_it_ends(measured
     assert found.title == f"Believable up to step 60: {WHY['halves end']}"
     text = str(found)
     assert text.startswith(found.title)
-    assert "10 random halves of the log (4 runs each; 20 halves would tell more) give the same g as the whole within a margin of 0.3" in text
+    assert (
+        "10 random halves of the log (4 runs each; 20 halves would tell more) give the same g as the whole within a margin of 0.3"
+        in text
+    )
     assert "At step 100, the last reading that all runs have" in text
     assert "the luck of the log included (extrapolated beyond step 60)" in text
     assert "Self-check: nothing found" in text
