@@ -26,8 +26,8 @@ def test_it_begins_with_the_step_up_to_which_to_believe_and_why_it_ends(measured
     text = str(found)
     assert text.startswith(found.title)
     assert (
-        "10 random halves of the log (4 runs each; 20 halves would tell more) give the same g as the whole within a margin of 0.3"
-        in text
+        "10 random halves of the log (4 runs each; 20 halves would tell more) give the same g as the whole within a "
+        "margin of 0.3" in text
     )
     assert "At step 100, the last reading that all runs have" in text
     assert "the luck of the log included (extrapolated beyond step 60)" in text
