@@ -1,6 +1,8 @@
 """Damage to files, for tests that no file is misread: every damaged one is refused, or reads as it was. And small runs
 made by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -89,6 +91,22 @@ def make_real(lengths, **about):
     runs = make_runs(lengths, seed=1, kind="real", log_rows=None, log_episodes=None, log=None, **about)
     stop = Stop("max steps", counts={"steps": lengths[0]})
     return Runs(tuple(Run(**{**vars(run), "stopped": stop}) for run in runs), runs.about)
+
+
+def make_halved(lengths, half_lengths, n_halves=10, shift=0.0, luck=0.05, **options):
+    """Runs on one log, and on halves of it whose curves are shifted, each by a luck of its own."""
+    drawn = luck * np.random.default_rng(9).normal(size=n_halves)
+    level = options.pop("level", 0.0)
+    halves = tuple(
+        make_runs(half_lengths, level=level + shift + more, seed=10 + number, **options)
+        for number, more in enumerate(drawn)
+    )
+    return replace(make_runs(lengths, level=level, **options), halves=halves)
+
+
+@pytest.fixture
+def halved_of():
+    return make_halved
 
 
 @pytest.fixture

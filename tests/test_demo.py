@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from understudy import demo as module
-from understudy.demo import EVERY, demo, record_log
+from understudy.demo import EVERY, EXACT, demo, record_log
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,8 @@ def test_six_simulators_are_compared_with_the_true_environment(found):
     assert result.runs["real"].about.every == EVERY
     assert result.runs["PSRS, latent states"].about.n_states == 25
     assert said[0] == f"Recorded 120 episodes, {len(result.log):,} rows, of the 5x5 grid with 4 noise bits."
-    assert said[1:] == [str(result.audit)]
+    assert said[1] == str(result.audit)
+    assert said[2].strip().startswith("How far to believe this was not tested")
 
 
 def test_the_page_names_every_set_and_the_verdict_on_states(found):
@@ -42,3 +43,11 @@ def test_the_page_names_every_set_and_the_verdict_on_states(found):
     assert all(name in text for name in found[0].runs)
     assert "on 120 logged episodes of a noisy grid" in text
     assert 'class="states' in text
+
+
+def test_exact_simulators_have_halves_and_a_forecast_where_runs_are_not_too_few(tmp_path, monkeypatch):
+    monkeypatch.setattr(module.record_log, "__defaults__", (60,))
+    found = demo(tmp_path / "report.html", runs=3, seed=3, workers=1, tell=lambda text: None)
+    assert {name: len(runs.halves) for name, runs in found.runs.items() if runs.halves} == dict.fromkeys(EXACT, 3)
+    assert set(found.measured.forecasts) == set(EXACT)
+    assert "Forecast and outcome</h2>" in found.page.read_text(encoding="utf-8")

@@ -3,6 +3,7 @@
 import json
 import threading
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,27 @@ import pytest
 from understudy.encoders import Identity
 from understudy.envs import Grid
 from understudy.errors import ResultsError
-from understudy.logs import Audit, Finding, Log
-from understudy.results import ResultsFolder, read_state_audit, read_state_audits, write_state_audit
+from understudy.logs import Audit, AuditTest, Finding, Log
+from understudy.results import (
+    ResultsFolder,
+    audit_from_json,
+    forecast_from_json,
+    read_forecasts,
+    read_of_folders,
+    read_selfcheck,
+    read_state_audit,
+    selfcheck_from_json,
+    write_forecasts,
+    write_selfcheck,
+    write_state_audit,
+)
 from understudy.runs.folder import FORMAT, seal
+from understudy.trust import Forecast, selfcheck
 
-AUDIT = Audit((Finding("warning", "rule", (1, 2), 2, "a sentence"),), n_rows=20, n_episodes=2, n_actions=4)
+AUDIT = Audit(
+    (Finding("warning", "rule", (1, 2), 2, "a sentence"),), n_rows=20, n_episodes=2, n_actions=4,
+    tests=(AuditTest("rule", "is it?", 3, 0.5), AuditTest("other", "was it?", 0, None, "there is none")),
+)  # fmt: skip
 
 LOG = Log.from_columns(**Grid(3).rollout(np.full((9, 5), 0.2), 20, seed=0))
 
@@ -33,6 +50,13 @@ def test_what_was_asked_comes_back_as_it_was(tmp_path):
     assert kept.settings == {"learner": "q-learning", "columns": ["a", "b"]}
     assert results(tmp_path / "r").check()
     assert ResultsFolder.read(tmp_path / "nowhere") is None
+
+
+def test_audits_written_before_there_were_tests_are_read():
+    before = {name: value for name, value in AUDIT.to_json().items() if name in ("findings", "n_rows", "n_episodes")}
+    assert audit_from_json(before | {"n_actions": 4}) == replace(AUDIT, tests=())
+    with pytest.raises(ValueError, match="p_value"):
+        audit_from_json(AUDIT.to_json() | {"tests": [AUDIT.to_json()["tests"][0] | {"p_value": "small"}]})
 
 
 def test_a_folder_in_which_something_else_was_asked_is_refused(tmp_path):
@@ -166,6 +190,68 @@ def test_states_are_found_from_within_a_folder_and_named_by_it(tmp_path, monkeyp
         write_state_audit(tmp_path / name, STATES)
         (tmp_path / name / "psrs").mkdir()
     monkeypatch.chdir(tmp_path / "one" / "psrs")
-    assert list(read_state_audits([Path(".")])) == ["psrs"]
-    assert list(read_state_audits([Path("."), Path("../../other/psrs")])) == ["one, other"]
-    assert read_state_audits([]) == {}
+    assert list(read_of_folders([Path(".")], read_state_audit)) == ["psrs"]
+    assert list(read_of_folders([Path("."), Path("../../other/psrs")], read_state_audit)) == ["one, other"]
+    assert read_of_folders([], read_state_audit) == {}
+
+
+SELFCHECK = selfcheck(LOG)
+FORECASTS = {"psrs": Forecast(40, (30, 60), 0.9, 5, {"state 3 has no row left": 0.6, "<openings>": 0.4}, 19, 0)}
+BESIDE = {
+    "selfcheck.json": (lambda folder: write_selfcheck(folder, SELFCHECK), read_selfcheck, SELFCHECK),
+    "forecast.json": (lambda folder: write_forecasts(folder, FORECASTS), read_forecasts, FORECASTS),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_self_check_and_forecasts_come_back_as_they_were(tmp_path, name):
+    write, read, found = BESIDE[name]
+    assert not read(tmp_path)
+    results(tmp_path).create()
+    assert not read(tmp_path)
+    write(tmp_path)
+    assert read(tmp_path) == found
+
+
+def test_a_self_check_that_could_test_nothing_comes_back_so():
+    untested = replace(SELFCHECK, tests=(), tested_states=False)
+    assert selfcheck_from_json(untested.to_json()) == untested
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_those_of_another_rehearsal_are_refused(tmp_path, name):
+    write, read, _ = BESIDE[name]
+    for folder, gamma in (("one", 0.9), ("other", 0.5)):
+        results(tmp_path / folder, gamma=gamma).create()
+        write(tmp_path / folder)
+    (tmp_path / "one" / name).write_bytes((tmp_path / "other" / name).read_bytes())
+    with pytest.raises(ResultsError, match=rf"{name} is of another rehearsal .*; remove it, and call"):
+        read(tmp_path / "one")
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_damaged_ones_are_refused_or_read_as_they_were(tmp_path, name, damage):
+    write, read, found = BESIDE[name]
+    results(tmp_path).create()
+    write(tmp_path)
+    for content in damage((tmp_path / name).read_bytes(), 200, seed=5):
+        (tmp_path / name).write_bytes(content)
+        with suppress(ResultsError):
+            assert read(tmp_path) == found
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"tests": 3}, {"tests": [{}]}, {"tests": ["x"]}, {"level": "x"}, {"ok": 1}, {"blind_to": [3]}, {"n_rows": -1}],
+)
+def test_a_self_check_with_values_of_another_type_is_refused(wrong):
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        selfcheck_from_json(SELFCHECK.to_json() | wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"steps": "x"}, {"interval": [1]}, {"interval": 3}, {"runs_out": {"a": "x"}}, {"runs_out": []}]
+)
+def test_a_forecast_with_values_of_another_type_is_refused(wrong):
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        forecast_from_json(FORECASTS["psrs"].to_json() | wrong)

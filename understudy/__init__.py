@@ -54,6 +54,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; the same names as in _H
     from understudy.evaluation import ratio_of_spreads as ratio_of_spreads
     from understudy.evaluation import run_table as run_table
     from understudy.logs import Audit as Audit
+    from understudy.logs import AuditTest as AuditTest
     from understudy.logs import Finding as Finding
     from understudy.logs import Log as Log
     from understudy.logs import Spec as Spec
@@ -84,7 +85,11 @@ if TYPE_CHECKING:  # what editors and type checkers see; the same names as in _H
     from understudy.simulators import states_only as states_only
     from understudy.trust import AgainstLog as AgainstLog
     from understudy.trust import Comparison as Comparison
+    from understudy.trust import Forecast as Forecast
+    from understudy.trust import Selfcheck as Selfcheck
     from understudy.trust import compare as compare
+    from understudy.trust import forecast as forecast
+    from understudy.trust import selfcheck as selfcheck
 
 __version__ = "0.1.0"
 
@@ -103,14 +108,14 @@ _HOMES = {
         "earnings", "efficiency", "fidelity", "halves", "luck_of_logs", "mean_curve", "on_few_logs", "one_log_floor",
         "ratio_of_medians", "ratio_of_spreads", "run_table",
     ],
-    "logs": ["Audit", "Finding", "Log", "Spec", "check", "concatenate", "read", "write"],
+    "logs": ["Audit", "AuditTest", "Finding", "Log", "Spec", "check", "concatenate", "read", "write"],
     "reporting": ["plots", "report"],
     "runs": [
         "About", "Cancelled", "Run", "Runs", "experiment", "gym_env", "gym_envs", "load", "probes", "simulate",
         "vector_env",
     ],
     "simulators": ["actions_only", "any_row", "exo_psrs", "model", "psrs", "qbe", "real", "states_only"],
-    "trust": ["AgainstLog", "Comparison", "compare"],
+    "trust": ["AgainstLog", "Comparison", "Forecast", "Selfcheck", "compare", "forecast", "selfcheck"],
 }  # fmt: skip
 """The public names of each room. To add one, write it here and import it above."""
 

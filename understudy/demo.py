@@ -1,4 +1,4 @@
-"""The main job on a log it records itself: audit, simulate, compare with the true environment, write the page."""
+"""The main job on a log it records itself: check, simulate, compare with the true environment, write the page."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import understudy as us
 from understudy.envs import NoisyGrid
 from understudy.logs import Audit, Log
+from understudy.reporting.belief import belief
 from understudy.reporting.measurements import Measurements, measure
 from understudy.reporting.page import write_page
 from understudy.runs import Runs
@@ -15,6 +16,10 @@ EPISODES = 1000
 BITS = 4
 LEARNER: dict[str, Any] = {"epsilon": 0.9, "alpha": 0.5, "gamma": 0.95}
 EVERY = 1000
+EXACT = ("PSRS, observations", "PSRS, latent states", "QBE, latent states")
+"""The simulators whose answer may be the truth: for these, halves of the log tell how far to believe it."""
+
+HALVES, FEWEST_HALVES = 20, 3
 
 
 class Demo(NamedTuple):
@@ -45,8 +50,9 @@ def demo(
     workers: int | None = None,
     tell: Callable[[str], Any] = print,
 ) -> Demo:
-    """Rehearse Q-learning under six simulators beside the true environment, and write the page.
+    """Rehearse Q-learning under six simulators beside the true environment, tell how far to believe it, write the page.
 
+    There is no self-check: it is for logs without a true environment, and rejects one log of twenty by chance.
     `tell` is called with what is found on the way, a text each time.
     """
     env, log = record_log(seed)
@@ -68,9 +74,18 @@ def demo(
 
     probes = {"start value": us.probes.start_value(env)}
     options: dict[str, Any] = {"runs": runs, "seed": seed, "probes": probes, "every": EVERY, "workers": workers}
-    results = {name: us.experiment(simulator, make, title=name, **options) for name, simulator in simulators.items()}
+    forecasts, results = {}, {}
+    for name, simulator in simulators.items():
+        if name in EXACT and runs >= FEWEST_HALVES:
+            forecasts[name] = us.forecast(simulator, make, seed=seed, workers=workers)
+            n_halves = min(HALVES, runs)
+            results[name] = us.halves(simulator, make, title=name, halves=n_halves, **options).runs
+        else:
+            results[name] = us.experiment(simulator, make, title=name, **options)
     longest = max(int(result.lengths.max()) for result in results.values())
     results["real"] = us.experiment(us.real(env, latent), make, max_steps=longest, title="real", **options)
     title = f"Q-learning rehearsed on {log.n_episodes:,} logged episodes of a noisy grid"
-    measured = measure(results)
-    return Demo(log, audit, measured, write_page(measured, page, audit=audit, states=latent.audit(log), title=title))
+    measured, states = measure(results, forecasts=forecasts), latent.audit(log)
+    tell(f"\n{belief(measured, audit, states)}\n")
+    path = write_page(measured, page, audit=audit, states=states, title=title)
+    return Demo(log, audit, measured, path)

@@ -1,13 +1,15 @@
-"""The results folder of `understudy simulate`: sets of runs, their settings, and the audits of log and states.
+"""The results folder of `understudy simulate`: sets of runs, their settings, and what checks of the log found.
 
 DIR/rehearsal.json   what was asked for: columns, learner, encoder, seed; the audit of the log; the page's title
 DIR/states.json      the audit of the states
+DIR/selfcheck.json   the self-check of log and states
+DIR/forecast.json    the forecast of each simulator, made before its runs
 DIR/SIMULATOR/       a results folder of runs (`runs.folder`) for each simulator
 """
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,12 +17,14 @@ from typing import Any
 from understudy.encoders import StateAudit
 from understudy.errors import ResultsError
 from understudy.logs import Audit, Finding
-from understudy.logs.findings import errors_first
+from understudy.logs.findings import AuditTest, errors_first
 from understudy.reporting.naming import names_of
 from understudy.runs.checking import expect
 from understudy.runs.describing import differences, digest, plain
 from understudy.runs.folder import FORMAT, Folder, read_sealed, seal, write_text
 from understudy.storage import write_first
+from understudy.trust import Forecast, Selfcheck
+from understudy.trust.self_tests import SelfTest
 
 
 @dataclass(frozen=True)
@@ -94,13 +98,55 @@ def audit_from_json(content: Any) -> Audit:
     return Audit(
         errors_first(findings),
         **{name: expect(name, content[name], "a count, or null") for name in ("n_rows", "n_episodes", "n_actions")},
+        tests=tuple(_tested(test) for test in content.get("tests", ())),  # folders of before have none
     )
+
+
+def _tested(content: Any) -> AuditTest:
+    for name in ("rule", "question", "reason"):
+        expect(name, content[name], "a text")
+    expect("comparisons", content["comparisons"], "a count")
+    return AuditTest(**content | {"p_value": expect("p_value", content["p_value"], "a number, or null")})
 
 
 def write_state_audit(folder: Path, audit: StateAudit) -> None:
     """Write the audit of the states beside rehearsal.json, for pages that are drawn later."""
-    content = {"format": FORMAT, "rehearsal": _identity(folder), "audit": audit.to_json()}
-    write_text(folder / "states.json", json.dumps(seal(content)))
+    _write_beside(folder, "states", {"audit": audit.to_json()})
+
+
+def write_selfcheck(folder: Path, found: Selfcheck) -> None:
+    """Write the self-check beside rehearsal.json."""
+    _write_beside(folder, "selfcheck", {"selfcheck": found.to_json()})
+
+
+def write_forecasts(folder: Path, found: Mapping[str, Forecast]) -> None:
+    """Write the forecast of each simulator beside rehearsal.json."""
+    _write_beside(folder, "forecast", {"forecasts": {name: one.to_json() for name, one in found.items()}})
+
+
+def _write_beside(folder: Path, name: str, content: Mapping[str, Any]) -> None:
+    """Write a JSON file that says to which rehearsal it belongs."""
+    sealed = seal({"format": FORMAT, "rehearsal": _identity(folder), **content})
+    write_text(folder / f"{name}.json", json.dumps(sealed))
+
+
+def _read_beside(folder: Path, name: str, what: str, found_in: Callable[[dict[str, Any]], Any]) -> Any:
+    """Return what a JSON file beside rehearsal.json holds; None where the folder has none.
+
+    Raise `ResultsError` where it is damaged, or of another rehearsal.
+    """
+    path = folder / f"{name}.json"
+    if not (os.path.exists(folder / "rehearsal.json") and os.path.exists(path)):  # without the first it is not ours
+        return None
+    again = "remove it, and call understudy simulate again to have it made anew"
+    try:
+        content = read_sealed(path, again)
+        found = found_in(content)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ResultsError(f"{path} cannot be read, or is not {what}; {again}") from error
+    if content.get("rehearsal") != _identity(folder):
+        raise ResultsError(f"{path} is of another rehearsal than the one in {folder}; {again}")
+    return found
 
 
 def _identity(folder: Path) -> str | None:
@@ -111,26 +157,64 @@ def _identity(folder: Path) -> str | None:
 
 def read_state_audit(folder: Path) -> StateAudit | None:
     """Return the audit of the states of a folder's runs; None where the folder has none."""
-    path = folder / "states.json"
-    if not (os.path.exists(folder / "rehearsal.json") and os.path.exists(path)):  # without the first it is not ours
-        return None
-    again = "remove it, and call understudy simulate again to have it made anew"
-    try:
-        content = read_sealed(path, again)
-        audit = StateAudit.from_json(content.get("audit"))
-    except ValueError as error:
-        raise ResultsError(f"{path} cannot be read, or is not an audit of states; {again}") from error
-    if content.get("rehearsal") != _identity(folder):
-        raise ResultsError(f"{path} is of another rehearsal than the one in {folder}; {again}")
-    return audit
+    return _read_beside(
+        folder, "states", "an audit of states", lambda content: StateAudit.from_json(content.get("audit"))
+    )
 
 
-def read_state_audits(folders: Sequence[Path]) -> dict[str, StateAudit]:
-    """Return the audits of states of folders, or of the folders that they are in, by name; equal ones once."""
-    found: dict[str, tuple[list[str], StateAudit]] = {}
+def read_selfcheck(folder: Path) -> Selfcheck | None:
+    """Return the self-check of a folder's log and states; None where the folder has none."""
+    return _read_beside(folder, "selfcheck", "a self-check", lambda content: selfcheck_from_json(content["selfcheck"]))
+
+
+def read_forecasts(folder: Path) -> dict[str, Forecast]:
+    """Return the forecast of each simulator of a folder; empty where it has none."""
+    return (
+        _read_beside(
+            folder,
+            "forecast",
+            "a table of forecasts",
+            lambda content: {name: forecast_from_json(one) for name, one in content["forecasts"].items()},
+        )
+        or {}
+    )
+
+
+def read_of_folders(folders: Sequence[Path], read: Callable[[Path], Any]) -> dict[str, Any]:
+    """Return what `read` finds in folders, or in the folders that they are in, by name; equal findings once."""
+    found: dict[str, tuple[list[str], Any]] = {}
     paths = list(dict.fromkeys(folder.resolve() for folder in folders))  # the parent of "." is "."
     for name, path in zip(names_of(paths) if paths else (), paths, strict=True):
-        audit = read_state_audit(path) or read_state_audit(path.parent)
-        if audit is not None:
-            found.setdefault(json.dumps(audit.to_json()), ([], audit))[0].append(name)
-    return {", ".join(names): audit for names, audit in found.values()}
+        one = read(path) or read(path.parent)
+        if one is not None:
+            found.setdefault(json.dumps(one.to_json()), ([], one))[0].append(name)
+    return {", ".join(names): one for names, one in found.values()}
+
+
+def selfcheck_from_json(content: Any) -> Selfcheck:
+    """Return the self-check that `to_json` wrote. Raise `ValueError`, `KeyError` or `TypeError` for anything else."""
+    kinds = {"name": "a text", "looked_at": "a text", "found": "a text"}
+    kinds |= dict.fromkeys(("statistic", "p_value", "level"), "a number, or null")
+    ok, fires = (expect(name, content[name], "true or false") for name in ("ok", "fires"))
+    return Selfcheck(
+        tuple(SelfTest(**{name: expect(name, test[name], kind) for name, kind in kinds.items()})
+              for test in content["tests"]),
+        level=expect("level", content["level"], "a number"),
+        n_rows=expect("n_rows", content["n_rows"], "a count"),
+        n_episodes=expect("n_episodes", content["n_episodes"], "a count"),
+        tested_states=ok or fires,
+        blind_to=tuple(expect("blind_to", one, "a text") for one in content["blind_to"]),
+    )  # fmt: skip
+
+
+def forecast_from_json(content: Any) -> Forecast:
+    """Return the forecast that `to_json` wrote. Raise `ValueError`, `KeyError` or `TypeError` for anything else."""
+    low, high = (expect("interval", end, "a count") for end in content["interval"])
+    counts = {name: expect(name, content[name], "a count") for name in ("steps", "episodes", "pre_runs", "n_limited")}
+    runs_out = expect("runs_out", content["runs_out"], "a table")
+    return Forecast(
+        interval=(low, high),
+        level=expect("level", content["level"], "a number"),
+        runs_out={what: expect("runs_out", share, "a number") for what, share in runs_out.items()},
+        **counts,
+    )

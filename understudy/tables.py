@@ -19,7 +19,7 @@ class Column:
     name: str
     numeric: bool = True  # aligned to the right
     group: str = ""
-    is_severity: bool = False  # cells are "error", "warning" or "note", and colored so on a page
+    is_severity: bool = False  # cells are "error", "doubt", "warning" or "note", and colored so on a page
 
 
 @dataclass(frozen=True)

@@ -162,3 +162,19 @@ def test_a_terminal_without_the_letters_of_a_log_gets_escapes(tmp_path):
         )
         assert (run.returncode, b"Traceback" in run.stderr) == (code, False)
     assert b"\\xe9" in run.stderr
+
+
+def test_check_says_1_of_a_log_that_must_not_be_believed_and_qbe_still_takes_it(events, tmp_path, capsys, columns):
+    frame = pd.read_csv(events)
+    wrong = [0.3, 0.175, 0.175, 0.175, 0.175]
+    frame[[f"p{action}" for action in range(5)]] = wrong
+    frame.to_csv(tmp_path / "wrong.csv", index=False)
+    assert main(["check", str(tmp_path / "wrong.csv"), *columns]) == 1
+    printed = capsys.readouterr().out
+    assert "verdict: do not believe what is simulated on this log: propensity-frequency" in printed
+    assert "What was tested" in printed
+    assert main(["check", str(tmp_path / "wrong.csv"), *columns, "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["ok"], found["believable"]) == (True, False)
+    assert found["rates"]["all tests"] == 1e-3
+    us.qbe(us.read(tmp_path / "wrong.csv", observation="cell", action="move", reward="paid", terminated="home"))

@@ -39,7 +39,7 @@ def test_runs_are_kept_in_a_folder(file, tmp_path):
 
 
 def test_settings_that_are_not_named_are_as_the_flags_say():
-    commands = dict.fromkeys(("demo", "check", "simulate", "compare", "report"), run_simulate)
+    commands = dict.fromkeys(("demo", "check", "forecast", "simulate", "compare", "report"), run_simulate)
     options = build_parser(commands).parse_args(["compare", "LOG", "--learner", "ppo", "--alpha", "0.2"])
     found = settings_of("expected-sarsa:epsilon=.3,initial=-1", options)
     assert (found.learner, found.epsilon, found.initial, found.alpha, found.gamma) == (
@@ -63,5 +63,5 @@ def test_learners_that_cannot_be_read_are_named(file, refused):
     )
     assert "'beta=1' in --learner q-learning:beta=1 is not" in refused(*one, "--learner", "q-learning:beta=1")
     assert "cannot be used: 7 is not between 0 and 1" in refused(*one, "--learner", "q-learning:epsilon=7")
-    assert "give --halves, a whole number from 3 up" in refused("compare", file, *PAIR, "--halves", "2")
+    assert "under one simulator" in refused("compare", file, *PAIR, "--simulator", "psrs", "qbe")
     assert "with --max-steps" in refused("compare", file, *PAIR, "--simulator", "model")

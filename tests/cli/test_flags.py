@@ -35,7 +35,7 @@ def test_values_to_start_from_are_finite(value, events, capsys, columns):
     assert "--initial" in capsys.readouterr().err
 
 
-COMMANDS = {name: name.upper for name in ("demo", "check", "simulate", "compare", "report")}
+COMMANDS = {name: name.upper for name in ("demo", "check", "forecast", "simulate", "compare", "report")}
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,7 @@ COMMANDS = {name: name.upper for name in ("demo", "check", "simulate", "compare"
     [
         (["demo"], "demo"),
         (["check", "log.csv"], "check"),
+        (["forecast", "log.csv"], "forecast"),
         (["simulate", "log.csv"], "simulate"),
         (["compare", "log.csv", "--learner", "ppo"], "compare"),
         (["report", "d"], "report"),

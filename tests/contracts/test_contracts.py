@@ -71,18 +71,19 @@ SIMULATED = {
     "SelectsEpisodes",
 }  # fmt: skip
 ORACLES = {"split": ENV.split, "merge": ENV.merge, "reward": ENV.reward}
+REPLAYED = SIMULATED | {"RepeatableSimulator"}
 SIMULATORS = {
-    "psrs": (lambda: psrs(LOG), SIMULATED),
-    "qbe": (lambda: qbe(LOG), SIMULATED),
-    "states_only": (lambda: states_only(LOG), SIMULATED),
-    "actions_only": (lambda: actions_only(LOG), SIMULATED),
-    "any_row": (lambda: any_row(LOG), SIMULATED),
+    "psrs": (lambda: psrs(LOG), REPLAYED),
+    "qbe": (lambda: qbe(LOG), REPLAYED),
+    "states_only": (lambda: states_only(LOG), REPLAYED),
+    "actions_only": (lambda: actions_only(LOG), REPLAYED),
+    "any_row": (lambda: any_row(LOG), REPLAYED),
     "model": (lambda: model(LOG), SIMULATED),
-    "exo_psrs": (lambda: exo_psrs(LOG, **ORACLES), SIMULATED | {"HasObservations"}),
+    "exo_psrs": (lambda: exo_psrs(LOG, **ORACLES), REPLAYED | {"HasObservations"}),
     "real": (lambda: real(ENV), (SIMULATED - {"HasIndex", "SelectsEpisodes"}) | {"HasEnv"}),
 }
 
-REHEARSALS = {"Rehearsal", "CompiledRehearsal", "HasOpening", "HasState", "TellsStop"}
+REHEARSALS = {"Rehearsal", "CompiledRehearsal", "HasOpening", "HasState", "TellsStop", "TellsUse"}
 
 
 def offered(part):
@@ -106,6 +107,7 @@ def test_exported_names_are_those_of_the_protocols_modules():
     modules = (
         contracts.learning,
         contracts.simulating,
+        contracts.consumption,
         contracts.sharing,
         contracts.probing,
         contracts.backing,

@@ -438,7 +438,7 @@ def small(grid_log):
 
     from understudy.encoders import Forward
     from understudy.encoders.clustering import OutcomeBank
-    from understudy.encoders.forecast import DIMENSION, Forecast, RowLoader
+    from understudy.encoders.forecast import DIMENSION, ForecastNet, RowLoader
     from understudy.encoders.training import features_of_log, generator_of, seeded_module
 
     homer = Homer(latent=6, width=4, max_epochs=1).fit(grid_log)
@@ -446,7 +446,7 @@ def small(grid_log):
     forward, generator = Forward(width=4), generator_of(0, 0)
     features = features_of_log(grid_log, "Forward", 10)
     n_signals = RowLoader(grid_log, features, torch.device("cpu")).n_signals
-    forward._net = seeded_module(lambda: Forecast(features, 5, n_signals, 4), generator)
+    forward._net = seeded_module(lambda: ForecastNet(features, 5, n_signals, 4), generator)
     forward._features, forward._bank = (
         features,
         OutcomeBank(*torch.randn(12, DIMENSION + 1, generator=generator).split(DIMENSION, 1)),

@@ -7,7 +7,7 @@ import torch
 import understudy as us
 from understudy.contracts.encoding import ObservationSpec
 from understudy.encoders.features import Features
-from understudy.encoders.forecast import Forecast, RowLoader, image_shape, is_image, trained_forecast
+from understudy.encoders.forecast import ForecastNet, RowLoader, image_shape, is_image, trained_forecast
 from understudy.encoders.training import split_rows
 
 
@@ -82,7 +82,7 @@ def test_images_are_known_by_their_shape(shape, image, channels):
 def test_channels_may_come_first_or_last():
     images = np.random.default_rng(0).normal(size=(20, 3, 16, 16)).astype(np.float32)
     first, last = (Features.of(batch) for batch in (images, np.moveaxis(images, 1, 3)))
-    nets = [Forecast(features, 2, 2, 8).eval() for features in (first, last)]
+    nets = [ForecastNet(features, 2, 2, 8).eval() for features in (first, last)]
     nets[1].load_state_dict(nets[0].state_dict())
     with torch.no_grad():
         one, other = (

@@ -64,3 +64,54 @@ def test_errors_are_listed_first(clean):
 def test_one_row_can_be_checked():
     audit = check({"observation": [0], "action": [0], "reward": [1.0], "terminated": [True]})
     assert audit.ok
+
+
+def test_wrong_propensities_make_a_log_one_not_to_be_believed_that_simulators_still_take(walk):
+    columns = walk(episodes=300)
+    columns["propensity"] = np.full_like(columns["propensity"], 1 / 3)
+    audit = check(columns)
+    assert audit.ok
+    assert not audit.believable
+    assert audit.verdict == "do not believe what is simulated on this log: propensity-frequency"
+    assert audit.findings[0].severity == "doubt"
+    predicted = next(test for test in audit.tests if test.rule == "action-predicted")
+    assert "wrong to begin with" in predicted.reason
+
+
+def test_a_clean_log_is_believable_and_says_what_was_tested(walk):
+    audit = check(walk(episodes=300))
+    assert audit.believable
+    assert audit.verdict == "believable: of 8 tests, none speaks against this log"
+
+
+ONE = {"observation": [0], "action": [0], "reward": [1.0], "terminated": [True]}
+LONG = {"observation": np.arange(400) % 7, "action": np.arange(400) % 2, "reward": np.ones(400), "ends": "unfinished"}
+EVEN = np.full((400, 2), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("columns", "doubts"),
+    [
+        (ONE, []),
+        (ONE | {"propensity": [[1.0]]}, []),
+        (ONE | {"propensity": [0.5], "n_actions": 2}, []),
+        (ONE | {"observation": [[0.5, 0.1]]}, []),
+        (LONG, []),
+        (LONG | {"propensity": EVEN}, ["action-predicted"]),  # actions in turns were not drawn
+        (LONG | {"propensity": EVEN[:, 0]}, []),
+        (LONG | {"ends": "every-row"}, []),
+        (LONG | {"observation": np.arange(400.0), "reward": np.zeros(400)}, []),
+    ],
+)
+def test_small_and_odd_logs_are_audited_without_inventing_anything(columns, doubts):
+    audit = check(columns)
+    assert audit.ok
+    assert [finding.rule for finding in audit.findings if finding.severity == "doubt"] == doubts
+    assert all(test.reason or test.p_value is not None for test in audit.tests)
+
+
+def test_errors_come_before_any_test(clean):
+    clean["reward"][0] = np.nan
+    audit = check(clean)
+    assert audit.tests == ()
+    assert audit.verdict == "do not believe this log: it has errors, and simulators refuse it (missing)"

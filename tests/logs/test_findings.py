@@ -6,8 +6,9 @@ import pyarrow as pa
 import pytest
 
 from understudy.errors import LogError, visible
-from understudy.logs import Audit, Finding
+from understudy.logs import Audit, AuditTest, Finding
 from understudy.logs.findings import errors_first, finding_in_rows
+from understudy.tables import NONE
 
 NOTE = Finding("note", "unfinished", (3,), 1, "an episode just stops")
 ERROR = Finding("error", "missing", (0,), 1, "reward is NaN")
@@ -50,7 +51,7 @@ def test_nothing_that_a_terminal_obeys_is_left_in_what_is_said(text):
     for said in (visible(text), str(LogError(f"column {text}; rename it")), str(Finding("note", text, (), 1, text))):
         assert said.isprintable()
         assert said.encode()
-    assert "\n" not in str(Audit((Finding("note", "rule", (), 1, text),))).split("\n", 1)[1]
+    assert str(Audit((Finding("note", "rule", (), 1, text),))).count("\n") == 2  # a title, a finding, a verdict
 
 
 def test_text_of_all_languages_is_shown_as_it_is():
@@ -75,3 +76,37 @@ def test_a_notebook_shows_the_findings_and_obeys_none_of_their_text():
     assert "<script" not in html
     assert "<img" not in html
     assert "&lt;script&gt;" in html
+
+
+def test_a_doubt_leaves_a_log_usable_and_not_believable():
+    doubt = Finding("doubt", "propensity-frequency", (), 1, "the actions were not drawn from them")
+    audit = Audit((doubt, NOTE), 4, 1, 2)
+    assert (audit.ok, audit.believable) == (True, False)
+    assert audit.verdict == "do not believe what is simulated on this log: propensity-frequency"
+    assert str(audit).splitlines()[-1] == f"  verdict: {audit.verdict}"
+    assert Audit((NOTE,), 4, 1, 2).believable
+    assert errors_first([NOTE, doubt, ERROR]) == (ERROR, doubt, NOTE)
+
+
+def test_the_tests_are_a_table_and_plain_json():
+    made, unmade = AuditTest("a", "Is it?", 12, 0.5), AuditTest("b", "Was it?", 0, None, "nothing to ask of")
+    audit = Audit((), 4, 1, 2, (made, unmade))
+    assert not made.fires
+    assert audit.verdict == "believable: of 1 test, none speaks against this log; 1 could not be made"
+    assert audit.tests_table().rows == (
+        ("a", "no", "0.5", "12", "Is it?"),
+        ("b", "not asked", NONE, NONE, "Was it? Not asked: nothing to ask of."),
+    )
+    plain = audit.to_json()
+    assert json.loads(json.dumps(plain)) == plain
+    assert plain["rates"] == {"each test": 1e-4, "all tests": 1e-3}
+    assert plain["tests"][1]["reason"] == "nothing to ask of"
+
+
+def test_a_test_that_fires_without_a_doubt_asks_for_care():
+    fired = AuditTest("visit-drift", "Do visits drift?", 12, 0.00005)
+    warning = Finding("warning", "visit-drift", (), 1, "visits fall")
+    audit = Audit((warning,), 4, 1, 2, (fired,))
+    assert audit.believable
+    assert audit.verdict == "believable with care: read the warnings of visit-drift"
+    assert audit.tests_table().rows[0][1] == "yes"

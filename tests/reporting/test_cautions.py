@@ -26,11 +26,15 @@ def test_real_runs_and_sets_without_runs_are_left_out(runs_of, real_of):
 
 def test_what_the_audit_found_that_makes_numbers_wrong_is_said_first(runs_of):
     findings = (
+        Finding("doubt", "action-predicted", (), 1, "the logger knew more"),
         Finding("warning", "propensity-frequency", (), 1, "the order is wrong"),
         Finding("warning", "action-never-logged", (), 1, "harmless here"),
         Finding("note", "no-episode", (), 1, "derived"),
     )
-    assert cautions({"psrs": runs_of([40] * 5)}, Audit(findings)) == ["The audit of the log found: the order is wrong."]
+    assert cautions({"psrs": runs_of([40] * 5)}, Audit(findings)) == [
+        "The audit of the log found: the logger knew more.",
+        "The audit of the log found: the order is wrong.",
+    ]
 
 
 def test_states_that_merge_observations_and_were_not_tested_are_named(run_of):

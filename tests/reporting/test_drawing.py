@@ -8,10 +8,12 @@ from understudy.reporting.axes import canvas
 from understudy.reporting.drawing import (
     MOST_BANDS,
     differences_of,
+    draw_band,
     draw_differences,
     draw_legend,
     draw_mean,
     draw_share_going,
+    draw_trusted,
     legend_height,
     looks_of,
     means_of,
@@ -91,3 +93,33 @@ def test_a_legend_reads_row_by_row_and_is_as_high_as_it_says():
     assert figure.legends[0].get_window_extent().height <= legend_height(names, 380)
     draw_legend(figure, {}, {}, 380)
     assert len(figure.legends) == 1
+
+
+def test_a_band_is_lighter_with_dashed_edges_where_the_luck_of_the_log_is_extrapolated(halved_of, axes):
+    curve = means_of({"a": halved_of([100] * 8, [60] * 4)}, "g")["a"]
+    draw_band(axes, curve, LOOK["color"], 2)
+    seen, beyond = axes.collections
+    assert (seen.get_alpha(), beyond.get_alpha()) == (0.18, 0.08)
+    assert seen.get_datalim(axes.transData).x1 == 60
+    assert (beyond.get_datalim(axes.transData).x0, beyond.get_datalim(axes.transData).x1) == (60, 100)
+    assert [line.get_linestyle() for line in axes.lines] == ["--"] * 2
+    assert axes.lines[0].get_xdata()[np.isfinite(axes.lines[0].get_ydata())].tolist() == [60, 70, 80, 90, 100]
+
+
+def test_a_band_without_halves_is_one(runs_of, axes):
+    draw_band(axes, means_of({"a": runs_of([40] * 3)}, "g")["a"], LOOK["color"], 2)
+    assert len(axes.collections) == 1
+    assert not axes.lines
+
+
+def test_by_epochs_what_halves_reach_is_in_epochs_too(halved_of):
+    assert means_of({"a": halved_of([100] * 8, [60] * 4)}, "g", epoch=20)["a"].reach == 3
+
+
+def test_a_trusted_horizon_is_a_diamond_on_the_mean(runs_of, axes):
+    curve = mean_curve(runs_of([40] * 3), "g")
+    draw_trusted(axes, curve, 25, LOOK)
+    line, diamond = axes.lines
+    assert line.get_xdata() == [25, 25]
+    assert diamond.get_xdata() == [25]
+    assert diamond.get_ydata() == pytest.approx((curve.mean[1] + curve.mean[2]) / 2)

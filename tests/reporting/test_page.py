@@ -10,6 +10,8 @@ from understudy.errors import ContractError, ResultsError, SettingError
 from understudy.logs import Audit, Finding, Log
 from understudy.reporting import report
 from understudy.runs import Runs
+from understudy.trust import Forecast, Selfcheck
+from understudy.trust.self_tests import SelfTest
 
 HOSTILE = "<script>alert(1)</script> $x^$ \"'"
 
@@ -54,6 +56,42 @@ def test_a_page_has_its_parts_in_order(tmp_path, runs_of, real_of):
     order += ["Audit of the log</h2>", "Individual runs</h2>", "Settings</h2>", "How to read this</h2>"]
     places = [text.index(part) for part in order]
     assert places == sorted(places)
+
+
+def test_a_page_begins_with_how_far_to_believe_it(tmp_path, halved_of):
+    tests = (SelfTest("shapes", f"looked at {HOSTILE}", 1.0, 0.5, HOSTILE, 0.05),)
+    text = page(
+        tmp_path, {HOSTILE: halved_of([100] * 8, [60] * 4)}, margin=0.3,
+        selfcheck=Selfcheck(tests, 0.05, 200, 20, tested_states=True),
+        forecasts={HOSTILE: Forecast(95, (80, 110), 0.9, 5, {HOSTILE: 1.0}, 19, 0)},
+    )  # fmt: skip
+    tags(text)
+    assert "<script" not in text
+    assert text.index("Believable up to step 60") < text.index('class="lead"') < text.index("Learning curves</h2>")
+    for part in ("Forecast and outcome</h2>", "Self-check</h2>", "intervals of 95 %", "variance was extrapolated"):
+        assert part in text
+    assert "The diamond marks the trusted horizon" in text
+    assert "leave\nthe luck of the log out" not in text
+
+
+def test_bands_without_halves_are_said_to_leave_the_luck_of_the_log_out(tmp_path, runs_of, halved_of, real_of):
+    alone = page(tmp_path, {"psrs": runs_of([40] * 3)})
+    assert "How far to believe this was not tested" in alone
+    caption = alone[alone.index("Mean of “g” over runs") :]
+    assert "Bands are 1.96 standard errors over runs, which leave\nthe luck of the log out" in caption
+    both = page(tmp_path, {"psrs": halved_of([100] * 8, [60] * 4), "bare": runs_of([40] * 3)})
+    assert "Bands of psrs are intervals of 95 %" in both
+    assert "Other bands are 1.96 standard errors over runs, which leave" in both
+    real = page(tmp_path, {"real": real_of([40] * 3)})
+    assert 'class="belief' not in real
+    assert "leave\nthe luck of the log out" not in real[real.index("Mean of “g”") : real.index("What episodes earned")]
+
+
+def test_several_self_checks_are_told_by_their_names(tmp_path, halved_of):
+    one = Selfcheck((), 0.05, 200, 20, tested_states=False)
+    text = page(tmp_path, {"a": halved_of([100] * 8, [60] * 4)}, selfcheck={"x/<b>": one, "other": one})
+    assert "Self-check of x/&lt;b&gt;: could not be told" in text
+    assert text.count("Self-check</h2>") == 1
 
 
 def test_a_page_is_one_file_without_script_or_network(tmp_path, runs_of, real_of):

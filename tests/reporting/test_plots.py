@@ -55,6 +55,14 @@ def test_every_plot_returns_the_axes_it_was_given(runs_of, real_of, vectors, axe
     assert not pyplot.get_fignums()
 
 
+def test_a_trusted_horizon_is_marked_in_the_sets_that_have_one(halved_of, runs_of, axes):
+    sets = {"psrs": halved_of([100] * 8, [60] * 4), "bare": runs_of([100] * 3)}
+    plots.learning_curves(sets, trusted={"psrs": 60, "bare": 0, "unknown": 10}, ax=axes)
+    diamonds = [line for line in axes.lines if line.get_marker() == "D"]
+    assert [diamond.get_xdata() for diamond in diamonds] == [[60]]
+    assert diamonds[0].get_color() == PALETTE[0]
+
+
 def test_every_plot_is_covered_here():
     drawn = {"learning_curves", "episode_returns", "differences", "runs_still_going", "individual_runs", "final_vector"}
     assert set(plots.__all__) == drawn | {"states"}  # test_state_pictures.py has its tests

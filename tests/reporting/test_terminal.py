@@ -5,6 +5,8 @@ from rich.console import Console
 
 from understudy.reporting.measurements import measure
 from understudy.reporting.terminal import as_rich, brief_table
+from understudy.tables import NONE
+from understudy.trust import Forecast
 
 
 def shown(table, width=80):
@@ -24,6 +26,21 @@ def test_beside_real_runs_it_tells_how_close_too(runs_of, real_of):
     assert table.columns[3:6] == ("RMSE", "mean", "max")
     assert "up to step 40" in table.title
     assert len(table.notes) == 1
+
+
+def test_forecasts_and_trusted_horizons_have_a_column_where_there_are_any(halved_of, runs_of):
+    forecast = Forecast(95, (80, 110), 0.9, 5, {}, 19, 0)
+    sets = {"psrs": halved_of([100] * 8, [60] * 4), "bare": runs_of([40] * 3)}
+    table = brief_table(measure(sets, margin=0.3, forecasts={"psrs": forecast}))
+    assert table.columns[:5] == ("", "steps", "forecast", "trusted", "log")
+    assert [row[1:4] for row in table.rows] == [("100", "95", "60"), ("40", NONE, NONE)]
+    assert "trusted: the step up to which" in table.title
+
+
+def test_beside_errors_there_is_no_room_for_them(halved_of, real_of):
+    sets = {"psrs": halved_of([100] * 8, [60] * 4), "real": real_of([100] * 8)}
+    table = brief_table(measure(sets, forecasts={"psrs": Forecast(95, (80, 110), 0.9, 5, {}, 19, 0)}))
+    assert table.columns == ("", "steps", "log", "RMSE", "mean", "max", "ran out")
 
 
 @pytest.mark.parametrize("name", ["[bold]psrs[/bold]", "[/]", "plain"])

@@ -212,3 +212,13 @@ def test_on_some_episodes_it_is_that_of_the_log_of_these(log, play):
     one, other = (play(each, lambda t, x: EVENLY, 3).steps for each in (selected, alone))
     assert len(one) > 100
     assert one == other
+
+
+def test_copies_of_a_log_go_on_with_both_parts(log, play):
+    simulator = exo_psrs(log, **ORACLES)
+    for seed in range(3):
+        once = play(simulator, lambda t, x: EVENLY, seed)
+        more = play(simulator.repeated(3), lambda t, x: EVENLY, seed)
+        assert len(more.rows) > 1.5 * len(once.rows) > 0
+        assert more.rows[: len(once.rows)] == once.rows
+        assert counted_on(more.steps)

@@ -15,7 +15,7 @@ from understudy.contracts import Exhausted
 from understudy.encoders import Function
 from understudy.envs import NoisyGrid
 from understudy.errors import LogError, SettingError
-from understudy.learners import Uniform
+from understudy.learners import QLearning, Uniform
 from understudy.logs import Log, read
 from understudy.runs import simulate
 from understudy.simulators import actions_only, any_row, psrs, qbe, states_only
@@ -442,3 +442,59 @@ def test_the_description_of_a_stop_is_found_once_for_each_state(grid_log, monkey
     simulator = psrs(grid_log)
     stops = [simulate(simulator, Uniform(5), seed).stopped for seed in range(20)]
     assert len(asked) == len(set(asked)) == len({stop.state for stop in stops} - {None})
+
+
+# A log repeated
+
+
+@pytest.mark.parametrize("make", [psrs, qbe, states_only])
+@pytest.mark.parametrize("order", ["episodes", "log"])
+def test_copies_of_a_log_begin_where_the_log_itself_has_no_answer(make, order, random_log, play, table):
+    log = random_log(8, episodes=40, zeros=False)
+    encoder = Function(lambda x: x % 2)  # two states, in which every action was logged
+    simulator, learner = make(log, encoder, order=order, max_episode_steps=5), table(0, zeros=False)
+    repeated = simulator.repeated(3)
+    for seed in range(6):
+        once, more = play(simulator, learner, seed), play(repeated, learner, seed)
+        assert len(more.rows) > len(once.rows) > 0
+        assert more.rows[: len(once.rows)] == once.rows
+        assert np.bincount(more.rows).max() in (2, 3)
+
+
+def test_rows_of_all_copies_are_shuffled_together(random_log, play):
+    log = random_log(3, episodes=20, zeros=False)
+    trace = play(any_row(log).repeated(3), lambda step, observation: np.full(3, 1 / 3), 1)
+    assert len(trace.rows) > 2 * len(log)
+    assert np.bincount(trace.rows).max() == 3
+    assert np.bincount(trace.openings).max() <= 3
+    assert len(np.unique(trace.rows[: len(log)])) < 0.8 * len(log)  # 1 - exp(-1) of them are distinct, not all
+
+
+def test_episodes_that_a_recording_cut_off_keep_their_position_in_each_copy(random_log):
+    simulator = psrs(random_log(8, episodes=40, zeros=False)).repeated(2)
+    first, second = np.split(simulator._episodes, 2)
+    assert (first[:, :2] == second[:, :2]).all()
+    assert (second[:, 2] == first[:, 2] + 40).all()
+
+
+def test_learners_with_codes_of_their_own_rehearse_on_copies(random_log):
+    log = random_log(8, episodes=40, zeros=False)
+    merge = Function(lambda x: x % 3)
+    simulator = psrs(log, merge).repeated(9)
+    runs = [
+        simulate(simulator, QLearning(3, 3, encoder=merge, seed=1), 1, 10**6, compiled=compiled)
+        for compiled in (True, False)
+    ]
+    assert runs[0].rows.tolist() == runs[1].rows.tolist()
+    assert len(runs[0]) > len(log) > 0  # more steps than the log has rows
+
+
+def test_more_copies_than_can_be_counted_are_refused(random_log):
+    with pytest.raises(SettingError, match="copies"):
+        qbe(random_log(8)).repeated(2**31)
+
+
+def test_copies_travel_to_other_processes(random_log, play, table):
+    simulator, learner = qbe(random_log(8, episodes=40)).repeated(2), table(0)
+    sent = pickle.loads(pickle.dumps(simulator))
+    assert play(sent, learner, 3).rows == play(simulator, learner, 3).rows

@@ -125,6 +125,13 @@ def test_what_cannot_be_compared_ends_in_a_sentence(log, learners, compared, tmp
         us.compare(learners, us.real(us.envs.Grid()))
 
 
+def test_what_speaks_against_the_intervals_is_said(compared):
+    doubted = us.Comparison({name: us.Halves(one.runs, "Episodes depend.") for name, one in compared.halves.items()})
+    assert str(doubted).endswith("Episodes depend.")
+    assert doubted.to_json()["note"] == "Episodes depend."
+    assert compared.note == ""
+
+
 def test_runs_of_another_seed_or_without_the_probe_are_not_mixed(log, learners, compared):
     other = us.halves(us.psrs(log), learners["often"], runs=20, seed=1, progress=False)
     with pytest.raises(us.SettingError, match="cannot be paired: seed is"):

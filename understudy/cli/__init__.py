@@ -1,4 +1,4 @@
-"""The command line: demo, check, simulate, compare, report."""
+"""The command line: demo, check, forecast, simulate, compare, report."""
 
 import argparse
 import json
@@ -8,16 +8,18 @@ import understudy as us
 from understudy.cli.choices import columns_of
 from understudy.cli.compare import run_compare
 from understudy.cli.flags import build_parser
+from understudy.cli.forecast import run_forecast
 from understudy.cli.report import run_report
 from understudy.cli.running import run_command, use_escapes
 from understudy.cli.simulate import run_simulate
-from understudy.cli.words import in_flags, say, show_table
+from understudy.cli.words import in_flags, print_table, say, show_table
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command, and return its exit code. Bad input gives one sentence on standard error and exit code 2."""
     commands = {
-        "demo": run_demo, "check": run_check, "simulate": run_simulate, "compare": run_compare, "report": run_report,
+        "demo": run_demo, "check": run_check, "forecast": run_forecast, "simulate": run_simulate,
+        "compare": run_compare, "report": run_report,
     }  # fmt: skip
     use_escapes()
     options = build_parser(commands).parse_args(arguments)
@@ -35,10 +37,12 @@ def run_demo(options: argparse.Namespace) -> int:
 
 
 def run_check(options: argparse.Namespace) -> int:
-    """Run `understudy check`, and return 1 where the audit found an error, else 0. An unreadable file raises."""
+    """Run `understudy check`, and return 1 where the log must not be believed, else 0. An unreadable file raises."""
     audit = in_flags(us.check(us.read(options.log, **columns_of(options))))
     if options.json:
         print(json.dumps(audit.to_json(), indent=1))
     else:
         say(audit)
-    return 0 if audit.ok else 1
+        if audit.tests:
+            print_table(audit.tests_table())
+    return 0 if audit.believable else 1

@@ -114,6 +114,12 @@ def refuse_suspicious(states: us.encoders.StateAudit) -> None:
         )
 
 
+def simulators_of(log: us.Log, options: argparse.Namespace) -> list[str]:
+    """Return the names of the simulators that the options name; by default the exact one that the log allows."""
+    has_all = log.propensity is not None and log.propensity.ndim == 2
+    return options.simulator or (["psrs"] if has_all else ["qbe"])
+
+
 def simulator_for(name: str, log: us.Log, encoder: Any, options: argparse.Namespace) -> Any:
     """Return the simulator of this name, with those options that it takes."""
     given = {key: getattr(options, key) for key in ("order", "openings", "max_episode_steps")}

@@ -5,7 +5,15 @@ import json
 from typing import Any
 
 import understudy as us
-from understudy.cli.choices import columns_of, encoder_for, learner_for, refuse_suspicious, simulator_for, states_for
+from understudy.cli.choices import (
+    columns_of,
+    encoder_for,
+    learner_for,
+    refuse_suspicious,
+    simulator_for,
+    simulators_of,
+    states_for,
+)
 from understudy.cli.flags import LEARNER_SETTINGS, LEARNERS
 from understudy.cli.simulate import WITHOUT_STATES
 from understudy.cli.words import in_flags, say
@@ -24,8 +32,9 @@ def run_compare(options: argparse.Namespace) -> int:
         say(in_flags(us.check(log)))
     log.require_no_errors()
     encoder = encoder_for(log, options, None)
-    has_all = log.propensity is not None and log.propensity.ndim == 2
-    name = options.simulator or ("psrs" if has_all else "qbe")
+    name, *others = simulators_of(log, options)
+    if others:
+        raise SettingError(f"learners are compared under one simulator; give --simulator {name} or {others[0]}")
     if name == "model" and options.max_steps is None:
         raise SettingError("model never runs out; say for how long to go on with max_steps=")
     simulator = simulator_for(name, log, encoder, options)

@@ -47,15 +47,20 @@ def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     demo.add_argument("--workers", type=positive, help="threads (one for each core)")
     demo.set_defaults(command=run["demo"])
 
-    check = commands.add_parser("check", help="audit a log")
+    check = commands.add_parser("check", help="audit a log; exit code 1: it must not be believed")
     add_log(check)
-    check.add_argument("--json", action="store_true", help="print the findings as JSON")
+    check.add_argument("--json", action="store_true", help="print findings, tests, rates and the verdict as JSON")
     check.set_defaults(command=run["check"])
 
     simulate = commands.add_parser("simulate", help="how a learner would have learned, had it been deployed")
     add_log(simulate)
     add_simulation(simulate)
     simulate.set_defaults(command=run["simulate"])
+
+    forecast = commands.add_parser("forecast", help="how long the log will answer, before simulating")
+    add_log(forecast)
+    add_forecast(forecast)
+    forecast.set_defaults(command=run["forecast"])
 
     compare = commands.add_parser("compare", help="which of several learners to choose, and whether the log can tell")
     add_log(compare)
@@ -81,28 +86,80 @@ def add_log(parser: argparse.ArgumentParser) -> None:
     columns.add_argument("--ends", choices=ENDS, help=ENDINGS)
 
 
-def add_simulation(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of learners, simulators and runs."""
+def add_learner(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of learners."""
     learner = parser.add_argument_group("learner")
     learner.add_argument("--learner", choices=LEARNERS, default="q-learning", help="(%(default)s)")
     add_learner_settings(learner)
 
+
+def add_learner_settings(learner: argparse._ArgumentGroup) -> None:
+    """Add the flags of settings that learners have."""
+    learner.add_argument("--epsilon", type=probability, default=0.1, help="share of exploring steps (%(default)s)")
+    learner.add_argument("--alpha", type=probability, default=0.5, help="learning rate (%(default)s)")
+    learner.add_argument("--gamma", type=probability, default=0.99, help="discount (%(default)s)")
+    learner.add_argument("--initial", type=finite, default=0.0, help="value to start from (%(default)s)")
+    learner.add_argument("--epoch-steps", type=positive, default=5000, help="ppo: steps of an epoch (%(default)s)")
+
+
+def add_simulator(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of simulators and their states."""
     simulator = parser.add_argument_group("simulator")
     simulator.add_argument(
         "--simulator", nargs="+", choices=SIMULATORS, help="one or more (psrs; without propensities, qbe)"
     )
-    add_states(simulator)
+    simulator.add_argument(
+        "--encoder",
+        default="identity",
+        metavar="NAME|FILE",
+        help=f"states: {', '.join(ENCODERS)}, or a file that encoder.save wrote (%(default)s)",
+    )
+    simulator.add_argument("--bins", type=positive, default=5, help="boxes: bins of each dimension (%(default)s)")
+    simulator.add_argument("--states", type=positive, default=50, help="kmeans, homer: states at most (%(default)s)")
+    simulator.add_argument("--order", choices=("episodes", "rows", "log"), help="how the log is read (episodes)")
+    simulator.add_argument("--openings", choices=("queue", "replacement"), help="first observations (queue)")
+    simulator.add_argument("--max-episode-steps", type=positive, help="the simulator's own time limit (the log's)")
 
+
+def add_forecast(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of forecasts: learner, simulator and pre-runs."""
+    add_learner(parser)
+    add_simulator(parser)
+    runs = parser.add_argument_group("forecast")
+    runs.add_argument("--steps", type=positive, help="say how many episodes so many steps would need")
+    runs.add_argument("--pre-runs", type=positive, help="runs to forecast from (19 to 79, as lengths differ)")
+    runs.add_argument("--seed", type=int, default=0, help="(%(default)s)")
+    runs.add_argument("--max-steps", type=positive, help="stop a pre-run there (when the log has no further answer)")
+    runs.add_argument("--workers", type=positive, help="threads or processes (one for each core)")
+    runs.add_argument("--json", action="store_true", help="print the forecast of each simulator as JSON")
+
+
+def add_simulation(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of learners, simulators and runs."""
+    add_learner(parser)
+    add_simulator(parser)
     runs = parser.add_argument_group("runs")
+    runs.add_argument(
+        "--anyway", action="store_true", help="rehearse though most rows are in states that the audit finds suspicious"
+    )
     runs.add_argument("--runs", type=positive, default=100, help="how many (%(default)s)")
-    add_runs(runs)
+    runs.add_argument("--seed", type=int, default=0, help="(%(default)s)")
+    runs.add_argument("--max-steps", type=positive, help="stop a run there (when the log has no further answer)")
     runs.add_argument("--every", type=positive, help="steps between two readings of probes (about a hundred in a run)")
+    runs.add_argument("--workers", type=positive, help="threads or processes (one for each core)")
     runs.add_argument(
         "--no-rows", action="store_true", help="do not keep which rows each run was served: up to 4 bytes a step less"
     )
     runs.add_argument(
         "--out", metavar="DIR", help="results folder; called again, it goes on there (LOG's name-rehearsal)"
     )
+
+    trust = parser.add_argument_group("how far to believe the runs (this takes a few times as long as the runs)")
+    trust.add_argument("--halves", type=several, metavar="NUMBER", help="random halves of the log (20; ppo: 8)")
+    trust.add_argument("--no-halves", action="store_true", help="no runs on halves: curves leave the log's luck out")
+    trust.add_argument("--no-forecast", action="store_true", help="do not forecast how long the log will answer")
+    trust.add_argument("--no-selfcheck", action="store_true", help="do not test the log and its states on themselves")
+    trust.add_argument("--quick", action="store_true", help="none of these: the audit, and the runs")
 
 
 def add_comparison(parser: argparse.ArgumentParser) -> None:
@@ -116,51 +173,18 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
         help=f"give it twice or more, such as q-learning:epsilon=0.9; of {', '.join(LEARNERS)}",
     )
     add_learner_settings(learner)
-
-    simulator = parser.add_argument_group("simulator")
-    simulator.add_argument("--simulator", choices=SIMULATORS, help="(psrs; without propensities, qbe)")
-    add_states(simulator)
-
+    add_simulator(parser)
     runs = parser.add_argument_group("runs")
-    runs.add_argument("--runs", type=positive, help="of each learner (40; with more than four learners, 20)")
-    runs.add_argument("--halves", type=positive, default=20, help="random halves of the log (%(default)s)")
-    add_runs(runs)
-    runs.add_argument("--out", metavar="DIR", help="keep the runs there; called again, it goes on there (not kept)")
-    runs.add_argument("--json", action="store_true", help="print what was found as JSON")
-
-
-def add_learner_settings(learner: argparse._ArgumentGroup) -> None:
-    """Add the flags of settings that learners have."""
-    learner.add_argument("--epsilon", type=probability, default=0.1, help="share of exploring steps (%(default)s)")
-    learner.add_argument("--alpha", type=probability, default=0.5, help="learning rate (%(default)s)")
-    learner.add_argument("--gamma", type=probability, default=0.99, help="discount (%(default)s)")
-    learner.add_argument("--initial", type=finite, default=0.0, help="value to start from (%(default)s)")
-    learner.add_argument("--epoch-steps", type=positive, default=5000, help="ppo: steps of an epoch (%(default)s)")
-
-
-def add_states(simulator: argparse._ArgumentGroup) -> None:
-    """Add the flags of states, and of how a simulator reads the log."""
-    simulator.add_argument(
-        "--encoder",
-        default="identity",
-        metavar="NAME|FILE",
-        help=f"states: {', '.join(ENCODERS)}, or a file that encoder.save wrote (%(default)s)",
+    runs.add_argument(
+        "--anyway", action="store_true", help="compare though most rows are in states that the audit finds suspicious"
     )
-    simulator.add_argument("--bins", type=positive, default=5, help="boxes: bins of each dimension (%(default)s)")
-    simulator.add_argument("--states", type=positive, default=50, help="kmeans, homer: states at most (%(default)s)")
-    simulator.add_argument(
-        "--anyway", action="store_true", help="rehearse though most rows are in states that the audit finds suspicious"
-    )
-    simulator.add_argument("--order", choices=("episodes", "rows", "log"), help="how the log is read (episodes)")
-    simulator.add_argument("--openings", choices=("queue", "replacement"), help="first observations (queue)")
-    simulator.add_argument("--max-episode-steps", type=positive, help="the simulator's own time limit (the log's)")
-
-
-def add_runs(runs: argparse._ArgumentGroup) -> None:
-    """Add the flags of runs that all commands share."""
+    runs.add_argument("--runs", type=several, help="of each learner (40; with more than four learners, 20)")
+    runs.add_argument("--halves", type=several, metavar="NUMBER", default=20, help="halves of the log (%(default)s)")
     runs.add_argument("--seed", type=int, default=0, help="(%(default)s)")
     runs.add_argument("--max-steps", type=positive, help="stop a run there (when the log has no further answer)")
     runs.add_argument("--workers", type=positive, help="threads or processes (one for each core)")
+    runs.add_argument("--out", metavar="DIR", help="keep the runs there; called again, it goes on there (not kept)")
+    runs.add_argument("--json", action="store_true", help="print what was found as JSON")
 
 
 def positive(text: str) -> int:
@@ -170,6 +194,14 @@ def positive(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text} is less than 1")
     if number >= 2**63:
         raise argparse.ArgumentTypeError(f"{text} is more than 2**63 - 1")
+    return number
+
+
+def several(text: str) -> int:
+    """Return a whole number from 3 on."""
+    number = positive(text)
+    if number < 3:
+        raise argparse.ArgumentTypeError(f"{text} is less than 3")
     return number
 
 

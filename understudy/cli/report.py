@@ -4,14 +4,16 @@ import argparse
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import understudy as us
 from understudy.cli.words import say, show_table
 from understudy.logs.findings import errors_first
+from understudy.reporting.belief import belief
 from understudy.reporting.measurements import measure
 from understudy.reporting.naming import names_of
 from understudy.reporting.page import write_page
-from understudy.results import ResultsFolder, read_state_audits
+from understudy.results import ResultsFolder, read_forecasts, read_of_folders, read_selfcheck, read_state_audit
 from understudy.runs.folder import folders_in
 
 
@@ -28,17 +30,26 @@ def run_report(options: argparse.Namespace) -> int:
     unfinished = [name for name, found in runs.items() if not len(found)]
     if unfinished:
         raise us.ResultsError(f"no run of {', '.join(unfinished)} is finished; go on with understudy simulate")
-    measured = measure(runs)
-    show_table(measured)
+    forecasts = {
+        name: forecast
+        for name, path in zip(runs, sets, strict=True)
+        if (forecast := read_forecasts(path.parent).get(path.name)) is not None
+    }
+    measured = measure(runs, forecasts=forecasts)
     results = {str(folder): found for folder in folders if (found := ResultsFolder.read(folder)) is not None}
     if len(folders) == 1:
         title, page = (results[str(folders[0])].title if results else None), folders[0] / "report.html"
     else:  # the folders' own pages stay as they are
         title, page = f"{len(runs)} sets of runs compared: {', '.join(runs)}", Path("comparison.html")
     audit = joined_audit({name: found.audit for name, found in results.items()})
-    states = read_state_audits(folders)
-    one = next(iter(states.values())) if len(folders) == len(states) == 1 else states
-    say(f"\nThe page is {write_page(measured, options.report or page, title=title, audit=audit, states=one)}")
+    checks: dict[str, Any] = {"audit": audit}
+    for name, read in (("states", read_state_audit), ("selfcheck", read_selfcheck)):
+        several = read_of_folders(folders, read)
+        checks[name] = next(iter(several.values())) if len(folders) == len(several) == 1 else several
+    if (verdict := belief(measured, **checks)) is not None:
+        say(f"{verdict}\n")
+    show_table(measured)
+    say(f"\nThe page is {write_page(measured, options.report or page, title=title, **checks)}")
     return 0
 
 
@@ -57,4 +68,5 @@ def joined_audit(audits: dict[str, us.Audit]) -> us.Audit | None:
     ]
     counts = [(audit.n_rows or 0, audit.n_episodes or 0, audit.n_actions or 0) for audit in distinct.values()]
     rows, episodes, actions = zip(*counts, strict=True)
-    return us.Audit(errors_first(findings), sum(rows), sum(episodes), max(actions))
+    tests = tuple(test for audit in distinct.values() for test in audit.tests)
+    return us.Audit(errors_first(findings), sum(rows), sum(episodes), max(actions), tests)

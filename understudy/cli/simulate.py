@@ -12,10 +12,13 @@ from understudy.cli.choices import (
     refuse_suspicious,
     shared_options,
     simulator_for,
+    simulators_of,
     states_for,
 )
+from understudy.cli.trusting import experiment_for, forecast_for, selfcheck_for, with_dependence
 from understudy.cli.words import in_flags, say, show_table
 from understudy.errors import visible
+from understudy.reporting.belief import belief
 from understudy.reporting.measurements import measure
 from understudy.reporting.page import write_page
 from understudy.results import ResultsFolder, write_state_audit
@@ -27,10 +30,9 @@ WITHOUT_STATES = ("actions_only", "any_row")
 def run_simulate(options: argparse.Namespace) -> int:
     """Run `understudy simulate`, and return its exit code. Nothing is written before all options are checked."""
     log = us.read(options.log, **columns_of(options))
-    audit = in_flags(us.check(log))
+    audit = with_dependence(in_flags(us.check(log)), log)
     say(audit)
-    has_all = log.propensity is not None and log.propensity.ndim == 2
-    names = options.simulator or (["psrs"] if has_all else ["qbe"])
+    names = simulators_of(log, options)
     if "model" in names and options.max_steps is None:
         raise us.SettingError("model never runs out; say for how long to go on with max_steps=")
     log.require_no_errors()
@@ -51,18 +53,26 @@ def run_simulate(options: argparse.Namespace) -> int:
     write_state_audit(folder, states)
     if encoder is not None:
         us.encoders.save(encoder, folder / "encoder.npz")
-    runs = {}
+    selfcheck = selfcheck_for(log, encoder, folder, options)
+    if selfcheck is not None:
+        say(f"self-check: {selfcheck.verdict}")
+    runs, forecasts = {}, {}
     for name, simulator in simulators.items():
+        forecast = forecast_for(name, simulator, make, folder, options)
+        if forecast is not None:
+            forecasts[name] = forecast
+            say(f"{name}: {forecast}")
         n_finished = results.n_finished(name)
         if n_finished:
             print(f"{name}: {min(n_finished, options.runs):,} of {options.runs:,} runs were there already")
-        runs[name] = us.experiment(
+        runs[name] = experiment_for(options, simulator, log, name)(
             simulator, make, runs=options.runs, seed=options.seed, max_steps=options.max_steps,
             probes=probes, every=options.every or reading_interval(simulator, make, log, options),
             workers=options.workers, out=folder / name, title=name, keep_rows=not options.no_rows,
         )  # fmt: skip
-    measured = measure(runs)
+    measured = measure(runs, forecasts=forecasts)
+    say(f"\n{belief(measured, audit, states, selfcheck)}\n")
     show_table(measured)
-    page = write_page(measured, folder / "report.html", audit=audit, states=states, title=title)
+    page = write_page(measured, folder / "report.html", audit=audit, states=states, selfcheck=selfcheck, title=title)
     say(f"\nThe page is {page}")
     return 0

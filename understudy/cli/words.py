@@ -9,10 +9,11 @@ import understudy as us
 from understudy.cli.flags import COLUMN_FLAGS
 from understudy.errors import visible
 from understudy.reporting.measurements import Measurements
+from understudy.tables import Table
 
 OTHER_FLAGS = (
     "n_actions", "ends", "order", "max_steps", "max_episode_steps", "out", "runs", "seed", "every", "workers", "level",
-    "margin", "halves",
+    "margin", "steps", "pre_runs", "halves",
 )  # fmt: skip
 ADVICE = {
     "turn (it|them) into numbers first, for example .*": "add a column to the file that numbers the distinct texts 0, "
@@ -57,12 +58,19 @@ def say(text: Any) -> None:
     print("\n".join(map(visible, str(text).split("\n"))))
 
 
-def show_table(measured: Measurements) -> None:
-    """Print how long the log could answer, how close curves are, what ran out and which learner earned more."""
+def print_table(table: Table) -> None:
+    """Print a table in the width of the terminal."""
     from rich.console import Console
 
-    from understudy.reporting.terminal import as_rich, brief_table
+    from understudy.reporting.terminal import as_rich
 
-    Console().print(as_rich(brief_table(measured)))
+    Console().print(as_rich(table))
+
+
+def show_table(measured: Measurements) -> None:
+    """Print how long the log could answer, how close curves are, what ran out and which learner earned more."""
+    from understudy.reporting.terminal import brief_table
+
+    print_table(brief_table(measured))
     if measured.learners is not None:
         say("\n".join(measured.learners.sentences))

@@ -5,6 +5,7 @@ says what is promised and what is gained.
 """
 
 from understudy.contracts.backing import Backend, Closable
+from understudy.contracts.consumption import LogUse, RepeatableSimulator, TellsUse
 from understudy.contracts.encoding import (
     CountsFits,
     CountsStates,
@@ -100,6 +101,7 @@ __all__ = [
     "HasValues",
     "Learner",
     "Log",
+    "LogUse",
     "LoopOwner",
     "ObservationCodes",
     "ObservationSpec",
@@ -108,6 +110,7 @@ __all__ = [
     "Rehearsal",
     "RehearsalEnv",
     "RemembersLog",
+    "RepeatableSimulator",
     "Savable",
     "SaysEmissionsServed",
     "SaysFitted",
@@ -122,5 +125,6 @@ __all__ = [
     "Steps",
     "Stop",
     "TellsStop",
+    "TellsUse",
     "owned",
 ]  # fmt: skip

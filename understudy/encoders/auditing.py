@@ -27,7 +27,7 @@ def audit(encoder: Encodes, log: Log, *, level: float = LEVEL, seed: int = 0) ->
     ensure_fitted(encoder, log)
     states, following = states_of(encoder, log.observation), states_of(encoder, log.next_observation)
     known, counts = np.unique(states[states >= 0], return_counts=True)
-    merges = np.isin(known, _merging(log.observation, states))
+    merges = np.isin(known, merging_states(log.observation, states))
     merging, sizes = known[merges], counts[merges]
     largest = merging[np.argsort(-sizes, kind="stable")[:MOST_STATES]]
     with progress_bar("testing states", len(largest)) as report:
@@ -57,7 +57,7 @@ def _title(encoder: Encodes) -> str:
     return name_of(encoder).split("  #")[0]
 
 
-def _merging(observations: np.ndarray, states: np.ndarray) -> np.ndarray:
+def merging_states(observations: np.ndarray, states: np.ndarray) -> np.ndarray:
     """Return the states that have several distinct observations. Observations with a NaN are all distinct."""
     codes = Vocabulary(observations).codes(observations)
     order = np.argsort(states, kind="stable")

@@ -80,7 +80,7 @@ def trunk(features: Features, width: int) -> nn.Module:
     return ImageTrunk(features, width) if is_image(features.observation) else VectorTrunk(features, width)
 
 
-class Forecast(nn.Module):
+class ForecastNet(nn.Module):
     """The network: phi(x, a) and mu(reward, terminated, x')."""
 
     def __init__(self, features: Features, n_actions: int, n_signals: int, width: int) -> None:
@@ -133,18 +133,18 @@ class RowLoader:
         return next_x.to(self.device), torch.from_numpy(signals).to(self.device)
 
     def __call__(self, rows: np.ndarray) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Return the arguments of `Forecast.loss` for some rows."""
+        """Return the arguments of `ForecastNet.loss` for some rows."""
         action = torch.from_numpy(self.log.action[rows].astype(np.int64)).to(self.device)
         return self.observations(rows), action, *self.outcomes(rows)
 
 
 def trained_forecast(
     loader: RowLoader, rows: np.ndarray, held: np.ndarray, options: dict[str, Any], report: Report
-) -> tuple[Forecast, BestWeights]:
+) -> tuple[ForecastNet, BestWeights]:
     """Return a forecast trained on `rows`, with the weights of the least loss on the rows `held` out."""
     seed, steps, batch = options["seed"], options["steps"], min(options["batch_size"], len(rows))
     net: Any = seeded_module(
-        lambda: Forecast(loader.features, loader.log.spec.n_actions, loader.n_signals, options["width"]),
+        lambda: ForecastNet(loader.features, loader.log.spec.n_actions, loader.n_signals, options["width"]),
         generator_of(seed, WEIGHTS),
     ).to(loader.device)
     optimizer = torch.optim.AdamW(net.parameters(), lr=options["learning_rate"], weight_decay=1e-4)

@@ -14,7 +14,7 @@ from understudy.encoders.auditing import audit
 from understudy.encoders.clustering import ROUND, OutcomeBank, embeddings_of, nearest
 from understudy.encoders.contents import check_names, check_options, losses_of, observation_of, with_prefix
 from understudy.encoders.features import Features
-from understudy.encoders.forecast import DIMENSION, Forecast, RowLoader, is_image, trained_forecast
+from understudy.encoders.forecast import DIMENSION, ForecastNet, RowLoader, is_image, trained_forecast
 from understudy.encoders.state_search import StateSearch
 from understudy.encoders.training import (
     check_split,
@@ -81,7 +81,7 @@ class Forward:
         self.loss: float | None = None  # on rows held out
         self.losses: list[float] = []
         self._features: Features | None = None
-        self._net: Forecast | None = None
+        self._net: ForecastNet | None = None
         self._bank = OutcomeBank(torch.empty(0), torch.empty(0))
         self._centers = torch.empty(0)  # (k, actions, m)
         self._state_of = np.empty(0, dtype=np.int64)  # (k,): the state of each center
@@ -163,7 +163,9 @@ class Forward:
         features = forward._features = Features(observation, with_prefix(arrays, "features "))
         n_actions, n_signals = (whole(name, settings[name]) for name in ("n_actions", "n_signals"))
         width = forward._options["width"]
-        net = module_with_weights(lambda: Forecast(features, n_actions, n_signals, width), with_prefix(arrays, "net "))
+        net = module_with_weights(
+            lambda: ForecastNet(features, n_actions, n_signals, width), with_prefix(arrays, "net ")
+        )
         state_of = found.pop("state_of")
         m, k = found["weight"].size, len(state_of) if state_of.ndim == 1 else 0
         expected = {"outcomes": (m, DIMENSION), "weight": (m,), "centers": (k, n_actions, m)}

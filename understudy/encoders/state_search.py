@@ -23,7 +23,7 @@ from understudy.encoders.clustering import (
     nearest,
     outcome_bank,
 )
-from understudy.encoders.forecast import Forecast, RowLoader
+from understudy.encoders.forecast import ForecastNet, RowLoader
 from understudy.encoders.sufficiency import holm, independence, outcome_blocks, sampled, sufficiency
 from understudy.errors import EncoderError
 
@@ -46,7 +46,7 @@ class StateSearch:
     `held` are the rows that the forecast was not trained on.
     """
 
-    def __init__(self, loader: RowLoader, net: Forecast, held: np.ndarray, options: dict[str, Any]) -> None:
+    def __init__(self, loader: RowLoader, net: ForecastNet, held: np.ndarray, options: dict[str, Any]) -> None:
         self.loader, self.log, self.net, self.radius = loader, loader.log, net, options["radius"]
         self.rng = np.random.default_rng(spawn(options["seed"], SEARCH))
         self.held = self.rng.choice(held, min(len(held), MOST_ROWS), replace=False)

@@ -104,6 +104,13 @@ def independence(
     >>> independence([x], [x**2 + rng.normal(size=(300, 1)), x], strata, rng) < 1e-6
     True
     """
+    return _p_value(*dependence(left, right, strata, rng, permutations))
+
+
+def dependence(
+    left: Blocks, right: Blocks, strata: np.ndarray, rng: np.random.Generator, permutations: int = PERMUTATIONS
+) -> tuple[float, np.ndarray]:
+    """Return the sum over strata of squared covariances between left and right, and those of permuted rows."""
     observed, permuted = 0.0, np.zeros(permutations)
     for members in _members(strata):
         one, other = (_leveled([block[members] for block in blocks]) for blocks in (left, right))
@@ -114,9 +121,10 @@ def independence(
         orders = rng.permuted(np.tile(np.arange(n), (permutations, 1)), axis=1)
         # Covariances are the same whichever side is permuted: the narrower one is cheaper.
         narrow, wide = (one, other) if one.shape[1] <= other.shape[1] else (other, one)
-        shuffled = np.moveaxis(narrow[orders], 2, 1).reshape(-1, n)
-        permuted += np.square(shuffled @ wide).reshape(permutations, -1).sum(axis=1) / n
-    return _p_value(observed, permuted)
+        shuffled = np.take(narrow.T, orders, axis=1).reshape(-1, n)  # permutations of each column
+        squares = np.square(shuffled @ wide).reshape(narrow.shape[1], permutations, -1)
+        permuted += squares.sum(axis=(0, 2), dtype=np.float64) / n
+    return observed, permuted
 
 
 def _p_value(observed: float, permuted: np.ndarray) -> float:
@@ -154,7 +162,7 @@ def observation_blocks(observations: np.ndarray, rng: np.random.Generator) -> li
     """Return features of observations: single integers as one-hot; others as they are, squared, and as random waves."""
     if spec_of(observations) == SINGLE_INTEGERS:
         return [_codes(observations, rng)]
-    flat = _standardized(observations.reshape(len(observations), -1))
+    flat = standardized(observations.reshape(len(observations), -1))
     flat = flat[:, flat.any(axis=0)]
     if not flat.shape[1]:
         return [np.zeros((len(flat), 1), dtype=np.float32)]
@@ -167,7 +175,7 @@ def outcome_blocks(log: Log, rows: np.ndarray, rng: np.random.Generator) -> list
 
     The next observation of a row that terminated is left out: no learner uses it.
     """
-    reward, over = _standardized(log.reward[rows, None]), log.terminated[rows]
+    reward, over = standardized(log.reward[rows, None]), log.terminated[rows]
     blocks = [np.hstack([reward, reward**2, _waves(reward, rng, 4)]), over[:, None].astype(np.float32)]
     for block in observation_blocks(log.next_observation[rows], rng):
         block = block - (block[~over].mean(axis=0) if not over.all() else 0)
@@ -191,7 +199,7 @@ def _leveled(blocks: Blocks) -> np.ndarray:
     return np.hstack(leveled).astype(np.float32)
 
 
-def _standardized(columns: np.ndarray) -> np.ndarray:
+def standardized(columns: np.ndarray) -> np.ndarray:
     """Return columns of mean 0 and variance 1, clipped to [-5, 5]; a column that does not vary is 0."""
     columns = np.nan_to_num(columns.astype(np.float64), posinf=0.0, neginf=0.0)
     centered = columns - columns.mean(axis=0)

@@ -31,24 +31,28 @@ class MeanCurve:
     A run has no reading at a step mostly because it has stopped before, and runs that stop early differ from the
     others. `below` and `above` allow for that: they say how much lower and higher the mean of all runs would be if the
     missing readings were the lowest and the highest that any run has shown by then.
+
+    The band of runs on one log leaves the luck of that log out, and is too narrow, unless `reach` says up to which step
+    halves of the log showed it: `us.halves` makes them.
     """
 
     steps: np.ndarray  # (K,)
     mean: np.ndarray  # (K,); NaN where too few runs have a reading
-    half_width: np.ndarray  # (K,): 1.96 standard errors over runs; NaN where not complete
+    half_width: np.ndarray  # (K,): 1.96 standard errors over runs, or that of `Halves.interval`; NaN where not complete
     complete: np.ndarray  # (K,): True where all runs, or the requested share of them, have a reading
     horizon: int  # the largest step that all runs, or the requested share of them, reached
     below: np.ndarray  # (K,)
     above: np.ndarray  # (K,)
+    reach: float | None = None  # the last step at which halves show the log's luck; None where it is left out
 
     @property
     def low(self) -> np.ndarray:
-        """The lower end of the band: the mean, less 1.96 standard errors and `below`."""
+        """The lower end of the band: the mean, less `half_width` and `below`."""
         return self.mean - self.half_width - self.below
 
     @property
     def high(self) -> np.ndarray:
-        """The upper end of the band: the mean, plus 1.96 standard errors and `above`."""
+        """The upper end of the band: the mean, plus `half_width` and `above`."""
         return self.mean + self.half_width + self.above
 
     def to_frame(self) -> "pa.Table":

@@ -18,6 +18,7 @@ from understudy.contracts.simulating import log_of
 from understudy.contracts.streams import spawn
 from understudy.errors import ContractError, LogError, ResultsError, SettingError
 from understudy.evaluation.curves import is_scalar
+from understudy.evaluation.dependence import dependence_of_episodes
 from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of
 from understudy.evaluation.trusted import Trusted, trusted_horizon
 from understudy.logs import Log
@@ -60,6 +61,7 @@ class Halves:
     """
 
     runs: Runs
+    note: str = ""  # what speaks against the intervals, where something was found in the log
 
     def __post_init__(self) -> None:
         if not isinstance(self.runs, Runs) or not self.runs.halves:
@@ -68,7 +70,7 @@ class Halves:
         if min(counts) < max(counts) or min(counts) < 2:
             raise ResultsError(
                 f"the halves of the log have {min(counts)} to {max(counts)} finished runs each, and need equally "
-                "many, 2 or more; finish them by calling us.halves again with the same out="
+                "many, 2 or more; call us.halves or understudy simulate again with the same out= to finish them"
             )
         if len(self.runs) < 2:
             raise SettingError("one run tells nothing of the spread of runs; give runs= of 2 or more")
@@ -156,7 +158,7 @@ class Halves:
         each = len(self.halves[0])
         return (
             f"{len(self.runs)} runs of {name}, and {each} on each of {len(self.halves)} halves of the log, "
-            f"probes: {', '.join(self.probes) or 'none'}"
+            f"probes: {', '.join(self.probes) or 'none'}" + (f". {self.note}" if self.note else "")
         )
 
 
@@ -257,7 +259,8 @@ def halves_of_each(
                 given = {**options, "seed": spawn(seed, number, RUNS), "out": folder, "progress": False}
                 on_halves[name].append(experiment(half, make, runs=runs_of_half, **given | {"keep_rows": False}))
             report(number + 1)
-    return {name: Halves(replace(on_whole[name], halves=tuple(on_halves[name]))) for name in learners}
+    depends = dependence_of_episodes(log) or ""
+    return {name: Halves(replace(on_whole[name], halves=tuple(on_halves[name])), depends) for name in learners}
 
 
 def log_to_halve(simulator: Any) -> Log:

@@ -24,14 +24,18 @@ class Trusted:
     difference: float  # of halves and whole, at the reading after which it is not trusted, or at the last
     error: float  # half the width of that difference's interval
 
-    def __str__(self) -> str:
-        why = {
+    @property
+    def why(self) -> str:
+        """Why it ends there, in words that go on after "trusted to step N"."""
+        return {
             "difference": f"then halves of the log and the whole differ by {self.difference:.3g}, more than the margin",
             "noise": f"then the difference of halves and whole is known to {self.error:.2g} only: more runs tell more",
             "halves end": "then halves of the log have no answer, so that nothing more can be compared",
             "runs end": "which is as far as the runs go",
         }[self.reason]
-        return f"trusted to step {self.steps:,} at margin {self.margin:.3g}; {why}"
+
+    def __str__(self) -> str:
+        return f"trusted to step {self.steps:,} at margin {self.margin:.3g}; {self.why}"
 
     __repr__ = __str__
 

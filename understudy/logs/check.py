@@ -4,17 +4,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from understudy.errors import LogError, SettingError
-from understudy.logs import calibration, rules
+from understudy.logs import rules, statistics
 from understudy.logs.columns import COLUMNS, REQUIRED
 from understudy.logs.findings import Audit, Finding, errors_first
 from understudy.logs.log import Log
 from understudy.logs.reading import read
+from understudy.logs.recurring import recurring
 
 
 def check(source: Any, **mapping: Any) -> Audit:
     """Return the audit of a log, a file, a DataFrame or a mapping of columns; `mapping` is what `read` takes.
 
-    If no log can be made of the source, that is the only finding. The audit prints as a list of findings, errors first.
+    If no log can be made of the source, that is the only finding. The audit prints as a list of findings, errors first,
+    and a verdict; `audit.believable` is False where what is simulated on the log must not be believed.
 
     >>> audit = check({"observation": [0, 1, 0], "action": [0, 1, 0], "reward": [0, float("nan"), 1]})
     >>> audit.ok
@@ -30,14 +32,18 @@ def check(source: Any, **mapping: Any) -> Audit:
         rule = error.rule if isinstance(error, LogError) else "columns"
         return Audit((Finding("error", rule, (), 1, str(error)),))
     findings = [finding for rule in (*rules.ERRORS, *rules.OTHERS) for finding in rule(log)]
+    tests = []
     if not any(finding.severity == "error" and finding.rule.startswith(NEEDED) for finding in findings):
-        findings += calibration.propensity_frequency(log)
-        findings += calibration.propensity_trend(log)
-    return Audit(errors_first(findings), len(log), log.n_episodes, log.spec.n_actions)
+        states = recurring(log.observation)
+        findings += statistics.action_support(log, states)
+        for outcome in statistics.tests_of(log, states):
+            tests.append(outcome.tested)
+            findings += outcome.findings
+    return Audit(errors_first(findings), len(log), log.n_episodes, log.spec.n_actions, tuple(tests))
 
 
 NEEDED = ("missing", "action", "propensity")
-"""Rules whose names begin so must find no error before propensities are compared with actions."""
+"""Rules whose names begin so must find no error before tests are made: they compare values of these columns."""
 
 
 def _log(source: Any, mapping: dict[str, Any]) -> Log:

@@ -40,6 +40,19 @@ def action_label(spec: Spec, action: int) -> str | None:
     return _short(spec.actions[action]) if known and spec.actions is not None else None
 
 
+def feature_name(spec: Spec, entry: int) -> str:
+    """Return the name of one entry of an observation, numbered as in a flat array.
+
+    >>> feature_name(Spec(2, None, (2,), np.dtype(float), None, features=("x", "speed")), 1)
+    'speed'
+    """
+    given, shape = spec.features or ("observation",), spec.observation_shape
+    if len(given) == prod(shape):
+        return _short(given[entry])
+    name = given[0] if len(given) == 1 else "observation"
+    return _short("_".join([name, *map(str, np.unravel_index(entry, shape))]))
+
+
 def _names(spec: Spec, shape: tuple[int, ...]) -> list[str]:
     """Return names for an observation's first entries: of their columns, or numbered where a column holds several."""
     given = spec.features or ("observation",)

@@ -10,7 +10,10 @@ from understudy.runs import Runs
 MOST_NAMED = 3
 """Sets named in one sentence."""
 
-MISLEADING = ("propensity-frequency", "propensity-trend", "no-episode", "next-observation-continuity", "step-order")
+MISLEADING = (
+    "propensity-frequency", "propensity-trend", "reward-drift", "visit-drift", "duplicate-episodes", "no-episode",
+    "next-observation-continuity", "step-order", "episode-dependence",
+)  # fmt: skip
 """Findings of an audit that can make every number of a page wrong."""
 
 
@@ -22,7 +25,7 @@ def cautions(named: Mapping[str, Runs], audit: Audit | None = None, states_teste
     """
     simulated = {name: runs for name, runs in named.items() if not runs.about.is_real and len(runs)}
     found = () if audit is None else audit.findings
-    wrong = [finding for finding in found if finding.severity == "error" or finding.rule in MISLEADING]
+    wrong = [finding for finding in found if finding.severity in ("error", "doubt") or finding.rule in MISLEADING]
     from_audit = [f"The audit of the log found: {finding.sentence}." for finding in wrong if finding.severity != "note"]
     untested = [] if states_tested else _untested(simulated)
     return [*from_audit, *untested, *_few_episodes(simulated), *_few_runs(simulated)]

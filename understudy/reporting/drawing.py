@@ -8,6 +8,7 @@ import numpy as np
 
 from understudy.evaluation.curves import MeanCurve, difference, has_readings, mean_curve, shares_going
 from understudy.reporting.axes import LEFT, short_label, ticks
+from understudy.reporting.luck import with_luck
 from understudy.reporting.svg import INK, MUTED, PALETTE, PAPER
 from understudy.runs import Runs
 
@@ -47,9 +48,17 @@ def reference_first(named_runs: Mapping[str, Runs], reference_name: str | None) 
 def means_of(
     named_runs: Mapping[str, Runs], probe: str, epoch: int | None = None, share: float = 1.0
 ) -> dict[str, MeanCurve]:
-    """Return the mean curve of each set that has a reading, by steps, or by epochs of so many steps."""
-    means = {name: mean_curve(runs, probe, share) for name, runs in named_runs.items() if has_readings(runs, probe)}
-    return {name: replace(mean, steps=mean.steps / (epoch or 1)) for name, mean in means.items()}
+    """Return the mean curve of each set that has a reading, by steps, or by epochs of so many steps.
+
+    Bands include the luck of the log where a set has runs on halves of it.
+    """
+    read = {name: runs for name, runs in named_runs.items() if has_readings(runs, probe)}
+    means = {name: with_luck(mean_curve(runs, probe, share), runs, probe, share) for name, runs in read.items()}
+    unit = epoch or 1
+    return {
+        name: replace(mean, steps=mean.steps / unit, reach=None if mean.reach is None else mean.reach / unit)
+        for name, mean in means.items()
+    }
 
 
 def differences_of(means: Mapping[str, MeanCurve], reference_name: str) -> dict[str, MeanCurve]:
@@ -61,8 +70,7 @@ def draw_mean(axes: "Axes", curve: MeanCurve, look: Look, order: float, band: bo
     """Draw a mean: solid with a band where complete, a dot where that ends, dashed beyond."""
     solid = np.where(curve.complete, curve.mean, np.nan)
     if band:
-        low, high = (np.where(curve.complete, end, np.nan) for end in (curve.low, curve.high))
-        axes.fill_between(curve.steps, low, high, color=look["color"], alpha=0.18, linewidth=0, zorder=order - 1)
+        draw_band(axes, curve, look["color"], order - 1)
     axes.plot(curve.steps, solid, **look, markevery=max(1, len(solid) // 8), markersize=4, zorder=order)
     # The dashes start at the last complete point, so that there is no gap between line and dashes.
     beside = ~curve.complete
@@ -76,6 +84,30 @@ def draw_mean(axes: "Axes", curve: MeanCurve, look: Look, order: float, band: bo
         last = np.flatnonzero(curve.complete)[-1]
         end = {"color": look["color"], "markeredgecolor": PAPER, "markeredgewidth": 1.2, "markersize": 7 if band else 5}
         axes.plot(curve.steps[last], curve.mean[last], "o", **end, zorder=9)
+
+
+def draw_band(axes: "Axes", curve: MeanCurve, color: str, order: float) -> None:
+    """Draw the band of a mean where it is complete; lighter and with dashed edges where it was extrapolated."""
+    seen = curve.complete & (curve.reach is None or curve.steps <= curve.reach)
+    low, high = (np.where(seen, end, np.nan) for end in (curve.low, curve.high))
+    axes.fill_between(curve.steps, low, high, color=color, alpha=0.18, linewidth=0, zorder=order)
+    beyond = curve.complete & ~seen
+    if beyond.any():
+        beyond[:-1] |= beyond[1:]  # begins where the other part ends
+        low, high = (np.where(beyond, end, np.nan) for end in (curve.low, curve.high))
+        axes.fill_between(curve.steps, low, high, color=color, alpha=0.08, linewidth=0, zorder=order)
+        edge: dict[str, Any] = {"color": color, "linewidth": 0.7, "linestyle": (0, (3, 3)), "zorder": order}
+        axes.plot(curve.steps, np.stack([low, high], axis=1), **edge)
+
+
+def draw_trusted(axes: "Axes", curve: MeanCurve, step: float, look: Look) -> None:
+    """Mark the trusted horizon of a set: a diamond on its mean, and a line down to the axis."""
+    known = np.isfinite(curve.mean)
+    height = float(np.interp(step, curve.steps[known], curve.mean[known]))
+    line: dict[str, Any] = {"color": look["color"], "linewidth": 1.0, "linestyle": (0, (1, 2)), "zorder": 2}
+    axes.axvline(step, **line)
+    diamond = {"color": look["color"], "markeredgecolor": PAPER, "markeredgewidth": 1.2, "markersize": 9}
+    axes.plot(step, height, "D", **diamond, zorder=9)
 
 
 def draw_differences(

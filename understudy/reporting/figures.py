@@ -32,6 +32,7 @@ def learning_curves(
     reference: str | None = None,
     *,
     differences: bool = False,
+    trusted: Mapping[str, int] | None = None,
     share: float = 1.0,
     width: int = 900,
 ) -> "Figure":
@@ -51,7 +52,7 @@ def learning_curves(
         axes = place(LEFT, top, across, main)
         between = place(LEFT, top + main + gap, across, middle, sharex=axes) if middle else None
         going = place(LEFT, top + main + gap + extra, across, beneath, sharex=axes)
-        plots.learning_curves(sets, probe, reference=reference, share=share, legend=False, ax=axes)
+        plots.learning_curves(sets, probe, reference=reference, trusted=trusted, share=share, legend=False, ax=axes)
         plots.runs_still_going(sets, reference=reference, legend=False, ax=going)
         axes.set_xlim(0, 1.03 * _last_step(means))
         style_axes(axes, n_ticks)

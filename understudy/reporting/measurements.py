@@ -2,14 +2,16 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from understudy.errors import CensoringWarning, SettingError
 from understudy.evaluation import Earnings, Efficiency, Fidelity, earnings, efficiency, fidelity
 from understudy.reporting.learners import LearnerComparison, compare_learners
+from understudy.reporting.luck import LuckOfSet, luck_of_set, shares_a_log
 from understudy.runs import Runs
+from understudy.trust import Forecast
 
 NO_READING = "there is no reading up to the horizon that every run has"
 
@@ -33,6 +35,8 @@ class Measurements:
     earnings: dict[str, Earnings]  # of each set of which enough runs finished an episode
     fidelity: dict[str, Comparisons]  # by probe, those that the reference shares with another set
     learners: LearnerComparison | None  # None where all sets are of one learner
+    luck: dict[str, LuckOfSet | str]  # of each finished set on one log: what halves of it say, or why they say nothing
+    forecasts: dict[str, Forecast] = field(default_factory=dict)  # of finished sets: how long they were to last
 
     @property
     def finished(self) -> dict[str, Runs]:
@@ -45,8 +49,17 @@ class Measurements:
         return next(iter(self.fidelity), None)
 
 
-def measure(runs: Mapping[str, Runs], *, reference: str | None = None, margin: float | None = None) -> Measurements:
-    """Measure sets of runs; `reference` names the set that others are compared with, by default the first real one."""
+def measure(
+    runs: Mapping[str, Runs],
+    *,
+    reference: str | None = None,
+    margin: float | None = None,
+    forecasts: Mapping[str, Forecast] | None = None,
+) -> Measurements:
+    """Measure sets of runs; `reference` names the set that others are compared with, by default the first real one.
+
+    `forecasts` are those that were made before the runs, by the names of the sets.
+    """
     named = {str(name): set_ for name, set_ in runs.items()}
     finished = {name: set_ for name, set_ in named.items() if len(set_)}
     if reference is None:
@@ -64,6 +77,8 @@ def measure(runs: Mapping[str, Runs], *, reference: str | None = None, margin: f
             for probe in shared_probes(finished, reference)
         },
         learners=compare_learners(finished),
+        luck={name: luck_of_set(set_, margin) for name, set_ in finished.items() if shares_a_log(set_)},
+        forecasts={name: found for name, found in (forecasts or {}).items() if name in finished},
     )
 
 

@@ -15,8 +15,11 @@ from understudy.evaluation.earnings import SHARE
 from understudy.evaluation.named_runs import named_runs
 from understudy.logs import Audit, Log, check
 from understudy.reporting import tables
+from understudy.reporting.belief import belief
 from understudy.reporting.cautions import cautions
 from understudy.reporting.figures import curves_of_runs, episode_returns, learning_curves, visitation_bars
+from understudy.reporting.forecasts import forecast_table
+from understudy.reporting.luck import LuckOfSet, horizons_of
 from understudy.reporting.measurements import Measurements, measure
 from understudy.reporting.plots import mean_final_vector
 from understudy.reporting.returns import log_value
@@ -26,6 +29,7 @@ from understudy.reporting.svg import inline_svg
 from understudy.runs import Runs
 from understudy.runs.folder import write_text
 from understudy.tables import NONE, Column, Table
+from understudy.trust import Forecast, Selfcheck
 
 WIDE, NARROW = 900, 380
 """Figures are drawn twice, for a desk and for a phone; the page shows the one that fits."""
@@ -37,6 +41,8 @@ def report(
     *,
     audit: Audit | None = None,
     states: StateAudit | Mapping[str, StateAudit] | None = None,
+    selfcheck: Selfcheck | Mapping[str, Selfcheck] | None = None,
+    forecasts: Mapping[str, Forecast] | None = None,
     title: str | None = None,
     reference: str | None = None,
     margin: float | None = None,
@@ -45,13 +51,15 @@ def report(
     """Write a page about one or several sets of runs: one file, which needs no network and no script.
 
     `reference` names the set that others are measured against, by default the one of real runs. `margin` is what
-    `fidelity` takes. A `log` given without an `audit` is audited. `states` is what `encoder.audit(log)` found, or
-    several such by name: it is shown first, since no curve is better than the states it was made with.
+    `fidelity` and `Halves.trust` take. A `log` given without an `audit` is audited. `states` is what
+    `encoder.audit(log)` found, and `selfcheck` what `us.selfcheck(log, encoder)` did, or several such by name;
+    `forecasts` are those of `us.forecast` by the names of the sets. The page begins with how far to believe the runs:
+    for that, give it runs of `us.halves(...)`, as `found.runs`.
     """
-    measured = measure(_named(runs), reference=reference, margin=margin)
+    measured = measure(_named(runs), reference=reference, margin=margin, forecasts=forecasts)
     if audit is None and log is not None:
         audit = check(log)
-    return write_page(measured, path, audit=audit, states=states, title=title)
+    return write_page(measured, path, audit=audit, states=states, selfcheck=selfcheck, title=title)
 
 
 def write_page(
@@ -60,6 +68,7 @@ def write_page(
     *,
     audit: Audit | None = None,
     states: StateAudit | Mapping[str, StateAudit] | None = None,
+    selfcheck: Selfcheck | Mapping[str, Selfcheck] | None = None,
     title: str | None = None,
 ) -> Path:
     """Write the page of runs that were measured before, as `report` does."""
@@ -71,7 +80,9 @@ def write_page(
     boxes = state_boxes(states)
     content = _content(measured, audit, title)
     careful = cautions(measured.finished, audit, states_tested=states is not None)
-    html = _template().render(**content, cautions=careful, state_boxes=boxes)
+    checks = {"": selfcheck} if isinstance(selfcheck, Selfcheck) else dict(selfcheck or {})
+    found = belief(measured, audit, states, selfcheck)
+    html = _template().render(**content, cautions=careful, state_boxes=boxes, belief=found, selfchecks=checks)
     write_text(path, html.encode("utf-8", "replace").decode("utf-8"))
     return path
 
@@ -108,7 +119,7 @@ def _content(measured: Measurements, audit: Audit | None, title: str | None) -> 
     names = dict.fromkeys(probe for set_ in finished.values() for probe in set_.probes)
     holders = {probe: {name: set_ for name, set_ in finished.items() if probe in set_.probes} for probe in names}
     stops = tables.stops_table(finished)
-    figures, skipped = _figures(holders, reference)
+    figures, skipped = _figures(holders, measured)
     return {
         "title": title or "What the rehearsal showed",
         "lead": [
@@ -122,6 +133,7 @@ def _content(measured: Measurements, audit: Audit | None, title: str | None) -> 
         "returns": _returns(finished, reference),
         "skipped": skipped,
         "efficiency": tables.efficiency_table(measured),
+        "forecasts": forecast_table(measured),
         "fidelity": [tables.fidelity_table(found, probe) for probe, found in measured.fidelity.items()],
         "reference": reference,
         "stops": stops,
@@ -158,15 +170,18 @@ def _returns(finished: Mapping[str, Runs], reference: str | None) -> dict[str, A
 
 
 def _figures(
-    holders: Mapping[str, Mapping[str, Runs]], reference: str | None
+    holders: Mapping[str, Mapping[str, Runs]], measured: Measurements
 ) -> tuple[dict[str, list[Any]], list[str]]:
     """Return the figures of each kind, and a sentence for each probe that has none."""
+    reference = measured.reference
     figures: dict[str, list[Any]] = {"curves": [], "runs": [], "vectors": []}
     skipped = []
     for probe, sets in holders.items():
         scalar = {name: set_ for name, set_ in sets.items() if is_scalar(set_, probe)}
         if any(_has_curve(set_, probe) for set_ in scalar.values()):
-            figures["curves"].append(_of_probe(learning_curves, scalar, probe, reference, share=SHARE))
+            trusted = horizons_of(measured.luck, probe)
+            curves = _of_probe(learning_curves, scalar, probe, reference, share=SHARE, trusted=trusted)
+            figures["curves"].append(curves | _luck_drawn(measured, scalar, probe))
             figures["runs"].append(_of_probe(curves_of_runs, scalar, probe, reference, share=SHARE))
         elif scalar:
             skipped.append(f"“{probe}” has no curve: {_why_no_curve(scalar)}")
@@ -176,6 +191,19 @@ def _figures(
         elif vectors:
             skipped.append(f"“{probe}” is not drawn: its readings are neither numbers nor vectors of one length.")
     return figures, skipped
+
+
+def _luck_drawn(measured: Measurements, sets: Mapping[str, Runs], probe: str) -> dict[str, Any]:
+    """Return what the caption of mean curves says of the luck of the log: in which bands it is, and how far seen."""
+    found = {name: luck for name, luck in measured.luck.items() if name in sets}
+    seen = {name: luck for name, luck in found.items() if isinstance(luck, LuckOfSet) and probe in luck.intervals}
+    intervals = [luck.intervals[probe] for luck in seen.values()]
+    return {
+        "with_luck": list(seen),
+        "without_luck": [name for name in found if name not in seen],
+        "extrapolated": any(found.reach < found.steps[-1] for found in intervals),
+        "trusted": any(horizons_of(seen, probe).values()),
+    }
 
 
 def _has_curve(runs: Runs, probe: str) -> bool:

@@ -19,6 +19,7 @@ from understudy.reporting.drawing import (
     draw_differences,
     draw_mean,
     draw_share_going,
+    draw_trusted,
     looks_of,
     means_of,
     reference_first,
@@ -49,11 +50,17 @@ def learning_curves(
     probe: str | None = None,
     *,
     reference: str | None = None,
+    trusted: Mapping[str, int] | None = None,
     share: float = SHARE,
     legend: bool = True,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw the mean curve of a probe, by default the first, for each set of runs, with 1.96 standard errors over runs.
+    """Draw the mean curve of a probe, by default the first, for each set of runs, with the band that it lies in.
+
+    The band of runs with halves of their log is the interval of `Halves.interval`, which includes the luck of the log;
+    it is lighter, with dashed edges, beyond the steps that halves reach. Other bands are 1.96 standard errors over
+    runs, which leave the luck of a log that runs share out. `trusted` marks a step of a set with a diamond, such as
+    `{"psrs": found.trusted()}`.
 
     A line is solid, with a band, where at least this share of the runs has a reading; a dot marks where that ends.
     Where some runs have none, the band is wider by what those could change. Dashed, it is the mean of the runs that
@@ -63,8 +70,12 @@ def learning_curves(
     sets = reference_first(_finished(runs), reference)
     probe = _first_probe(sets) if probe is None else probe
     means = means_of(sets, probe, share=share)
+    looks = looks_of(sets, reference)
     ax = _new_axes() if ax is None else ax
-    _draw_means(ax, means, looks_of(sets, reference), reference, legend)
+    _draw_means(ax, means, looks, reference, legend)
+    for name, step in (trusted or {}).items():
+        if name in means and step > 0:
+            draw_trusted(ax, means[name], step, looks[name])
     ax.set_xlabel("steps")
     ax.set_ylabel(short_label(probe, 40), parse_math=False)
     return ax
@@ -107,7 +118,7 @@ def differences(
     legend: bool = True,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw each set's mean curve minus the reference's, with 1.96 standard errors; gray is the reference's own error.
+    """Draw each set's mean curve minus the reference's, with the errors of both; gray is the reference's own error.
 
     Curves that coincide in `learning_curves` can be told apart here.
     """

@@ -8,6 +8,7 @@ import numpy as np
 
 from understudy.evaluation import Fidelity
 from understudy.reporting.formatting import decimals, percent, rounded
+from understudy.reporting.luck import horizon_of
 from understudy.reporting.measurements import Comparisons, Measurements
 from understudy.reporting.returns import earnings_cell, earnings_format, notes_on_returns
 from understudy.runs import Runs
@@ -19,10 +20,12 @@ MOST_NAMED = 5
 
 def efficiency_table(measured: Measurements) -> Table:
     """Return how long the log could answer for each set of runs, and what an episode earned there."""
+    horizons = {name: steps for name, found in measured.luck.items() if (steps := horizon_of(found)) is not None}
     columns = (
         Column("", numeric=False),
         Column("runs"),
         Column("steps, median"),
+        *[Column("trusted up to")] * bool(horizons),
         Column("quartiles"),
         Column("nine of ten reached"),
         Column("episodes, median"),
@@ -41,6 +44,7 @@ def efficiency_table(measured: Measurements) -> Table:
                 name,
                 f"{found.n_runs:,}",
                 f"{at_least}{found.steps:,.0f}",
+                *[f"{horizons[name]:,}" if name in horizons else NONE] * bool(horizons),
                 f"{low:,.0f}{NONE}{high:,.0f}",
                 f"{found.horizon:,}",
                 f"{found.episodes:,.0f}",
@@ -51,8 +55,8 @@ def efficiency_table(measured: Measurements) -> Table:
         )
         values.append(
             (
-                name, found.n_runs, found.steps, found.quartiles, found.horizon, found.episodes, earned.get(name),
-                found.share_served, found.rows_per_step,
+                name, found.n_runs, found.steps, *[horizons.get(name)] * bool(horizons), found.quartiles, found.horizon,
+                found.episodes, earned.get(name), found.share_served, found.rows_per_step,
             )
         )  # fmt: skip
     notes = [f"{name} has no finished run and is left out." for name, set_ in runs.items() if not len(set_)]

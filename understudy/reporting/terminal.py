@@ -5,6 +5,7 @@ from typing import Any
 
 from understudy.errors import visible
 from understudy.reporting.formatting import decimals, percent, rounded
+from understudy.reporting.luck import horizon_of
 from understudy.reporting.measurements import Measurements
 from understudy.reporting.returns import earnings_cell, earnings_format, notes_on_returns
 from understudy.reporting.tables import errors_of, fidelity_notes
@@ -15,7 +16,17 @@ def brief_table(measured: Measurements) -> Table:
     """Return what fits a terminal: how long, what ran out and, with real runs, how close to them, else the return."""
     runs, earned, probe = measured.finished, measured.earnings, measured.headline_probe
     title = "steps: median until the log had no further answer; log: share of its rows"
-    headings = [Column("", numeric=False), Column("steps"), Column("log")]
+    headings = [Column("", numeric=False), Column("steps")]
+    forecasts, horizons = {}, {}
+    if probe is None:  # beside errors there is no room for these; the page has them
+        forecasts = {name: found.steps for name, found in measured.forecasts.items()}
+        horizons = {name: steps for name, found in measured.luck.items() if (steps := horizon_of(found)) is not None}
+    if forecasts:
+        headings.append(Column("forecast"))
+    if horizons:
+        title += "\ntrusted: the step up to which halves of the log agree with the whole"
+        headings.append(Column("trusted"))
+    headings.append(Column("log"))
     errors: dict[str, list[Any]] = {}
     write = earnings_format(earned)
     if probe is not None:
@@ -42,8 +53,10 @@ def brief_table(measured: Measurements) -> Table:
         cells = [rounded(value, digits) for value in mine] if errors else [earnings_cell(earned.get(name), write)]
         share = NONE if length.share_served is None else percent(length.share_served)
         ran_out = f"{what} ({percent(count / len(set_))})"
-        rows.append((name, f"{length.steps:,.0f}", share, *cells, ran_out))
-        values.append((name, length.steps, length.share_served, *mine, ran_out))
+        more = [steps.get(name) for steps in (forecasts, horizons) if steps]
+        shown = [NONE if value is None else f"{value:,}" for value in more]
+        rows.append((name, f"{length.steps:,.0f}", *shown, share, *cells, ran_out))
+        values.append((name, length.steps, *more, length.share_served, *mine, ran_out))
     return Table(title, tuple(headings), tuple(rows), tuple(values), notes)
 
 

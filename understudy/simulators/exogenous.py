@@ -97,6 +97,13 @@ class ExogenousReplay:
         selected.index, selected.log = selected._endogenous.index, selected._endogenous.log
         return selected
 
+    def repeated(self, copies: int) -> "ExogenousReplay":
+        """Return the same simulator over so many copies of its log, as `Replay.repeated` does."""
+        repeated = copy(self)
+        repeated.settings, repeated.exhaustible = self.settings | {"copies": copies}, False
+        repeated._endogenous, repeated._exogenous = self._endogenous.repeated(copies), self._exogenous.repeated(copies)
+        return repeated
+
     @property
     def observations(self) -> tuple[np.ndarray, ...]:
         """Every observation that a learner may meet: also of parts that were never logged together."""

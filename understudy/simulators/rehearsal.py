@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Exhausted, Step, Stop
+from understudy.contracts import Exhausted, LogUse, Step, Stop
 from understudy.contracts.compiling import compiled_for, routine
 from understudy.contracts.kernels import is_policy
 from understudy.errors import UsageError
 from understudy.logs.naming import action_label
 from understudy.logs.policies import as_vector, fault_of, refusal
+from understudy.simulators.consumption import use_of
 from understudy.simulators.index import Index
 from understudy.simulators.kernels import begin, layout, step
 from understudy.simulators.kernels.tape import Tape
@@ -102,6 +103,10 @@ class KernelRehearsal:
         mass = cursor[layout.STOP_NANOMASS] / 1e9 if cause == "unsupported" else None
         label = action_label(self._index.log.spec, action)
         return Stop(cause, action=action, label=label, mass=mass, counts=counts, **where)
+
+    def use(self) -> LogUse | None:
+        """Return how much of its log the rehearsal has used; None where rows are never used up."""
+        return use_of(self.source, self._index, self._exogenous_index)
 
     def _refuse(self, status: int, policy: np.ndarray) -> None:
         if status == STOPPED:

@@ -4,6 +4,8 @@ They are one class with three choices: how rows are queued, when a row is accept
 """
 
 import weakref
+from copy import copy
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from understudy.errors import EncoderError, SettingError
 from understudy.simulators.coding import CodedArrays, largest_observation
 from understudy.simulators.index import Index, index
 from understudy.simulators.kernels import layout
-from understudy.simulators.kernels.tape import END, HEAD, RECORD, START, TAIL, Tape, rewind
+from understudy.simulators.kernels.tape import BLOCK_END, END, HEAD, RECORD, START, TAIL, Tape, rewind
 from understudy.simulators.options import LOG_LIMIT, option_code, require_propensities, time_limit
 from understudy.simulators.rehearsal import KernelRehearsal
 from understudy.simulators.sharing import shared_rehearsals
@@ -70,7 +72,8 @@ class Replay:
         unfinished = np.append(np.flatnonzero(self.log.unfinished), self.log.n_episodes)
         block_end = unfinished[np.searchsorted(unfinished, np.arange(self.log.n_episodes))]
         self._episodes = np.column_stack([self.log.starts[:-1], self.log.starts[1:], block_end])
-        self._arrays = CodedArrays(index.coded, largest_observation(self.log.observation, self.log.next_observation))
+        self._copies = 1
+        self._arrays = self._coded_arrays()
         self._spare_workspaces: list[tuple[np.ndarray, ...]] = []
 
     def start(self, seed: int, codes: Any = None) -> KernelRehearsal:
@@ -102,18 +105,47 @@ class Replay:
     def select(self, episodes: np.ndarray) -> "Replay":
         return Replay(self.settings["simulator"], self.index.select(episodes), **self._options)
 
+    def repeated(self, copies: int) -> "Replay":
+        """Return the same simulator over so many copies of its log, one after another, each in an order of its own.
+
+        Rows keep their numbers. With one seed a run is the same as in this simulator, until its own log has no answer.
+        (With `order="rows"` the rows of all copies are shuffled together, and runs differ from the first step on.)
+        Runs need `max_steps`, and read the log no further than they need it: no loop looks ahead.
+        """
+        n_queued, n_episodes = int(self._end[-1]) * copies, self.log.n_episodes * copies
+        if max(n_queued, n_episodes, len(self.log) * copies) >= 2**31:
+            raise SettingError(f"{copies:,} copies of {len(self.log):,} rows are more than can be counted; use fewer")
+        repeated = copy(self)
+        repeated.settings = self.settings | {"copies": copies}
+        repeated.exhaustible = repeated.foreseeable = False
+        repeated._copies, repeated._spare_workspaces = copies, []
+        repeated._end = self._end * copies
+        repeated._episodes = np.tile(self._episodes, (copies, 1))
+        repeated._episodes[:, BLOCK_END] += np.repeat(np.arange(copies) * self.log.n_episodes, self.log.n_episodes)
+        if self._rules[layout.READ_ORDER] == layout.BY_ROWS:  # the tape's order is of positions in these arrays
+            repeated._queue_of = np.tile(self._queue_of, copies)
+        repeated._arrays = repeated._coded_arrays()
+        return repeated
+
+    def _coded_arrays(self) -> CodedArrays:
+        largest = largest_observation(self.log.observation, self.log.next_observation)
+        by_rows = self._rules[layout.READ_ORDER] == layout.BY_ROWS
+        make = self.index.coded if self._copies == 1 else partial(tiled, self.index, self._copies, by_rows)
+        return CodedArrays(make, largest)
+
     def _next_observation(self, row: int, emission: int) -> Any:
         return self.log.next_observation[row]
 
     def _workspace(self) -> tuple[np.ndarray, ...]:
         """Return the arrays that one rehearsal writes on. Memory is not touched before a run needs it."""
         n_queues, by_rows = len(self._end), self._rules[layout.READ_ORDER] == layout.BY_ROWS
+        n_rows, n_episodes = len(self.log) * self._copies, self.log.n_episodes * self._copies
         queues = np.empty((n_queues, 4), np.int32)
         queues[:, START] = queues[:, HEAD] = queues[:, TAIL] = np.append(0, self._end[:-1])
         queues[:, END] = self._end
         queued = np.empty(self._end[-1], RECORD)
-        order = np.arange(len(self.log) if by_rows else self.log.n_episodes, dtype=np.int32)
-        opening_order = np.arange(self.log.n_episodes if by_rows else 0, dtype=np.int32)
+        order = np.arange(n_rows if by_rows else n_episodes, dtype=np.int32)
+        opening_order = np.arange(n_episodes if by_rows else 0, dtype=np.int32)
         filled, cursor = np.empty(n_queues, np.int32), np.zeros(layout.N_CURSOR, np.int64)
         return queues, queued, order, opening_order, filled, cursor
 
@@ -123,6 +155,12 @@ class Replay:
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self.settings.items() if name != "simulator")
         return f"{self.settings['simulator']}({len(self.log):,} rows, {self.n_states:,} states, {options})"
+
+
+def tiled(index: Index, copies: int, by_rows: bool, codes: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the coded openings of so many copies of a log, and its records: of all copies where it is read by rows."""
+    records, opening = index.coded(codes)
+    return np.tile(records, copies) if by_rows else records, np.tile(opening, copies)
 
 
 def queue_numbers(index: Index, accept: int, by_state: bool) -> tuple[np.ndarray, int]:

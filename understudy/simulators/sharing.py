@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Exhausted, Rehearsal, Simulator, Step, Stop
+from understudy.contracts import Exhausted, LogUse, Rehearsal, Simulator, Step, Stop
 from understudy.contracts.streams import spawn
 from understudy.simulators.kernels import layout
 from understudy.simulators.rehearsal import KernelRehearsal
@@ -50,6 +50,10 @@ class SharedRehearsal:
     def stop(self) -> Stop:
         """Return why none of them can go on; cause "max steps" where they can."""
         return self._shared.stop()
+
+    def use(self) -> LogUse | None:
+        """Return how much of the log all of them have used together."""
+        return self._shared.use()
 
 
 def shared_rehearsals(rehearsal: KernelRehearsal, n: int) -> list[Rehearsal]:

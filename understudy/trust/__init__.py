@@ -2,5 +2,7 @@
 
 from understudy.trust.against_log import AgainstLog
 from understudy.trust.comparison import Comparison, compare
+from understudy.trust.forecast import Forecast, forecast
+from understudy.trust.selfcheck import Selfcheck, selfcheck
 
-__all__ = ["AgainstLog", "Comparison", "compare"]
+__all__ = ["AgainstLog", "Comparison", "Forecast", "Selfcheck", "compare", "forecast", "selfcheck"]

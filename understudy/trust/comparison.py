@@ -84,6 +84,11 @@ class Comparison:
         return list(self.halves)
 
     @property
+    def note(self) -> str:
+        """What speaks against the intervals, where something was found in the log; else ""."""
+        return next(iter(self.halves.values())).note
+
+    @property
     def corrected_level(self) -> float:
         """The level of each comparison with the best, corrected for their number."""
         return 1 - (1 - self.level) / (len(self.halves) - 1)
@@ -163,7 +168,8 @@ class Comparison:
         """Return what was found as plain values."""
         lines = self.to_frame().to_pylist()
         return {
-            "sentence": self.sentence, "best": self.best, "is_decided": self.is_decided, "undecided": self.undecided,
+            "sentence": self.sentence, "note": self.note,
+            "best": self.best, "is_decided": self.is_decided, "undecided": self.undecided,
             "probe": self.probe, "level": self.level, "corrected_level": self.corrected_level,
             "regret": self.regret if np.isfinite(self.regret) else None,
             "unit": self.windows.unit, "compared": [self.windows.first(self._first), int(self.windows.ends[-1])],
@@ -203,6 +209,7 @@ class Comparison:
         regret = f"{self.regret:.2g} {what}" if np.isfinite(self.regret) else "not known"
         lines.append(f"expected regret of choosing {self.best}: {regret}.")
         lines += [f"{found}." for found in self._against_log()[:1]]
+        lines += [self.note] * bool(self.note)
         return "\n".join(lines)
 
     __repr__ = __str__

@@ -46,7 +46,8 @@ def test_one_step_episodes_tell_nothing_of_resets():
     n = 400
     columns = {"observation": np.arange(n), "next_observation": np.arange(n) + 1, "truncated": np.ones(n, bool)}
     found = rules_found({"action": np.arange(n) % 2, "reward": np.zeros(n), **columns})
-    assert found == {("warning", "no-propensity"), ("warning", "distinct-observations")}
+    counted_up = ("warning", "visit-drift")
+    assert found == {("warning", "no-propensity"), ("warning", "distinct-observations"), counted_up}
 
 
 def test_next_observation_continuity(clean):

@@ -7,7 +7,8 @@ from understudy.logs import Log, check
 
 def test_a_clean_log_has_notes_at_most(walk):
     for seed in range(200):
-        assert rules_found(walk(seed=seed)) == set()
+        found = {rule for _, rule in rules_found(walk(seed=seed))}
+        assert found <= {"action-support"}  # some of these loggers do hardly take an action in some place
 
 
 def test_simulators_are_refused_what_check_calls_an_error(clean):

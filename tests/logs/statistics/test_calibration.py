@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from understudy.logs import Log
-from understudy.logs.calibration import propensity_frequency, propensity_trend
+from understudy.logs.recurring import recurring
+from understudy.logs.statistics.calibration import propensity_frequency
+from understudy.logs.statistics.drift import propensity_trend
 
 
 def logged(columns, **changes):
@@ -16,7 +18,7 @@ def chosen(columns):
 
 
 def flagged(rule, log):
-    return [finding.sentence for finding in rule(log)]
+    return [finding.sentence for finding in rule(log, recurring(log.observation)).findings]
 
 
 @pytest.mark.parametrize("episodes", [3, 60])
@@ -140,3 +142,69 @@ def test_short_logs_tell_nothing_of_time():
     rng = np.random.default_rng(0)
     p = np.stack([np.linspace(0.1, 0.9, 100), np.linspace(0.9, 0.1, 100)], axis=1)
     assert flagged(propensity_trend, one_long_episode(p, rng)) == []
+
+
+def misstated(columns, action, factor=1.5, where=None):
+    """The propensities with one action's multiplied, in all rows or in those of one observation."""
+    p = columns["propensity"].copy()
+    rows = np.ones(len(p), bool) if where is None else columns["observation"] == where
+    others = (1 - factor * p[rows, action]) / (1 - p[rows, action])
+    wrong = p[rows] * others[:, None]
+    wrong[:, action] = factor * p[rows, action]
+    p[rows] = wrong
+    return p
+
+
+EVEN = np.tile([0.3, 0.3, 0.4], (12, 1))
+
+
+def test_a_factor_for_one_action_makes_a_log_one_not_to_be_believed(walk):
+    for seed in range(10):
+        columns = walk(seed=seed, episodes=200, policy=EVEN)
+        log = logged(columns, propensity=misstated(columns, 1))
+        (finding,) = propensity_frequency(log, recurring(log.observation)).findings
+        assert finding.severity == "doubt"
+
+
+def test_a_factor_in_one_observation_is_found_there(walk):
+    columns = walk(episodes=1000, policy=EVEN)
+    p = misstated(columns, 1, where=4)
+    (sentence,) = flagged(propensity_frequency, logged(columns, propensity=p))
+    assert "where observation=4" in sentence
+    nowhere = {"observation": np.zeros(len(p)), "next_observation": np.zeros(len(p))}
+    flat = np.where(columns["observation"] == 4, 0.05, 0.0)[:, None] * [-1, 1, 0] + [0.3, 0.3, 0.4]
+    assert flagged(propensity_frequency, logged(columns | nowhere, propensity=flat)) == []
+
+
+def test_a_factor_that_begins_late_is_found_in_its_time(walk):
+    columns = walk(episodes=1000, policy=EVEN)
+    p = columns["propensity"].copy()
+    late = slice(len(p) * 9 // 10, None)
+    p[late] = misstated(columns, 1)[late]
+    assert flagged(propensity_frequency, logged(columns, propensity=p))
+
+
+def test_numbers_that_never_recur_are_compared_in_fifths():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(6000, 2))
+    truth = np.where(x[:, 1] > 0.8, 0.8, 0.4)
+    action = (rng.random(6000) < truth).astype(int)
+    p = np.full(6000, (x[:, 1] > 0.8).mean() * 0.4 + 0.4)  # right on average
+    columns = {"observation": x, "action": action, "reward": np.zeros(6000), "ends": "every-row"}
+    (sentence,) = flagged(propensity_frequency, Log.from_columns(**columns, propensity=np.stack([1 - p, p], axis=1)))
+    assert "where observation_1 is" in sentence
+
+
+def test_chosen_propensities_that_are_too_large_are_flagged_where_observations_recur(walk):
+    columns = walk(episodes=1000, policy=EVEN)
+    wrong = misstated(columns, 1)[np.arange(len(columns["action"])), columns["action"]]
+    assert flagged(propensity_frequency, logged(columns, propensity=wrong))
+
+
+def test_propensities_of_0_and_1_cannot_be_compared():
+    n = 50
+    p = np.tile([1.0, 0.0], (n, 1))
+    log = Log.from_columns(observation=np.zeros(n), action=np.zeros(n, int), reward=np.zeros(n), propensity=p)
+    tested = propensity_frequency(log, recurring(log.observation)).tested
+    assert tested.p_value is None
+    assert tested.reason == "every propensity is 0 or 1"

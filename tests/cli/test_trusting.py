@@ -1,0 +1,190 @@
+"""Self-check, forecasts and halves by default, each of which can be skipped."""
+
+import shutil
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import understudy as us
+from understudy.cli import main, trusting
+from understudy.cli.trusting import experiment_for, pre_runs_for, why_no_halves, with_dependence
+
+
+def options(**given):
+    default = {"quick": False, "no_halves": False, "halves": None, "runs": 100, "learner": "q-learning"}
+    return SimpleNamespace(**default | given)
+
+
+@pytest.fixture(scope="session")
+def believed(log, tmp_path_factory):
+    """The arguments of a rehearsal with all that tells how far to believe it, its folder, for all to copy."""
+    folder = tmp_path_factory.mktemp("believed")
+    us.write(log, folder / "log.parquet")
+    arguments = ["simulate", str(folder / "log.parquet"), "--runs", "8", "--epsilon", "0.9", "--out"]
+    assert main([*arguments, str(folder / "out")]) == 0
+    return arguments, folder / "out"
+
+
+@pytest.fixture
+def results(believed, tmp_path):
+    shutil.copytree(believed[1], tmp_path / "out")
+    return [*believed[0], str(tmp_path / "out")], tmp_path / "out"
+
+
+def files_of(folder):
+    return {path: path.stat().st_mtime_ns for path in sorted(folder.rglob("runs/*")) if path.is_file()}
+
+
+def test_by_default_simulate_does_all_of_it_and_the_page_says_so(results):
+    _, out = results
+    runs = us.load(out / "psrs")
+    assert (len(runs), len(runs.halves), {len(half) for half in runs.halves}) == (8, 8, {4})
+    assert {"forecast.json", "selfcheck.json", "states.json", "rehearsal.json"} <= {path.name for path in out.iterdir()}
+    page = (out / "report.html").read_text(encoding="utf-8")
+    order = ['class="belief', "Learning curves</h2>", "Forecast and outcome</h2>", "Self-check</h2>"]
+    assert [page.index(part) for part in order] == sorted(page.index(part) for part in order)
+    assert "8 random halves of the log (4 runs each; 20 halves would tell more)" in page
+
+
+def test_report_draws_the_same_page_from_the_folder(results, tmp_path, capsys):
+    _, out = results
+    assert main(["report", str(out), "--report", str(tmp_path / "again.html")]) == 0
+    assert (tmp_path / "again.html").read_text() == (out / "report.html").read_text()
+    assert capsys.readouterr().out.lstrip().startswith(("Believable up to step", "Not "))
+
+
+def test_called_again_nothing_is_made_twice(results, monkeypatch):
+    arguments, out = results
+    before, page = files_of(out), (out / "report.html").read_text()
+
+    def never(*_, **__):
+        raise AssertionError("made twice")
+
+    monkeypatch.setattr(us, "selfcheck", never, raising=False)
+    monkeypatch.setattr(us, "forecast", never, raising=False)
+    assert main(arguments) == 0
+    assert files_of(out) == before
+    assert (out / "report.html").read_text() == page
+
+
+def test_interrupted_among_the_halves_it_goes_on_there(results, tmp_path, capsys):
+    arguments, out = results
+    page = (out / "report.html").read_text()
+    shutil.rmtree(out / "psrs" / "halves" / "005")
+    for path in (out / "psrs" / "halves" / "003" / "runs").glob("000002.*"):
+        path.unlink()
+    kept = files_of(out)
+    assert main(["report", str(out), "--report", str(tmp_path / "part.html")]) == 0
+    assert "finished runs each" in (tmp_path / "part.html").read_text()
+    assert main(arguments) == 0
+    assert {path: time for path, time in files_of(out).items() if path in kept} == kept
+    assert (out / "report.html").read_text() == page
+
+
+def test_damaged_self_checks_and_forecasts_are_made_again(results, refused):
+    arguments, out = results
+    page = (out / "report.html").read_text()
+    for name in ("selfcheck.json", "forecast.json"):
+        (out / name).write_text("{}")
+        assert name in refused("report", out)
+        assert main(arguments) == 0
+        assert (out / "report.html").read_text() == page
+
+
+def test_quick_makes_runs_only_and_the_page_says_that_nothing_was_tested(believed, tmp_path):
+    arguments = [*believed[0], str(tmp_path / "out"), "--quick"]
+    assert main(arguments) == 0
+    assert not us.load(tmp_path / "out" / "psrs").halves
+    assert not {"forecast.json", "selfcheck.json"} & {path.name for path in (tmp_path / "out").iterdir()}
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "How far to believe this was not tested" in page
+    assert "Self-check</h2>" not in page
+    assert "Forecast and outcome</h2>" not in page
+
+
+@pytest.mark.parametrize(
+    ("flag", "missing"),
+    [("--no-halves", "psrs/halves"), ("--no-forecast", "forecast.json"), ("--no-selfcheck", "selfcheck.json")],
+)
+def test_each_part_can_be_skipped(believed, tmp_path, flag, missing):
+    assert main([*believed[0], str(tmp_path / "out"), flag, "--halves", "3"]) == 0
+    there = {name for name in ("psrs/halves", "forecast.json", "selfcheck.json") if (tmp_path / "out" / name).exists()}
+    assert there == {"psrs/halves", "forecast.json", "selfcheck.json"} - {missing}
+    if flag != "--no-halves":
+        assert len(us.load(tmp_path / "out" / "psrs").halves) == 3
+
+
+@pytest.mark.parametrize("number", ["2", "0", "-1", "x"])
+def test_too_few_halves_are_refused_before_anything_is_read(number, capsys):
+    with pytest.raises(SystemExit):
+        main(["simulate", "nowhere.csv", "--halves", number])
+    assert "--halves" in capsys.readouterr().err
+
+
+def test_logs_of_few_episodes_or_an_endless_one_are_simulated_as_before(log, tmp_path, capsys):
+    few = log.select(np.arange(4))
+    endless = us.Log.from_columns(
+        observation=np.arange(400) % 3, action=np.arange(400) % 2, reward=np.ones(400), ends="unfinished",
+        propensity=np.full((400, 2), 0.5),
+    )  # fmt: skip
+    for name, each, said in (("few", few, "it has 4 episodes"), ("endless", endless, "it has 1 episode,")):
+        us.write(each, tmp_path / f"{name}.parquet")
+        arguments = ["simulate", str(tmp_path / f"{name}.parquet"), "--runs", "8", "--max-steps", "50", "--every", "10"]
+        assert main([*arguments, "--out", str(tmp_path / name)]) == 0
+        out = capsys.readouterr().out
+        assert f"no halves of the log are run, so that curves leave its luck out: {said}" in out
+        assert "How far to believe this was not tested" in out or "Not to be believed" in out
+        assert len(us.load(next((tmp_path / name).glob("*/experiment.json")).parent)) == 8
+
+
+def test_what_can_be_afforded_depends_on_runs_and_learner(log, monkeypatch):
+    asked = {}
+    monkeypatch.setattr(
+        us, "halves", lambda *parts, **given: asked.update(given) or SimpleNamespace(runs=()), raising=False
+    )
+    simulator = us.psrs(log)
+    for given, expected in (
+        ({"runs": 100}, {"halves": 20}),
+        ({"runs": 10}, {"halves": 10}),
+        ({"runs": 100, "halves": 5}, {"halves": 5}),
+        ({"runs": 100, "learner": "ppo"}, {"halves": 8, "runs_of_half": 10}),
+        ({"runs": 8, "learner": "ppo"}, {"halves": 8, "runs_of_half": 4}),
+    ):
+        asked.clear()
+        experiment_for(options(**given), simulator, log, "psrs")(simulator, None)
+        assert asked == expected
+    for given, name in (
+        ({"quick": True}, "psrs"),
+        ({"no_halves": True}, "psrs"),
+        ({}, "states_only"),
+        ({"runs": 7}, "psrs"),
+    ):
+        assert experiment_for(options(**given), simulator, log, name) is us.experiment
+    found = [pre_runs_for(options(runs=runs)) for runs in (100, 60, 20)]
+    assert (found, pre_runs_for(options(learner="ppo"))) == ([None, 19, 10], 5)
+
+
+def test_reasons_for_no_halves(log):
+    assert why_no_halves(options(), us.psrs(log), log) is None
+    assert why_no_halves(options(runs=2, halves=3), us.psrs(log), log) is None
+    assert "--runs is 2, and halves need at least 8" in why_no_halves(options(runs=2), us.psrs(log), log)
+    assert "at least 2" in why_no_halves(options(runs=1, halves=3), us.psrs(log), log)
+    assert "cannot be had on a part" in why_no_halves(options(), us.real(us.envs.Grid()), log)
+
+
+def test_a_simulator_that_never_ends_has_no_forecast(log, tmp_path):
+    us.write(log, tmp_path / "log.parquet")
+    arguments = ["simulate", str(tmp_path / "log.parquet"), "--simulator", "model", "--max-steps", "300", "--runs", "8"]
+    assert main([*arguments, "--no-selfcheck", "--halves", "3", "--out", str(tmp_path / "out")]) == 0
+    assert not (tmp_path / "out" / "forecast.json").exists()
+    assert len(us.load(tmp_path / "out" / "model").halves) == 3
+
+
+def test_episodes_that_are_alike_are_a_warning_of_the_audit(log, monkeypatch):
+    audit = us.check(log)
+    assert with_dependence(audit, log) is audit
+    monkeypatch.setattr(trusting, "dependence_of_episodes", lambda log: "Episodes are alike.")
+    found = with_dependence(audit, log)
+    assert [finding.rule for finding in found.findings] == [*(one.rule for one in audit.findings), "episode-dependence"]
+    assert found.findings[-1].sentence == "Episodes are alike"

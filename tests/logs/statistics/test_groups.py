@@ -1,0 +1,51 @@
+import numpy as np
+
+from understudy.logs import Log
+from understudy.logs.recurring import recurring
+from understudy.logs.statistics.groups import all_rows, by_observation, by_past, by_value, tenths_of_time
+
+
+def log_of(columns):
+    log = Log.from_columns(**columns)
+    return log, recurring(log.observation)
+
+
+def test_every_row_is_in_one_group_of_a_kind(clean):
+    log, states = log_of(clean)
+    for groups in (all_rows(log), tenths_of_time(log), *by_observation(log, states)):
+        assert groups.sums(np.ones(len(log))).sum() == len(log)
+
+
+def test_rows_are_grouped_by_the_observation_where_it_recurs(clean):
+    log, states = log_of(clean)
+    (groups,) = by_observation(log, states)
+    assert groups.size == 12
+    for state in range(12):
+        assert (groups.words(state)) == f"where observation={log.observation[groups.code == state][0]}"
+
+
+def test_numbers_that_do_not_recur_are_cut_into_fifths():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(500, 2))
+    log, states = log_of({"observation": x, "action": np.zeros(500, int), "reward": np.zeros(500), "ends": "every-row"})
+    first, second = by_observation(log, states)
+    assert first.sums(np.ones(500)).tolist() == [100] * 5
+    assert second.words(0).startswith("where observation_1 is -")
+
+
+def test_few_values_are_groups_of_their_own():
+    groups = by_value(np.repeat([0.0, 2.5], [900, 100]), "after a reward of")
+    assert groups.size == 2
+    assert groups.words(1) == "after a reward of 2.5"
+
+
+def test_the_first_row_of_an_episode_has_no_past(clean):
+    log, states = log_of(clean)
+    steps, action, reward, place = by_past(log, states)
+    first = log.starts[:-1]
+    assert (steps.code[first] == 0).all()
+    for groups, column in ((action, log.action), (place, states.code)):
+        assert (groups.code[first] == groups.size).all()
+        later = np.setdiff1d(np.arange(len(log)), first)
+        assert (groups.code[later] == column[later - 1]).all()
+    assert (reward.code[first] == reward.size).all()

@@ -1,0 +1,95 @@
+from dataclasses import replace
+
+import pytest
+
+from understudy.logs import Audit, Finding
+from understudy.reporting.belief import UNSEEN, WHY, belief
+from understudy.reporting.measurements import measure
+from understudy.trust.self_tests import SelfTest
+from understudy.trust.selfcheck import Selfcheck
+
+GOOD = Audit((), n_rows=200, n_episodes=20, n_actions=2)
+BAD = replace(GOOD, findings=(Finding("doubt", "propensity-frequency", (), 1, "they do not fit"),))
+FINE = Selfcheck((SelfTest("shapes", "episodes", 1.0, 0.5, "", 0.05),), 0.05, 200, 20, tested_states=True)
+FIRES = replace(FINE, tests=(SelfTest("shapes", "episodes", 9.0, 0.001, "halves <b>differ</b>", 0.05),))
+
+
+@pytest.fixture
+def measured(halved_of):
+    return measure({"psrs": halved_of([100] * 8, [60] * 4)}, margin=0.3)
+
+
+def test_it_begins_with_the_step_up_to_which_to_believe_and_why_it_ends(measured):
+    found = belief(measured, GOOD, None, FINE)
+    assert found.severity == "note"
+    assert found.title == f"Believable up to step 60: {WHY['halves end']}"
+    text = str(found)
+    assert text.startswith(found.title)
+    counts = "10 random halves of the log (4 runs each; 20 halves would tell more)"
+    assert f"{counts} give the same g as the whole within a margin of 0.3" in text
+    assert "At step 100, the last reading that all runs have" in text
+    assert "the luck of the log included (extrapolated beyond step 60)" in text
+    assert "Self-check: nothing found" in text
+    assert text.endswith(UNSEEN)
+    assert found.table is None
+
+
+@pytest.mark.parametrize(
+    ("audit", "selfcheck", "why"),
+    [
+        (BAD, FINE, "the audit of the log speaks against it"),
+        (GOOD, FIRES, "the log fails its self-check"),
+        (BAD, {"one": FINE, "other": FIRES}, "the audit of the log speaks against it; the log fails its self-check"),
+    ],
+)
+def test_what_speaks_against_all_runs_comes_before_any_horizon(measured, audit, selfcheck, why):
+    found = belief(measured, audit, None, selfcheck)
+    assert (found.severity, found.title) == ("error", f"Not to be believed: {why}")
+    assert found.sentences[0].startswith("Audit of the log: ")
+    if selfcheck is FIRES:
+        assert "halves <b>differ</b> (of logs with true states, 5% fail by chance)." in str(found)
+
+
+def test_states_that_mostly_fail_speak_against_all_runs(measured):
+    class Suspicious:
+        mostly_suspicious = True
+
+    assert belief(measured, GOOD, {"a": Suspicious()}, FINE).title == "Not to be believed: most states fail their test"
+
+
+def test_halves_that_differ_from_the_start_show_nothing_believable(halved_of):
+    found = belief(measure({"psrs": halved_of([100] * 8, [60] * 4, shift=5.0)}, margin=0.3), GOOD)
+    assert (found.severity, found.title) == ("warning", "Not shown to be believable at any step")
+    assert "do not give the same g as the whole" in str(found)
+    assert "No self-check of the log was made." in str(found)
+
+
+def test_without_halves_it_says_that_nothing_was_tested_and_why(runs_of):
+    found = belief(measure({"psrs": runs_of([40] * 3, log_episodes=2)}))
+    assert (found.severity, found.title) == ("warning", "How far to believe this was not tested")
+    assert "leave the luck of this log out, and no horizon can be trusted: the log has 2 episodes" in str(found)
+    assert "No audit and no self-check of the log was made." in str(found)
+
+
+def test_several_sets_have_a_table_and_baselines_are_not_judged(halved_of, runs_of):
+    sets = {name: halved_of([100] * 8, [60] * 4) for name in ("a", "b", "c", "d")}
+    sets["worse"] = halved_of([100] * 8, [60] * 4, simulator={"simulator": "states_only"})
+    found = belief(measure(sets | {"bare": runs_of([40] * 3)}, margin=0.3), GOOD)
+    assert found.title == "Believable up to step 60 (“a”), 60 (“b”), 60 (“c”), ..."
+    assert [row[:2] for row in found.table.rows] == [(name, "60") for name in "abcd"]
+    assert "“worse”: not judged, since it leaves a part of the log out" in str(found)
+    assert "Of “bare”, bands leave the luck of this log out" in str(found)
+
+
+def test_a_set_that_differs_from_real_runs_is_not_believable(halved_of, real_of):
+    sets = {"model": halved_of([100] * 8, [100] * 4, level=3.0), "real": real_of([100] * 8)}
+    measured = measure(sets)
+    assert measured.fidelity["g"].at_shared["model"].verdict == "different"
+    found = belief(measured, GOOD)
+    assert (found.severity, found.title) == ("error", "Not to be believed: “model” differs from real runs")
+    assert "Compared with real runs, “model” differs: see Fidelity." in str(found)
+
+
+def test_runs_that_share_no_log_need_no_such_sentence(real_of, runs_of):
+    assert belief(measure({"real": real_of([40] * 3)})) is None
+    assert belief(measure({"own": runs_of([40] * 3, own_logs=True)})) is None

@@ -1,0 +1,80 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from understudy.envs import Grid, record
+from understudy.logs import Log, concatenate
+from understudy.trust.self_tests import SelfTest, _comparable, drift_test, shapes_test, sufficiency_test
+from understudy.trust.within_states import StatedLog
+
+
+@pytest.fixture(scope="module")
+def log():
+    return record(Grid(4, slip=0.2), episodes=150, seed=0)
+
+
+def stated(log, encode=lambda observations: observations):
+    return StatedLog(log, encode(log.observation), encode(log.next_observation))
+
+
+def test_shapes_finds_what_observations_hide(log):
+    """Four cells that look alike: no encoder is to be blamed, and within a state all observations are one."""
+    observation, following = (
+        np.where(np.isin(c, [1, 7, 8, 14]), 1, c) for c in (log.observation, log.next_observation)
+    )
+    alike = replace(log, observation=observation, next_observation=following)
+    assert shapes_test(stated(alike), 0.0125, merges=False, seed=0).fires
+    true = shapes_test(stated(log), 0.0125, merges=False, seed=0)
+    assert not true.fires
+    assert true.looked_at.startswith("74 episodes")
+
+
+def _merged(cells):
+    return np.where(np.isin(cells, [1, 11]), 16, cells)
+
+
+def test_shapes_uses_each_half_and_needs_rows(log):
+    assert (
+        "too few of the states"
+        in shapes_test(stated(log, lambda cells: np.arange(len(cells))), 0.0125, merges=True, seed=0).looked_at
+    )
+
+
+def test_a_test_that_was_not_made_does_not_fire():
+    assert not SelfTest("shapes", "no reason").fires
+    assert SelfTest("shapes", "all", 3.0, 0.01, "this", 0.01).fires
+
+
+@pytest.mark.parametrize("level", [0.0125, 0.0025])
+def test_a_test_can_fire_at_any_level_that_selfcheck_gives_it(log, level):
+    one_state = stated(log, lambda cells: cells * 0)
+    assert shapes_test(one_state, level, merges=True, seed=0).fires
+    assert sufficiency_test(one_state, level, merges=True, seed=0)[0].fires
+    drifting = concatenate([record(Grid(3), episodes=60, seed=0), record(Grid(3, slip=0.5), episodes=60, seed=1)])
+    assert drift_test(stated(drifting), level, 0).fires
+
+
+def test_the_state_that_shows_it_best_is_named(log):
+    found, _ = sufficiency_test(stated(log, _merged), 0.0125, merges=True, seed=0)
+    assert "most clearly in 16" in found.found
+    assert found.fires
+
+
+def test_episodes_without_an_end_of_their_own():
+    columns = {"action": np.zeros(100, int), "reward": np.zeros(100), "observation": np.zeros(100, int)}
+    every_tenth = np.arange(100) % 10 == 9
+    whole = Log.from_columns(**columns, terminated=every_tenth)
+    assert _comparable(whole)[0].tolist() == list(range(10))
+    assert _comparable(whole)[1] == 10
+    limited = record(Grid(3), episodes=50, seed=0, max_episode_steps=4)  # a limit that all have in common
+    assert len(_comparable(limited)[0]) == 50
+    assert _comparable(limited)[1] == 4
+    ragged = every_tenth.copy()
+    ragged[3] = True
+    cut = Log.from_columns(**columns, next_observation=columns["observation"], truncated=ragged)
+    assert len(_comparable(cut)[0]) == 11
+    assert _comparable(cut)[1] == 4
+    unfinished = record(Grid(3), steps=1500, seed=0)
+    assert unfinished.unfinished[-1]
+    assert _comparable(unfinished)[0].tolist() == list(range(unfinished.n_episodes - 1))

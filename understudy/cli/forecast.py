@@ -1,0 +1,41 @@
+"""`understudy forecast`: how long a log will answer for a learner, and what will run out first."""
+
+import argparse
+import json
+
+import understudy as us
+from understudy.cli.choices import columns_of, encoder_for, learner_for, simulator_for, simulators_of
+from understudy.cli.words import say
+
+
+def run_forecast(options: argparse.Namespace) -> int:
+    """Run `understudy forecast`, and return its exit code. Nothing is written."""
+    log = us.read(options.log, **columns_of(options))
+    names = simulators_of(log, options)
+    log.require_no_errors()
+    encoder = encoder_for(log, options, None)
+    make, _ = learner_for(log, encoder, options)
+    found = {
+        name: us.forecast(
+            simulator_for(name, log, encoder, options), make, steps=options.steps, seed=options.seed,
+            pre_runs=options.pre_runs, max_steps=options.max_steps, workers=options.workers,
+        )
+        for name in names
+    }  # fmt: skip
+    if options.json:
+        print(json.dumps({name: one.to_json() for name, one in found.items()}, indent=1))
+    else:
+        for name, one in found.items():
+            show_forecast(name, one)
+    return 0
+
+
+def show_forecast(name: str, found: us.Forecast) -> None:
+    """Print the forecast for a simulator: a sentence, and a table of what runs out first."""
+    from rich.console import Console
+
+    from understudy.reporting.terminal import as_rich
+
+    say(f"{name}: {found}")
+    if found.runs_out:
+        Console().print(as_rich(found.table()))

@@ -1,0 +1,167 @@
+"""Whether actions were taken as often as their propensities say: by propensity, by observation and by time."""
+
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from understudy.logs.findings import RATES, Answer, AuditTest, Finding
+from understudy.logs.log import Log
+from understudy.logs.policies import TOLERANCE
+from understudy.logs.recurring import Recurring
+from understudy.logs.statistics.column_order import action_name, other_order
+from understudy.logs.statistics.groups import Groups, all_rows, by_observation, by_value, tenths_of_time
+from understudy.logs.statistics.tails import freedman
+
+RULE = "propensity-frequency"
+QUESTION = "Were actions taken more or less often than their propensities say, overall, by observation or by time?"
+TENTHS = 10
+FLAT = 1e-9  # propensities that differ by less are taken as equal
+FLOORS = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
+CERTAIN = "every propensity is 0 or 1"
+NOT_DRAWN = (
+    "the actions were not drawn from the logged propensities; log them at decision time, or use qbe, which needs none"
+)
+
+
+class Misfit(NamedTuple):
+    """The group of rows in which an action's count is hardest to explain by its propensities."""
+
+    action: int
+    taken: float
+    expected: float
+    variance: float
+    tail: float  # a bound on the probability of a gap at least this large, in this group alone
+    where: str
+    comparisons: int  # groups in which the action's count could differ from the propensities
+
+    @property
+    def z(self) -> float:
+        """The gap in standard deviations."""
+        return (self.taken - self.expected) / sqrt(self.variance) if self.variance else float("inf")
+
+
+def propensity_frequency(log: Log, states: Recurring) -> Answer:
+    """Find actions taken more or less often than their propensities say.
+
+    All rows are compared, tenths of the action's propensity, each observation that recurs (else fifths of each entry of
+    the observation), and tenths of the log's time. If a finding is there, what psrs serves must not be believed.
+    """
+    if log.propensity is None:
+        return Answer(AuditTest(RULE, QUESTION, 0, None, "there are no propensities"))
+    groups = [all_rows(log), tenths_of_time(log), *by_observation(log, states)]
+    if log.propensity.ndim == 1:
+        return _chosen_frequency(log, states, groups)
+    misfits = [misfit(log.action, log.propensity, action, groups) for action in range(log.spec.n_actions)]
+    tested = tested_misfits(RULE, QUESTION, misfits)
+    if not tested.fires:
+        return Answer(tested)
+    return Answer(tested, (_finding(log, misfits, other_order(log, _fits) or NOT_DRAWN),))
+
+
+def misfit(action: np.ndarray, propensity: np.ndarray, which: int, groups: list[Groups]) -> Misfit:
+    """Return the worst misfit of one action, among these groups and tenths of the action's propensity."""
+    p = np.ascontiguousarray(propensity[:, which])
+    taken = (action == which).astype(np.float64)
+    spread = p * (1 - p)
+    own = [by_value(p, "where its propensity is", TENTHS)] if p.max() - p.min() >= FLAT else []
+    worst, comparisons = Misfit(which, 0.0, 0.0, 0.0, 1.0, "", 0), 0
+    for group in [*groups, *own]:  # of equal tails the first is named
+        times, expected, variance = group.sums(taken), group.sums(p), group.sums(spread)
+        gap = np.abs(times - expected)
+        tails = 2 * freedman(gap, variance)
+        comparisons += int(((variance > 0) | (gap > 0.5)).sum())
+        at = int(np.argmin(tails))
+        if tails[at] < worst.tail:
+            worst = Misfit(which, times[at], expected[at], variance[at], float(tails[at]), group.words(at), 0)
+    return worst._replace(comparisons=comparisons)
+
+
+def tested_misfits(rule: str, question: str, misfits: list[Misfit]) -> AuditTest:
+    """Return the test of the worst of these misfits, corrected for the number of comparisons."""
+    comparisons = sum(one.comparisons for one in misfits)
+    if not comparisons:
+        return AuditTest(rule, question, 0, None, CERTAIN)
+    return AuditTest(rule, question, comparisons, min(1.0, comparisons * min(one.tail for one in misfits)))
+
+
+def _fits(log: Log) -> bool:
+    """True if the propensities explain the actions, over all rows and tenths of the propensity."""
+    assert log.propensity is not None
+    misfits = [misfit(log.action, log.propensity, action, [all_rows(log)]) for action in range(log.spec.n_actions)]
+    return not tested_misfits(RULE, QUESTION, misfits).fires
+
+
+def _finding(log: Log, misfits: list[Misfit], advice: str) -> Finding:
+    worst = min(misfits, key=lambda one: one.tail)
+    comparisons = sum(one.comparisons for one in misfits)
+    return Finding(
+        "doubt",
+        RULE,
+        (),
+        sum(one.tail * comparisons < RATES["each test"] for one in misfits),
+        f"action {action_name(log, worst.action)} was taken {worst.taken:,.0f} times {worst.where}, and its "
+        f"propensities there add up to {worst.expected:,.1f} (z = {worst.z:.1f}): {advice}",
+    )
+
+
+def _chosen_frequency(log: Log, states: Recurring, groups: list[Groups]) -> Answer:
+    """Find wrong propensities where only the chosen action's, p, is known.
+
+    Observations in which all actions have been taken, each with one p, and these sum to 1, are compared as with all
+    propensities. Elsewhere the mean of 1/p over the rows of one action has expectation 1 at most, so that propensities
+    that are too small are found, and those that are too large are not; rows with p below a floor are left out, which
+    bounds a term by 1/floor.
+    """
+    rows, table = _known_policies(log, states)
+    misfits = []
+    if len(rows):
+        known = [group._replace(code=group.code[rows]) for group in groups]
+        misfits = [misfit(log.action[rows], table, action, known) for action in range(log.spec.n_actions)]
+    whole = [groups[0]] + [group for group in groups[2:] if group.code is states.code]
+    comparisons = sum(one.comparisons for one in misfits)
+    tail, sentence, more = _too_often(log, whole)
+    comparisons += more
+    if misfits and min(one.tail for one in misfits) <= tail:
+        tail, sentence = min(one.tail for one in misfits), _finding(log, misfits, NOT_DRAWN).sentence
+    tested = AuditTest(RULE, QUESTION, comparisons, min(1.0, comparisons * tail))
+    return Answer(tested, (Finding("doubt", RULE, (), 1, sentence),) if tested.fires else ())
+
+
+def _known_policies(log: Log, states: Recurring) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows whose propensities of all actions can be told from other rows, and these propensities."""
+    assert log.propensity is not None
+    A = log.spec.n_actions
+    rows = np.flatnonzero(states.code < states.size)
+    pair = states.code[rows] * A + log.action[rows]
+    low, high = np.full(states.size * A, np.inf), np.full(states.size * A, -np.inf)
+    np.minimum.at(low, pair, log.propensity[rows])
+    np.maximum.at(high, pair, log.propensity[rows])
+    table, constant = low.reshape(-1, A), (high - low < FLAT).reshape(-1, A)
+    known = (np.isfinite(table) & constant).all(axis=1)
+    known[known] = np.abs(table[known].sum(axis=1) - 1) < TOLERANCE
+    rows = rows[known[states.code[rows]]]
+    return rows, table[states.code[rows]]
+
+
+def _too_often(log: Log, groups: list[Groups]) -> tuple[float, str, int]:
+    """Return the smallest tail of an action that was taken too often, its sentence, and the number of comparisons."""
+    p, A = log.propensity, log.spec.n_actions
+    assert p is not None
+    smallest, sentence, comparisons = 1.0, "", 0
+    for group in groups:
+        rows = group.sums(np.ones(len(log)))
+        pair = group.code.astype(np.int64) * A + log.action
+        for floor in FLOORS:
+            high = p >= floor
+            totals = np.bincount(pair[high], 1 / p[high], (group.size + 1) * A).reshape(-1, A)[:-1]
+            tails = freedman(totals - rows[:, None], (rows / floor)[:, None], 1 / floor)
+            comparisons += tails.size
+            at, action = np.unravel_index(int(np.argmin(tails)), tails.shape)
+            if tails[at, action] < smallest:
+                smallest = float(tails[at, action])
+                sentence = (
+                    f"action {action_name(log, int(action))} was taken {totals[at, action] / rows[at]:.2f} times as "
+                    f"often {group.words(int(at))} as its logged propensities allow: {NOT_DRAWN}"
+                )
+    return smallest, sentence, comparisons

@@ -1,0 +1,132 @@
+"""Whether rows or whole episodes are in the log more often than chance explains."""
+
+import numpy as np
+
+from understudy.logs.findings import Answer, AuditTest, Finding, finding_in_rows
+from understudy.logs.log import Log
+from understudy.logs.recurring import Recurring, keys_of
+from understudy.logs.statistics.tails import freedman
+
+EPISODES = "duplicate-episodes"
+EPISODES_QUESTION = "Are more episodes equal to another, in every column, than chance explains?"
+ROWS = "duplicate-rows"
+ROWS_QUESTION = "Do rows stand twice in a row more often than chance explains?"
+MANY = 0.05  # with this share of copies, what is simulated must not be believed
+
+
+def duplicate_episodes(log: Log, states: Recurring) -> Answer:
+    """Find episodes that are copies of others.
+
+    On a small world short episodes are equal by chance. With propensities, the probability that an episode is equal to
+    a given one is at most the product of that one's propensities, whatever the world does; so two tests are exact: the
+    least likely of all pairs that are equal, and how many episodes are equal to the one before with the same opening.
+    Without, the numbers of episodes that occur once, twice and three times are compared, which chance ties together.
+    """
+    n = log.n_episodes
+    if n < 2:
+        return Answer(AuditTest(EPISODES, EPISODES_QUESTION, 0, None, "there is one episode"))
+    key = _episode_keys(log)
+    _, group, copies = np.unique(key, return_inverse=True, return_counts=True)
+    p_values = [_copies_tail(copies)]
+    if log.propensity is not None:
+        p_values += _pair_tails(log, key, copies[group])
+    p_value = min(1.0, len(p_values) * min(p_values))
+    tested = AuditTest(EPISODES, EPISODES_QUESTION, len(p_values), p_value)
+    if not tested.fires:
+        return Answer(tested)
+    later = np.ones(n, bool)
+    later[np.unique(group, return_index=True)[1]] = False
+    extra = int(later.sum())
+    rows = log.starts[:-1][later]
+    return Answer(
+        tested,
+        (
+            Finding(
+                "doubt" if extra >= MANY * n else "warning",
+                EPISODES,
+                tuple(rows[:5].tolist()),
+                extra,
+                f"{extra:,} of {n:,} episodes are equal to an earlier one in every column, and chance does not explain "
+                f"that many: copies pass for evidence; drop them (the first begin in rows "
+                f"{', '.join(map(str, rows[:5].tolist()))})",
+            ),
+        ),
+    )
+
+
+def duplicate_rows(log: Log, states: Recurring) -> Answer:
+    """Find that rows stand twice, one right after the other.
+
+    A row may be equal to the one before by chance, as where nothing changes until an action succeeds. How long such a
+    run lasts is odd with probability one half or more if each repetition is a matter of chance; doubled rows make it
+    even.
+    """
+    same = np.zeros(len(log), bool)
+    same[1:] = log.episode[1:] == log.episode[:-1]
+    for column in (log.observation, log.action, log.reward, log.propensity):
+        if column is not None and same.any():
+            key = keys_of(column)
+            same[1:] &= key[1:] == key[:-1]
+    lengths = np.diff(np.append(np.flatnonzero(~same), len(log)))
+    if not same.any():
+        return Answer(AuditTest(ROWS, ROWS_QUESTION, 1, 1.0))
+    from scipy.stats import binom
+
+    tested = AuditTest(ROWS, ROWS_QUESTION, 1, float(binom.cdf((lengths % 2 == 1).sum(), len(lengths), 0.5)))
+    if not tested.fires:
+        return Answer(tested)
+    sentence = "a row is equal to the one before it {where}, and nearly every row stands an even number of times: "
+    sentence += "a join seems to have doubled them; drop the copies"
+    return Answer(tested, (finding_in_rows("doubt", ROWS, np.flatnonzero(same), sentence),))
+
+
+def _episode_keys(log: Log) -> np.ndarray:
+    """Return a 64-bit number for each episode, equal where all columns but episode and step are equal."""
+    columns = [log.observation, log.next_observation, log.reward, log.propensity, log.action]
+    rows = np.zeros(len(log), np.uint64)
+    for number, column in enumerate(columns):
+        if column is not None:
+            rows += _mixed(keys_of(column), number)
+    rows += _mixed(log.terminated * 2 + log.truncated, len(columns))
+    place = np.arange(len(log)) - np.repeat(log.starts[:-1], np.diff(log.starts))
+    return np.add.reduceat(keys_of(np.column_stack([rows, place.astype(np.uint64)])), log.starts[:-1])
+
+
+def _mixed(key: np.ndarray, number: int) -> np.ndarray:
+    return keys_of(np.column_stack([key.astype(np.uint64), np.full(len(key), number, np.uint64)]))
+
+
+def _copies_tail(copies: np.ndarray) -> float:
+    """Return a bound on the probability of so many episodes that occur exactly twice.
+
+    Of independent episodes the numbers that occur once, twice and three times, f1, f2 and f3, have expectations with
+    (2 f2)^2 <= f1 * 6 f3 (Cauchy and Schwarz on the moments of their rates). Each number is bounded by Poisson's tail.
+    """
+    from scipy.special import gammainccinv, gammaincinv
+
+    f1, f2, f3 = (int((copies == times).sum()) for times in (1, 2, 3))
+    if not f2:
+        return 1.0
+    chance = np.exp(-np.arange(0.0, 60.0, 0.25))  # that one bound is wrong
+    lowest, highest_1, highest_3 = gammaincinv(f2, chance), gammainccinv(f1 + 1, chance), gammainccinv(f3 + 1, chance)
+    broken = 4 * lowest**2 > 6 * highest_1 * highest_3
+    return min(1.0, 3 * float(chance[broken].min(initial=1.0)))
+
+
+def _pair_tails(log: Log, key: np.ndarray, copies: np.ndarray) -> list[float]:
+    """Return bounds on the probability of the least likely pair, and of so many episodes equal to the one before."""
+    p = log.propensity
+    assert p is not None
+    chosen = p if p.ndim == 1 else p[np.arange(len(log)), log.action]
+    log_chance = np.add.reduceat(np.log(chosen), log.starts[:-1])  # of an episode with the same actions
+    opening = keys_of(log.observation[log.starts[:-1]])
+    order = np.argsort(opening, kind="stable")
+    sizes = np.diff(np.append(np.flatnonzero(np.diff(opening[order], prepend=~opening[order[:1]]) != 0), len(order)))
+    n_pairs = float((sizes * (sizes - 1) / 2).sum())
+    twins = copies > 1
+    rarest = float(np.exp(log_chance[twins].min())) * n_pairs if twins.any() else 1.0
+    one, other = order[:-1], order[1:]
+    alike = opening[one] == opening[other]
+    chance = np.exp(log_chance[one][alike])
+    hits = (key[one] == key[other])[alike]
+    return [rarest, float(freedman(hits.sum() - chance.sum(), (chance * (1 - chance)).sum()))]

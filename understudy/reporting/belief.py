@@ -1,0 +1,204 @@
+"""How far to believe runs, in a title and a few sentences: the first thing that page and terminal say."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from understudy.encoders import StateAudit
+from understudy.evaluation import Fidelity, Interval
+from understudy.logs import Audit
+from understudy.reporting.formatting import three_digits
+from understudy.reporting.luck import LuckOfSet, is_baseline
+from understudy.reporting.measurements import Measurements
+from understudy.tables import Column, Table
+from understudy.trust import Selfcheck
+
+MOST_NAMED = 3
+"""Sets named in the title or in a sentence."""
+
+USUAL_HALVES = 20
+"""Halves of the log that `us.halves` takes; fewer make wider intervals, and the page says so."""
+
+WHY = {
+    "difference": "then more log would change the answer",
+    "noise": "then there are too few runs to tell",
+    "halves end": "then half of the log has no answer to compare with",
+    "runs end": "as far as the runs go",
+}
+"""Why a trusted horizon ends where it does, in a few words."""
+
+UNSEEN = (
+    "No check sees what was not logged: a hidden cause of both actions and outcomes, or a world that changes after the "
+    "log ended."
+)
+
+
+@dataclass(frozen=True)
+class Belief:
+    """How far to believe runs: a title, and the evidence for it in sentences."""
+
+    severity: str  # "error": not to be believed; "warning": not shown to be believable; "note": believable so far
+    title: str
+    sentences: list[str]
+    table: Table | None = None  # of several sets that halves of the log say something of
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.title}.", *(f"  {sentence}" for sentence in self.sentences)])
+
+
+def belief(
+    measured: Measurements,
+    audit: Audit | None = None,
+    states: StateAudit | Mapping[str, StateAudit] | None = None,
+    selfcheck: Selfcheck | Mapping[str, Selfcheck] | None = None,
+) -> Belief | None:
+    """Return how far to believe runs on one log; None where there are none."""
+    if not measured.luck:
+        return None
+    against = _against(audit, _several(states), _several(selfcheck))
+    judged = {name: found for name, found in measured.luck.items() if not is_baseline(measured.runs[name])}
+    wrong = [name for name in judged if _differs(measured, name)]
+    horizons = {
+        name: found.trusted[found.probe].steps
+        for name, found in judged.items()
+        if isinstance(found, LuckOfSet) and name not in wrong
+    }
+    reached = {name: steps for name, steps in horizons.items() if steps}
+    if against:
+        severity, title = "error", f"Not to be believed: {'; '.join(against)}"
+    elif reached:
+        severity, title = "note", f"Believable up to step {_listed(reached, measured)}"
+    elif horizons:
+        severity, title = "warning", "Not shown to be believable at any step"
+    elif wrong:
+        severity, title = "error", f"Not to be believed: {_names(wrong)} differ{'s' * (len(wrong) == 1)} from real runs"
+    else:
+        severity, title = "warning", "How far to believe this was not tested"
+    tested = {name: found for name, found in judged.items() if isinstance(found, LuckOfSet)}
+    evidence = [*_of_one_set(tested), *_left_out(measured, judged, wrong)]
+    checks = _checks(audit, selfcheck)
+    sentences = [*checks, *evidence, UNSEEN] if against else [*evidence, *checks, UNSEEN]
+    return Belief(severity, title, sentences, _table(tested) if len(tested) > 1 else None)
+
+
+def _against(audit: Audit | None, states: Mapping[str, StateAudit], selfchecks: Mapping[str, Selfcheck]) -> list[str]:
+    """Return what speaks against all runs on the log, a phrase each."""
+    found = []
+    if audit is not None and not audit.believable:
+        found.append("the audit of the log speaks against it")
+    if any(one.mostly_suspicious for one in states.values()):
+        found.append("most states fail their test")
+    if any(one.fires for one in selfchecks.values()):
+        found.append("the log fails its self-check")
+    return found
+
+
+def _of_one_set(tested: Mapping[str, LuckOfSet]) -> list[str]:
+    """Return what halves of the log say of a set, in words; empty for several, which have a table."""
+    if len(tested) != 1:
+        return []
+    (found,) = tested.values()
+    trusted, interval, halves = found.trusted[found.probe], found.intervals[found.probe], found.halves.halves
+    fewer = f"; {USUAL_HALVES} halves would tell more" * (len(halves) < USUAL_HALVES)
+    counts = f"{len(halves)} random halves of the log ({len(halves[0])} runs each{fewer})"
+    if trusted.steps:
+        agree = f"Up to step {trusted.steps:,}, {counts} give the same {found.probe} as the whole"
+        agree += f" within a margin of {trusted.margin:.3g}"
+    else:
+        agree = f"{counts} do not give the same {found.probe} as the whole within a margin of {trusted.margin:.3g}"
+    mean, low, high, first, last = _numbers(interval)
+    beyond = f" (extrapolated beyond step {interval.reach:,})" if interval.reach < interval.steps[-1] else ""
+    return [
+        f"{agree}; {trusted.why}.",
+        f"At step {interval.steps[-1]:,}, the last reading that all runs have, it is {mean}, between {low} and {high} "
+        f"with a probability of {interval.level:.0%}, the luck of the log included{beyond}; the spread of runs alone "
+        f"would say {first} to {last}.",
+    ]
+
+
+def _table(tested: Mapping[str, LuckOfSet]) -> Table:
+    """Return what halves of the log say of several sets, a line each."""
+    headings = (
+        Column("", numeric=False), Column("trusted up to"), Column("at step"), Column("mean"), Column("95 %"),
+        Column("", numeric=False),
+    )  # fmt: skip
+    rows = []
+    for name, found in tested.items():
+        trusted, interval = found.trusted[found.probe], found.intervals[found.probe]
+        mean, low, high, *_ = _numbers(interval)
+        numbers = f"{trusted.steps:,}", f"{interval.steps[-1]:,}", mean, f"{low} to {high}"
+        rows.append((name, *numbers, WHY[trusted.reason]))
+    probes = ", ".join(dict.fromkeys(f"“{found.probe}”" for found in tested.values()))
+    margins = sorted(found.trusted[found.probe].margin for found in tested.values())
+    between = f"{margins[0]:.3g}" + f" to {margins[-1]:.3g}" * (margins[0] < margins[-1])
+    note = (
+        f"Of {probes}: up to the trusted step, halves of the log agree with the whole within a margin of {between}. "
+        "Means are those of the last reading that all runs have; the interval of 95 % includes the luck of the log."
+    )
+    return Table("How far to believe each set", headings, tuple(rows), notes=(note,))
+
+
+def _numbers(interval: Interval) -> list[str]:
+    """Return mean, low and high of the last reading, and what the spread of runs alone would say, as texts."""
+    mean, low, high = interval.final
+    write = three_digits(high - low)
+    return [write(number) for number in (mean, low, high, *(float(end[-1]) for end in interval.naive))]
+
+
+def _left_out(measured: Measurements, judged: Mapping[str, LuckOfSet | str], wrong: list[str]) -> list[str]:
+    """Return why sets have no horizon, or one that does not count."""
+    sentences, reasons = [], dict[str, list[str]]()
+    for name, found in judged.items():
+        if isinstance(found, str):
+            reasons.setdefault(found, []).append(name)
+    for reason, names in reasons.items():
+        who = f"Of {_names(names)}, bands" if len(measured.luck) > 1 else "Bands"
+        sentences.append(f"{who} leave the luck of this log out, and no horizon can be trusted: {reason}.")
+    if wrong:
+        sentences.append(f"Compared with real runs, {_names(wrong)} differ{'s' * (len(wrong) == 1)}: see Fidelity.")
+    baselines = [name for name in measured.luck if name not in judged]
+    if baselines:
+        sentences.append(
+            f"{_names(baselines)}: not judged, since {'it leaves' if len(baselines) == 1 else 'they leave'} a part of "
+            "the log out, an error that halves of the log share."
+        )
+    return sentences
+
+
+def _checks(audit: Audit | None, selfcheck: Selfcheck | Mapping[str, Selfcheck] | None) -> list[str]:
+    """Return what audit and self-check say, a sentence each, or that they were not made."""
+    sentences = [] if audit is None else [f"Audit of the log: {audit.verdict}."]
+    selfchecks = _several(selfcheck)
+    for name, one in selfchecks.items():
+        by_chance = f" (of logs with true states, {one.level:.0%} fail by chance)" * one.fires
+        sentences.append(f"Self-check{' of ' * bool(name)}{name}: {one.verdict}{by_chance}.")
+    missing = ["audit"] * (audit is None) + ["self-check"] * (not selfchecks)
+    if missing:
+        sentences.append(f"No {' and no '.join(missing)} of the log was made.")
+    return sentences
+
+
+def _differs(measured: Measurements, name: str) -> bool:
+    """True if the set was found to differ from the reference in the probe that sets are compared by."""
+    if measured.headline_probe is None:
+        return False
+    found = measured.fidelity[measured.headline_probe].at_shared.get(name)
+    return isinstance(found, Fidelity) and found.verdict == "different"
+
+
+def _several(found: Any) -> dict[str, Any]:
+    """Return findings by name; a single one has none."""
+    return {} if found is None else dict(found) if isinstance(found, Mapping) else {"": found}
+
+
+def _listed(horizons: Mapping[str, int], measured: Measurements) -> str:
+    if len(measured.luck) == 1:
+        ((name, steps),) = horizons.items()
+        found = measured.luck[name]
+        return f"{steps:,}: {WHY[found.trusted[found.probe].reason]}" if isinstance(found, LuckOfSet) else f"{steps:,}"
+    shown = [f"{steps:,} (“{name}”)" for name, steps in list(horizons.items())[:MOST_NAMED]]
+    return ", ".join(shown + ["..."] * (len(horizons) > MOST_NAMED))
+
+
+def _names(names: list[str]) -> str:
+    return ", ".join([f"“{name}”" for name in names[:MOST_NAMED]] + ["..."] * (len(names) > MOST_NAMED))

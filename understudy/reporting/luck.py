@@ -1,0 +1,105 @@
+"""What halves of the log say of each set of runs: intervals with the log's luck, and trusted horizons."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from understudy.errors import UnderstudyError
+from understudy.evaluation import Halves, Interval, MeanCurve, Trusted
+from understudy.evaluation.curves import has_readings, is_scalar
+from understudy.evaluation.halves import FEWEST_EPISODES
+from understudy.runs import Runs
+
+BASELINES = ("states_only", "actions_only", "any_row")
+"""Simulators that leave a part of the log out. Halves of the log share that error, so they have no trusted horizon."""
+
+NOT_RUN = "halves of the log were not run"
+NOT_REACHED = "halves of the log stopped before the first reading that all runs have"
+
+
+@dataclass(frozen=True, eq=False)
+class LuckOfSet:
+    """The interval and the trusted horizon of each probe of a set of runs, the first probe first."""
+
+    halves: Halves
+    intervals: dict[str, Interval]
+    trusted: dict[str, Trusted]  # empty for a baseline
+
+    @property
+    def probe(self) -> str:
+        """The first probe, by which the set is judged."""
+        return next(iter(self.intervals))
+
+    @property
+    def horizon(self) -> int | None:
+        """The trusted horizon of the first probe, in steps; None for a baseline."""
+        return self.trusted[self.probe].steps if self.trusted else None
+
+
+def is_baseline(runs: Runs) -> bool:
+    """True if the simulator of runs leaves a part of the log out."""
+    return runs.about.simulator_name in BASELINES
+
+
+def luck_of_set(runs: Runs, margin: float | None = None) -> LuckOfSet | str:
+    """Return what halves of the log say of runs on it, or the reason why they say nothing."""
+    found = halves_of(runs)
+    if isinstance(found, str):
+        return found
+    intervals: dict[str, Interval] = {}
+    trusted: dict[str, Trusted] = {}
+    for probe in (probe for probe in runs.probes if is_scalar(runs, probe) and has_readings(runs, probe)):
+        try:
+            interval = found.interval(probe)
+            if interval.reach:
+                intervals[probe] = interval
+                trusted |= {} if is_baseline(runs) else {probe: found.trust(probe, margin)}
+        except UnderstudyError as error:  # not all runs reached the first reading of this probe
+            return str(error)
+    return LuckOfSet(found, intervals, trusted) if intervals else NOT_REACHED
+
+
+def halves_of(runs: Runs) -> Halves | str:
+    """Return runs with those on halves of their log, or the reason why there are none that can be used."""
+    if not runs.halves:
+        n = runs.about.log_episodes
+        if n is not None and n < FEWEST_EPISODES:
+            return f"the log has {n:,} episode{'s' * (n != 1)}, and halves of it need at least {FEWEST_EPISODES}"
+        return NOT_RUN
+    try:
+        return Halves(runs)
+    except UnderstudyError as error:
+        return str(error)
+
+
+def shares_a_log(runs: Runs) -> bool:
+    """True if all runs are on one log, whose luck their spread does not show."""
+    return bool(len(runs)) and not runs.about.independent
+
+
+def with_luck(curve: MeanCurve, runs: Runs, probe: str, share: float) -> MeanCurve:
+    """Return a mean curve whose band includes the log's luck, where halves of the log show it; else as it is."""
+    found = halves_of(runs)
+    if isinstance(found, str):
+        return curve
+    try:
+        interval = found.interval(probe, share=share)
+    except UnderstudyError:  # too few runs reached a reading
+        return curve
+    if not interval.reach:
+        return curve
+    half_width = np.full(len(curve.steps), np.nan)
+    half_width[np.isin(curve.steps, interval.steps)] = (interval.high - interval.low) / 2
+    return replace(curve, half_width=np.where(curve.complete, half_width, np.nan), reach=interval.reach)
+
+
+def horizons_of(luck: Mapping[str, LuckOfSet | str], probe: str) -> dict[str, int]:
+    """Return the trusted horizon of each set that has one for this probe, in steps."""
+    sets = {name: found for name, found in luck.items() if isinstance(found, LuckOfSet)}
+    return {name: found.trusted[probe].steps for name, found in sets.items() if probe in found.trusted}
+
+
+def horizon_of(found: LuckOfSet | str | None) -> int | None:
+    """Return the trusted horizon of a set, in steps; None where there is none."""
+    return found.horizon if isinstance(found, LuckOfSet) else None
