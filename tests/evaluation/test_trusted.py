@@ -30,7 +30,7 @@ def test_a_difference_ends_the_trust():
 def test_too_much_noise_is_not_taken_for_agreement():
     found = trusted_horizon(readings(noise=2.0), margin=0.05)
     assert (found.steps, found.reason) == (0, "noise")
-    assert "more runs" in str(found)
+    assert "more halves" in str(found)
 
 
 def test_it_ends_where_halves_do():

@@ -22,11 +22,12 @@ def measured(halved_of):
 def test_it_begins_with_the_step_up_to_which_to_believe_and_why_it_ends(measured):
     found = belief(measured, GOOD, None, FINE)
     assert found.severity == "note"
-    assert found.title == f"Believable up to step 60: {WHY['halves end']}"
+    luck = f"{measured.luck['psrs'].give_or_take:.2g}"
+    assert found.title == f"Believable up to step 60, give or take {luck}: {WHY['halves end']}"
     text = str(found)
     assert text.startswith(found.title)
     counts = "10 random halves of the log (4 runs each; 20 halves would tell more)"
-    assert f"{counts} give the same g as the whole within a margin of 0.3" in text
+    assert f"{counts} give the same g as the whole, on average, within a margin of 0.3" in text
     assert "At step 100, the last reading that all runs have" in text
     assert "the luck of the log included (extrapolated beyond step 60)" in text
     assert "Self-check: nothing found" in text
@@ -60,7 +61,9 @@ def test_states_that_mostly_fail_speak_against_all_runs(measured):
 def test_halves_that_differ_from_the_start_show_nothing_believable(halved_of):
     found = belief(measure({"psrs": halved_of([100] * 8, [60] * 4, shift=5.0)}, margin=0.3), GOOD)
     assert (found.severity, found.title) == ("warning", "Not shown to be believable at any step")
-    assert "do not give the same g as the whole" in str(found)
+    assert "were not shown to give the same g as the whole" in str(found)
+    assert "at the first reading, halves of the log and the whole differ by" in str(found)
+    assert "then" not in found.sentences[0]
     assert "No self-check of the log was made." in str(found)
 
 
@@ -74,9 +77,14 @@ def test_without_halves_it_says_that_nothing_was_tested_and_why(runs_of):
 def test_several_sets_have_a_table_and_baselines_are_not_judged(halved_of, runs_of):
     sets = {name: halved_of([100] * 8, [60] * 4) for name in ("a", "b", "c", "d")}
     sets["worse"] = halved_of([100] * 8, [60] * 4, simulator={"simulator": "states_only"})
-    found = belief(measure(sets | {"bare": runs_of([40] * 3)}, margin=0.3), GOOD)
-    assert found.title == "Believable up to step 60 (“a”), 60 (“b”), 60 (“c”), ..."
-    assert [row[:2] for row in found.table.rows] == [(name, "60") for name in "abcd"]
+    measured = measure(sets | {"bare": runs_of([40] * 3)}, margin=0.3)
+    found = belief(measured, GOOD)
+    luck = f"{measured.luck['a'].give_or_take:.2g}"
+    one = f"60, give or take {luck}"
+    assert found.title == f"Believable up to step {one} (“a”), {one} (“b”), {one} (“c”), ..."
+    assert [row[:3] for row in found.table.rows] == [(name, "60", luck) for name in "abcd"]
+    _, _, _, _, mean, between, why = found.table.rows[3]
+    assert f"“d”: up to step {one}; {why}. At step 100 its mean is {mean}, between {between}." in str(found)
     assert "“worse”: not judged, since it leaves a part of the log out" in str(found)
     assert "Of “bare”, bands leave the luck of this log out" in str(found)
 
@@ -93,3 +101,26 @@ def test_a_set_that_differs_from_real_runs_is_not_believable(halved_of, real_of)
 def test_runs_that_share_no_log_need_no_such_sentence(real_of, runs_of):
     assert belief(measure({"real": real_of([40] * 3)})) is None
     assert belief(measure({"own": runs_of([40] * 3, own_logs=True)})) is None
+
+
+def test_an_unlucky_log_is_believed_give_or_take_its_luck_however_well_its_halves_agree(halved_of):
+    """Halves agree with the whole on average, since they are of it; the log's luck is another number."""
+    lucky = belief(measure({"psrs": halved_of([100] * 8, [60] * 4, n_halves=60, luck=0.05)}, margin=0.3))
+    unlucky = measure({"psrs": halved_of([100] * 8, [60] * 4, n_halves=60, luck=0.5, noise=0.15)}, margin=0.3)
+    found, set_ = belief(unlucky), unlucky.luck["psrs"]
+    interval = set_.intervals["g"]
+    upto = interval.steps <= 60
+    assert set_.give_or_take == pytest.approx(((interval.high - interval.low) / 2)[upto].max())
+    assert set_.give_or_take > 2 * set_.trusted["g"].margin
+    assert found.title.startswith(f"Believable up to step 60, give or take {set_.give_or_take:.2g}: ")
+    assert f"as wide as give or take {set_.give_or_take:.2g}, more than that margin" in str(found)
+    assert "more than that margin" not in str(lucky)
+
+
+def test_where_nothing_was_shown_it_does_not_say_that_halves_differ(halved_of):
+    sets = {"noisy": halved_of([100] * 8, [60] * 4, n_halves=3, luck=0.5)}
+    found = belief(measure(sets, margin=0.3))
+    assert "were not shown to give the same g as the whole" in found.sentences[0]
+    assert found.sentences[0].endswith("only: more halves (halves=, or --halves) would tell.")
+    both = belief(measure(sets | {"other": halved_of([100] * 8, [60] * 4, n_halves=3, luck=0.5)}, margin=0.3))
+    assert "“noisy”: at no step; at the first reading, there are too few halves of the log to tell." in str(both)

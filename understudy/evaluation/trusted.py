@@ -29,7 +29,8 @@ class Trusted:
         """Why it ends there, in words that go on after "trusted to step N"."""
         return {
             "difference": f"then halves of the log and the whole differ by {self.difference:.3g}, more than the margin",
-            "noise": f"then the difference of halves and whole is known to {self.error:.2g} only: more runs tell more",
+            "noise": f"then the difference of halves and whole is known to {self.error:.2g} only: more halves "
+            "(halves=, or --halves) would tell",
             "halves end": "then halves of the log have no answer, so that nothing more can be compared",
             "runs end": "which is as far as the runs go",
         }[self.reason]

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from understudy.encoders import StateAudit
-from understudy.evaluation import Fidelity, Interval
+from understudy.evaluation import Fidelity, Interval, Trusted
 from understudy.logs import Audit
 from understudy.reporting.formatting import three_digits
 from understudy.reporting.luck import LuckOfSet, is_baseline
 from understudy.reporting.measurements import Measurements
-from understudy.tables import Column, Table
+from understudy.tables import NONE, Column, Table
 from understudy.trust import Selfcheck
 
 MOST_NAMED = 3
@@ -21,7 +21,7 @@ USUAL_HALVES = 20
 
 WHY = {
     "difference": "then more log would change the answer",
-    "noise": "then there are too few runs to tell",
+    "noise": "then there are too few halves of the log to tell",
     "halves end": "then half of the log has no answer to compare with",
     "runs end": "as far as the runs go",
 }
@@ -43,7 +43,8 @@ class Belief:
     table: Table | None = None  # of several sets that halves of the log say something of
 
     def __str__(self) -> str:
-        return "\n".join([f"{self.title}.", *(f"  {sentence}" for sentence in self.sentences)])
+        sets = [] if self.table is None else [*map(_in_words, self.table.rows), *self.table.notes]
+        return "\n".join([f"{self.title}.", *(f"  {sentence}" for sentence in [*sets, *self.sentences])])
 
 
 def belief(
@@ -58,23 +59,19 @@ def belief(
     against = _against(audit, _several(states), _several(selfcheck))
     judged = {name: found for name, found in measured.luck.items() if not is_baseline(measured.runs[name])}
     wrong = [name for name in judged if _differs(measured, name)]
-    horizons = {
-        name: found.trusted[found.probe].steps
-        for name, found in judged.items()
-        if isinstance(found, LuckOfSet) and name not in wrong
-    }
-    reached = {name: steps for name, steps in horizons.items() if steps}
+    tested = {name: found for name, found in judged.items() if isinstance(found, LuckOfSet)}
+    right = {name: found for name, found in tested.items() if name not in wrong}
+    reached = {name: found for name, found in right.items() if found.horizon}
     if against:
         severity, title = "error", f"Not to be believed: {'; '.join(against)}"
     elif reached:
         severity, title = "note", f"Believable up to step {_listed(reached, measured)}"
-    elif horizons:
+    elif right:
         severity, title = "warning", "Not shown to be believable at any step"
     elif wrong:
         severity, title = "error", f"Not to be believed: {_names(wrong)} differ{'s' * (len(wrong) == 1)} from real runs"
     else:
         severity, title = "warning", "How far to believe this was not tested"
-    tested = {name: found for name, found in judged.items() if isinstance(found, LuckOfSet)}
     evidence = [*_of_one_set(tested), *_left_out(measured, judged, wrong)]
     checks = _checks(audit, selfcheck)
     sentences = [*checks, *evidence, UNSEEN] if against else [*evidence, *checks, UNSEEN]
@@ -101,41 +98,66 @@ def _of_one_set(tested: Mapping[str, LuckOfSet]) -> list[str]:
     trusted, interval, halves = found.trusted[found.probe], found.intervals[found.probe], found.halves.halves
     fewer = f"; {USUAL_HALVES} halves would tell more" * (len(halves) < USUAL_HALVES)
     counts = f"{len(halves)} random halves of the log ({len(halves[0])} runs each{fewer})"
+    same = f"the same {found.probe} as the whole, on average, within a margin of {trusted.margin:.3g}"
     if trusted.steps:
-        agree = f"Up to step {trusted.steps:,}, {counts} give the same {found.probe} as the whole"
-        agree += f" within a margin of {trusted.margin:.3g}"
+        agree = [f"Up to step {trusted.steps:,}, {counts} give {same}; {trusted.why}.", *_wide(found)]
     else:
-        agree = f"{counts} do not give the same {found.probe} as the whole within a margin of {trusted.margin:.3g}"
+        why = trusted.why.removeprefix("then ")
+        agree = [f"{counts} were not shown to give {same}: at the first reading, {why}."]
     mean, low, high, first, last = _numbers(interval)
     beyond = f" (extrapolated beyond step {interval.reach:,})" if interval.reach < interval.steps[-1] else ""
     return [
-        f"{agree}; {trusted.why}.",
+        *agree,
         f"At step {interval.steps[-1]:,}, the last reading that all runs have, it is {mean}, between {low} and {high} "
         f"with a probability of {interval.level:.0%}, the luck of the log included{beyond}; the spread of runs alone "
         f"would say {first} to {last}.",
     ]
 
 
+def _wide(found: LuckOfSet) -> list[str]:
+    """Return a sentence where the interval is wider than the margin by which halves and whole agree; else nothing."""
+    margin = found.trusted[found.probe].margin
+    if found.give_or_take <= margin:
+        return []
+    return [
+        f"Up to there the interval is as wide as give or take {found.give_or_take:.2g}, more than that margin: what the "
+        "luck of this log may have done, only more log makes less."
+    ]
+
+
+def _in_words(row: tuple[str, ...]) -> str:
+    """Return a line of the table of several sets as a sentence."""
+    name, trusted, give_or_take, step, mean, between, why = row
+    upto = f"up to step {trusted}, give or take {give_or_take}" if trusted != "0" else "at no step"
+    return f"“{name}”: {upto}; {why}. At step {step} its mean is {mean}, between {between}."
+
+
 def _table(tested: Mapping[str, LuckOfSet]) -> Table:
     """Return what halves of the log say of several sets, a line each."""
     headings = (
-        Column("", numeric=False), Column("trusted up to"), Column("at step"), Column("mean"), Column("95 %"),
-        Column("", numeric=False),
+        Column("", numeric=False), Column("trusted up to"), Column("give or take"), Column("at step"), Column("mean"),
+        Column("95 %"), Column("", numeric=False),
     )  # fmt: skip
     rows = []
     for name, found in tested.items():
         trusted, interval = found.trusted[found.probe], found.intervals[found.probe]
         mean, low, high, *_ = _numbers(interval)
-        numbers = f"{trusted.steps:,}", f"{interval.steps[-1]:,}", mean, f"{low} to {high}"
-        rows.append((name, *numbers, WHY[trusted.reason]))
+        luck, why = (f"{found.give_or_take:.2g}", WHY[trusted.reason]) if trusted.steps else (NONE, _first(trusted))
+        rows.append((name, f"{trusted.steps:,}", luck, f"{interval.steps[-1]:,}", mean, f"{low} to {high}", why))
     probes = ", ".join(dict.fromkeys(f"“{found.probe}”" for found in tested.values()))
     margins = sorted(found.trusted[found.probe].margin for found in tested.values())
     between = f"{margins[0]:.3g}" + f" to {margins[-1]:.3g}" * (margins[0] < margins[-1])
     note = (
-        f"Of {probes}: up to the trusted step, halves of the log agree with the whole within a margin of {between}. "
-        "Means are those of the last reading that all runs have; the interval of 95 % includes the luck of the log."
+        f"Of {probes}: up to the trusted step, halves of the log agree with the whole, on average, within a margin of "
+        f"{between}. “Give or take” is the largest half width of the interval up to there. Means are those of the last "
+        "reading that all runs have. Intervals are of 95 %, and include the luck of the log."
     )
     return Table("How far to believe each set", headings, tuple(rows), notes=(note,))
+
+
+def _first(trusted: Trusted) -> str:
+    """Return why nothing can be trusted, in a few words."""
+    return f"at the first reading, {WHY[trusted.reason].removeprefix('then ')}"
 
 
 def _numbers(interval: Interval) -> list[str]:
@@ -191,13 +213,17 @@ def _several(found: Any) -> dict[str, Any]:
     return {} if found is None else dict(found) if isinstance(found, Mapping) else {"": found}
 
 
-def _listed(horizons: Mapping[str, int], measured: Measurements) -> str:
+def _listed(reached: Mapping[str, LuckOfSet], measured: Measurements) -> str:
+    """Return the horizon of each set that has one, with what the luck of the log may have done up to there."""
     if len(measured.luck) == 1:
-        ((name, steps),) = horizons.items()
-        found = measured.luck[name]
-        return f"{steps:,}: {WHY[found.trusted[found.probe].reason]}" if isinstance(found, LuckOfSet) else f"{steps:,}"
-    shown = [f"{steps:,} (“{name}”)" for name, steps in list(horizons.items())[:MOST_NAMED]]
-    return ", ".join(shown + ["..."] * (len(horizons) > MOST_NAMED))
+        (found,) = reached.values()
+        return f"{_upto(found)}: {WHY[found.trusted[found.probe].reason]}"
+    shown = [f"{_upto(found)} (“{name}”)" for name, found in list(reached.items())[:MOST_NAMED]]
+    return ", ".join(shown + ["..."] * (len(reached) > MOST_NAMED))
+
+
+def _upto(found: LuckOfSet) -> str:
+    return f"{found.horizon:,}, give or take {found.give_or_take:.2g}"
 
 
 def _names(names: list[str]) -> str:

@@ -36,6 +36,13 @@ class LuckOfSet:
         """The trusted horizon of the first probe, in steps; None for a baseline."""
         return self.trusted[self.probe].steps if self.trusted else None
 
+    @property
+    def give_or_take(self) -> float:
+        """The largest half width of the first probe's interval up to the trusted horizon; NaN where there is none."""
+        interval = self.intervals[self.probe]
+        half_width = ((interval.high - interval.low) / 2)[interval.steps <= (self.horizon or 0)]
+        return float(np.nanmax(half_width)) if np.isfinite(half_width).any() else float("nan")
+
 
 def is_baseline(runs: Runs) -> bool:
     """True if the simulator of runs leaves a part of the log out."""
