@@ -2,7 +2,8 @@
 
 DIR/rehearsal.json   what was asked for: columns, learner, encoder, seed; the audit of the log; the page's title
 DIR/states.json      the audit of the states
-DIR/selfcheck.json   the self-check of log and states
+DIR/selfcheck.json   the self-check of log and states; selfcheck-qbe.json is one without doubtful propensities
+DIR/halves.json      how many halves of the log, and runs on each, were last asked for
 DIR/forecast.json    the forecast of each simulator, made before its runs
 DIR/SIMULATOR/       a results folder of runs (`runs.folder`) for each simulator
 """
@@ -10,7 +11,7 @@ DIR/SIMULATOR/       a results folder of runs (`runs.folder`) for each simulator
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,16 @@ from understudy.errors import ResultsError
 from understudy.logs import Audit, Finding
 from understudy.logs.findings import AuditTest, errors_first
 from understudy.reporting.naming import names_of
+from understudy.runs import Runs, load
 from understudy.runs.checking import expect
 from understudy.runs.describing import differences, digest, plain
-from understudy.runs.folder import FORMAT, Folder, read_sealed, seal, write_text
+from understudy.runs.folder import FORMAT, Folder, folders_in, half_folder, read_sealed, seal, write_text
 from understudy.storage import write_first
 from understudy.trust import Forecast, Selfcheck
 from understudy.trust.self_tests import SelfTest
+
+WITHOUT_PROPENSITIES = "selfcheck-qbe"
+"""The file of a self-check that leaves doubtful propensities out."""
 
 
 @dataclass(frozen=True)
@@ -114,14 +119,23 @@ def write_state_audit(folder: Path, audit: StateAudit) -> None:
     _write_beside(folder, "states", {"audit": audit.to_json()})
 
 
-def write_selfcheck(folder: Path, found: Selfcheck) -> None:
+def write_selfcheck(folder: Path, found: Selfcheck, kind: str = "selfcheck") -> None:
     """Write the self-check beside rehearsal.json."""
-    _write_beside(folder, "selfcheck", {"selfcheck": found.to_json()})
+    _write_beside(folder, kind, {"selfcheck": found.to_json()})
 
 
-def write_forecasts(folder: Path, found: Mapping[str, Forecast]) -> None:
-    """Write the forecast of each simulator beside rehearsal.json."""
-    _write_beside(folder, "forecast", {"forecasts": {name: one.to_json() for name, one in found.items()}})
+def write_forecasts(
+    folder: Path, found: Mapping[str, Forecast], asked: Mapping[str, Mapping[str, Any]] | None = None
+) -> None:
+    """Write the forecast of each simulator beside rehearsal.json, with what each was asked for."""
+    asked = asked or {}
+    forecasts = {name: {**one.to_json(), "asked": dict(asked.get(name, {}))} for name, one in found.items()}
+    _write_beside(folder, "forecast", {"forecasts": forecasts})
+
+
+def write_halves(folder: Path, asked: Mapping[str, tuple[int, int]]) -> None:
+    """Write how many halves of the log each simulator was last asked for, and how many runs on each."""
+    _write_beside(folder, "halves", {"halves": {name: list(counts) for name, counts in asked.items()}})
 
 
 def _write_beside(folder: Path, name: str, content: Mapping[str, Any]) -> None:
@@ -162,9 +176,14 @@ def read_state_audit(folder: Path) -> StateAudit | None:
     )
 
 
-def read_selfcheck(folder: Path) -> Selfcheck | None:
+def read_selfcheck(folder: Path, kind: str = "selfcheck") -> Selfcheck | None:
     """Return the self-check of a folder's log and states; None where the folder has none."""
-    return _read_beside(folder, "selfcheck", "a self-check", lambda content: selfcheck_from_json(content["selfcheck"]))
+    return _read_beside(folder, kind, "a self-check", lambda content: selfcheck_from_json(content["selfcheck"]))
+
+
+def read_selfcheck_of_qbe(folder: Path) -> Selfcheck | None:
+    """Return the self-check that leaves doubtful propensities out, where the folder has one; else the usual one."""
+    return read_selfcheck(folder, WITHOUT_PROPENSITIES) or read_selfcheck(folder)
 
 
 def read_forecasts(folder: Path) -> dict[str, Forecast]:
@@ -178,6 +197,45 @@ def read_forecasts(folder: Path) -> dict[str, Forecast]:
         )
         or {}
     )
+
+
+def read_asked_of_forecasts(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return what the forecast of each simulator of a folder was asked for; empty where it has none."""
+    return (
+        _read_beside(
+            folder,
+            "forecast",
+            "a table of forecasts",
+            lambda content: {name: dict(one.get("asked", {})) for name, one in content["forecasts"].items()},
+        )
+        or {}
+    )
+
+
+def read_halves(folder: Path) -> dict[str, tuple[int, int]]:
+    """Return what `write_halves` wrote; empty where the folder has none."""
+
+    def counts(content: dict[str, Any]) -> dict[str, tuple[int, int]]:
+        asked = {name: [expect("halves", one, "a count") for one in two] for name, two in content["halves"].items()}
+        return {name: (n_halves, runs_of_half) for name, (n_halves, runs_of_half) in asked.items()}
+
+    return _read_beside(folder, "halves", "a table of halves", counts) or {}
+
+
+def load_set(path: Path) -> Runs:
+    """Return the runs of a folder, with those on halves of the log that `understudy simulate` asked for last.
+
+    A folder may have others, of before. A half that was asked for and is not there has no runs.
+    """
+    runs = load(path)
+    asked = read_halves(path.parent).get(path.name)
+    if asked is None:
+        return runs
+    n_halves, runs_of_half = asked
+    none = Runs((), runs.about)
+    there = dict(zip(folders_in(path / "halves"), runs.halves, strict=True))
+    halves = [there.get(half_folder(path, number), none)[:runs_of_half] for number in range(n_halves)]
+    return replace(runs, halves=tuple(halves))
 
 
 def read_of_folders(folders: Sequence[Path], read: Callable[[Path], Any]) -> dict[str, Any]:

@@ -4,11 +4,19 @@ import shutil
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import understudy as us
 from understudy.cli import main, trusting
-from understudy.cli.trusting import experiment_for, pre_runs_for, why_no_halves, with_dependence
+from understudy.cli.trusting import (
+    experiment_for,
+    is_as_good,
+    pre_runs_for,
+    uses_propensities,
+    why_no_halves,
+    with_dependence,
+)
 
 
 def options(**given):
@@ -76,16 +84,114 @@ def test_interrupted_among_the_halves_it_goes_on_there(results, tmp_path, capsys
         path.unlink()
     kept = files_of(out)
     assert main(["report", str(out), "--report", str(tmp_path / "part.html")]) == 0
-    assert "finished runs each" in (tmp_path / "part.html").read_text()
+    unfinished = "2 of 8 halves of the log are unfinished; call understudy simulate again to go on with them"
+    assert unfinished in (tmp_path / "part.html").read_text()
     assert main(arguments) == 0
     assert {path: time for path, time in files_of(out).items() if path in kept} == kept
     assert (out / "report.html").read_text() == page
 
 
+def believed_of(text):
+    """Return what is said of how far to believe runs, of all that a command printed."""
+    lines = text.splitlines()
+    starts = [number for number, line in enumerate(lines) if line.startswith(("Believable", "Not ", "How far"))]
+    return lines[starts[-1] :][: next(n for n, line in enumerate(lines[starts[-1] :]) if "No check sees" in line)]
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--runs", "40", "--halves", "5"], "5 random halves of the log (8 runs each"),
+        (["--runs", "10", "--halves", "3"], "3 random halves of the log (4 runs each"),
+        (["--no-halves"], "halves of the log were not run"),
+    ],
+)
+def test_with_other_halves_in_the_same_folder_report_agrees_with_simulate(results, flags, said, capsys):
+    arguments, out = results
+    capsys.readouterr()
+    assert main([*arguments, *flags]) == 0
+    simulated, page = believed_of(capsys.readouterr().out), (out / "report.html").read_text()
+    assert said in "".join(simulated)
+    for folder in (out, out / "psrs"):
+        assert main(["report", str(folder)]) == 0
+        assert believed_of(capsys.readouterr().out) == simulated
+    assert (out / "report.html").read_text() == page
+
+
+def test_a_forecast_is_made_again_where_more_pre_runs_are_asked_for(results, monkeypatch, capsys):
+    arguments, out = results
+    assert us.results.read_forecasts(out)["psrs"].pre_runs == 4
+    assert main([*arguments, "--runs", "16", "--no-halves"]) == 0
+    assert us.results.read_forecasts(out)["psrs"].pre_runs == 8
+    assert main([*arguments, "--no-halves"]) == 0  # fewer are asked for
+    assert us.results.read_forecasts(out)["psrs"].pre_runs == 8
+
+
+def test_which_forecasts_are_as_good():
+    asked = {"pre_runs": 8, "order": None, "openings": None, "max_episode_steps": None}
+    for there, as_good in (
+        (asked, True),
+        (asked | {"pre_runs": None}, True),
+        (asked | {"pre_runs": 7}, False),
+        (asked | {"order": "log"}, False),
+        ({}, False),
+    ):
+        assert is_as_good(there, asked) is as_good
+    assert not is_as_good(asked, asked | {"pre_runs": None})
+
+
+@pytest.fixture
+def wrong(events, tmp_path):
+    """A CSV in which one action's propensity is another's."""
+    frame = pd.read_csv(events)
+    frame["p0"], frame["p1"] = 0.05, 0.35
+    frame.to_csv(tmp_path / "wrong.csv", index=False)
+    return tmp_path / "wrong.csv"
+
+
+def test_wrong_propensities_do_not_speak_against_qbe(wrong, columns, tmp_path, capsys):
+    out = tmp_path / "out"
+    arguments = [
+        "simulate",
+        str(wrong),
+        *columns,
+        "--epsilon",
+        "0.9",
+        "--runs",
+        "8",
+        "--out",
+        str(out),
+        "--halves",
+        "3",
+    ]
+    assert main([*arguments, "--simulator", "qbe"]) == 0
+    simulated = believed_of(capsys.readouterr().out)
+    assert simulated[0].startswith(("Believable up to step", "Not shown to be believable"))
+    text = "".join(simulated)
+    assert "propensity-frequency does not concern QBE, which uses no propensities: it does not speak against" in text
+    assert "no test of shapes, since the audit doubts the propensities, which QBE does not use, and they were" in text
+    assert main(["report", str(out)]) == 0
+    assert believed_of(capsys.readouterr().out) == simulated
+
+    assert main([*arguments, "--simulator", "psrs"]) == 0
+    assert believed_of(capsys.readouterr().out)[0].startswith("Not to be believed: the audit of the log speaks against")
+    for folder in (out, out / "psrs"):
+        assert main(["report", str(folder)]) == 0
+        assert believed_of(capsys.readouterr().out)[0].startswith("Not to be believed: the audit")
+    assert main(["report", str(out / "qbe")]) == 0
+    assert believed_of(capsys.readouterr().out) == simulated
+
+
+def test_qbe_and_baselines_are_not_judged_by_propensities():
+    assert not uses_propensities(["qbe", "states_only"])
+    assert uses_propensities(["qbe", "psrs"])
+    assert uses_propensities(["model"])
+
+
 def test_damaged_self_checks_and_forecasts_are_made_again(results, refused):
     arguments, out = results
     page = (out / "report.html").read_text()
-    for name in ("selfcheck.json", "forecast.json"):
+    for name in ("selfcheck.json", "forecast.json", "halves.json"):
         (out / name).write_text("{}")
         assert name in refused("report", out)
         assert main(arguments) == 0
@@ -138,21 +244,21 @@ def test_logs_of_few_episodes_or_an_endless_one_are_simulated_as_before(log, tmp
         assert len(us.load(next((tmp_path / name).glob("*/experiment.json")).parent)) == 8
 
 
-def test_what_can_be_afforded_depends_on_runs_and_learner(log, monkeypatch):
+def test_what_can_be_afforded_depends_on_runs_and_learner(log, tmp_path, monkeypatch):
     asked = {}
     monkeypatch.setattr(
         us, "halves", lambda *parts, **given: asked.update(given) or SimpleNamespace(runs=()), raising=False
     )
     simulator = us.psrs(log)
     for given, expected in (
-        ({"runs": 100}, {"halves": 20}),
-        ({"runs": 10}, {"halves": 10}),
-        ({"runs": 100, "halves": 5}, {"halves": 5}),
+        ({"runs": 100}, {"halves": 20, "runs_of_half": 20}),
+        ({"runs": 10}, {"halves": 10, "runs_of_half": 4}),
+        ({"runs": 100, "halves": 5}, {"halves": 5, "runs_of_half": 20}),
         ({"runs": 100, "learner": "ppo"}, {"halves": 8, "runs_of_half": 10}),
         ({"runs": 8, "learner": "ppo"}, {"halves": 8, "runs_of_half": 4}),
     ):
         asked.clear()
-        experiment_for(options(**given), simulator, log, "psrs")(simulator, None)
+        experiment_for(options(**given), simulator, log, "psrs", tmp_path)(simulator, None)
         assert asked == expected
     for given, name in (
         ({"quick": True}, "psrs"),
@@ -160,7 +266,7 @@ def test_what_can_be_afforded_depends_on_runs_and_learner(log, monkeypatch):
         ({}, "states_only"),
         ({"runs": 7}, "psrs"),
     ):
-        assert experiment_for(options(**given), simulator, log, name) is us.experiment
+        assert experiment_for(options(**given), simulator, log, name, tmp_path) is us.experiment
     found = [pre_runs_for(options(runs=runs)) for runs in (100, 60, 20)]
     assert (found, pre_runs_for(options(learner="ppo"))) == ([None, 19, 10], 5)
 

@@ -51,6 +51,18 @@ def test_what_speaks_against_all_runs_comes_before_any_horizon(measured, audit, 
         assert "halves <b>differ</b> (of logs with true states, 5% fail by chance)." in str(found)
 
 
+def test_doubts_about_propensities_do_not_speak_against_qbe_alone(halved_of):
+    sets = {"qbe": halved_of([100] * 8, [60] * 4, simulator={"simulator": "qbe"})}
+    worse = replace(BAD, findings=(*BAD.findings, Finding("doubt", "reward-drift", (), 1, "they drift")))
+    both = sets | {"psrs": halved_of([100] * 8, [60] * 4)}
+    baseline = sets | {"states": halved_of([100] * 8, [60] * 4, simulator={"simulator": "states_only"})}
+    for runs, audit, against in ((sets, BAD, False), (baseline, BAD, False), (sets, worse, True), (both, BAD, True)):
+        found = belief(measure(runs, margin=0.3), audit, None, FINE)
+        assert (found.severity == "error") is against
+        assert "propensity-frequency does not concern QBE" in str(found)
+    assert "simulate it alone, with --simulator qbe" in str(found)
+
+
 def test_states_that_mostly_fail_speak_against_all_runs(measured):
     class Suspicious:
         mostly_suspicious = True

@@ -10,10 +10,19 @@ import understudy as us
 from understudy.cli.words import say, show_table
 from understudy.logs.findings import errors_first
 from understudy.reporting.belief import belief
+from understudy.reporting.luck import are_qbe
 from understudy.reporting.measurements import measure
 from understudy.reporting.naming import names_of
 from understudy.reporting.page import write_page
-from understudy.results import ResultsFolder, read_forecasts, read_of_folders, read_selfcheck, read_state_audit
+from understudy.results import (
+    ResultsFolder,
+    load_set,
+    read_forecasts,
+    read_of_folders,
+    read_selfcheck,
+    read_selfcheck_of_qbe,
+    read_state_audit,
+)
 from understudy.runs.folder import folders_in
 
 
@@ -25,7 +34,7 @@ def run_report(options: argparse.Namespace) -> int:
         paths = [path.resolve() for path in folders_in(folder)]
         if not paths:
             raise us.ResultsError(f"{folder} holds no results: neither it nor a folder in it has an experiment.json")
-        sets |= {path: us.load(path) for path in paths if path not in sets}
+        sets |= {path: load_set(path) for path in paths if path not in sets}
     runs = dict(zip(names_of(list(sets)), sets.values(), strict=True))
     unfinished = [name for name, found in runs.items() if not len(found)]
     if unfinished:
@@ -36,14 +45,15 @@ def run_report(options: argparse.Namespace) -> int:
         if (forecast := read_forecasts(path.parent).get(path.name)) is not None
     }
     measured = measure(runs, forecasts=forecasts)
-    results = {str(folder): found for folder in folders if (found := ResultsFolder.read(folder)) is not None}
+    results = {str(folder): found for folder in folders if (found := rehearsal_of(folder)) is not None}
     if len(folders) == 1:
         title, page = (results[str(folders[0])].title if results else None), folders[0] / "report.html"
     else:  # the folders' own pages stay as they are
         title, page = f"{len(runs)} sets of runs compared: {', '.join(runs)}", Path("comparison.html")
     audit = joined_audit({name: found.audit for name, found in results.items()})
     checks: dict[str, Any] = {"audit": audit}
-    for name, read in (("states", read_state_audit), ("selfcheck", read_selfcheck)):
+    selfcheck = read_selfcheck_of_qbe if are_qbe(runs.values()) else read_selfcheck
+    for name, read in (("states", read_state_audit), ("selfcheck", selfcheck)):
         several = read_of_folders(folders, read)
         checks[name] = next(iter(several.values())) if len(folders) == len(several) == 1 else several
     if (verdict := belief(measured, **checks)) is not None:
@@ -51,6 +61,12 @@ def run_report(options: argparse.Namespace) -> int:
     show_table(measured)
     say(f"\nThe page is {write_page(measured, options.report or page, title=title, **checks)}")
     return 0
+
+
+def rehearsal_of(folder: Path) -> ResultsFolder | None:
+    """Return what a folder, or the one that it is in, says of the rehearsal: DIR/psrs belongs to that of DIR."""
+    found = ResultsFolder.read(folder)
+    return ResultsFolder.read(folder.resolve().parent) if found is None else found
 
 
 def joined_audit(audits: dict[str, us.Audit]) -> us.Audit | None:

@@ -15,10 +15,10 @@ from understudy.cli.choices import (
     simulators_of,
     states_for,
 )
-from understudy.cli.trusting import experiment_for, forecast_for, selfcheck_for, with_dependence
+from understudy.cli.trusting import experiment_for, forecast_for, selfcheck_for, uses_propensities, with_dependence
 from understudy.cli.words import in_flags, say, show_table
 from understudy.errors import visible
-from understudy.reporting.belief import belief
+from understudy.reporting.belief import belief, doubts_propensities
 from understudy.reporting.measurements import measure
 from understudy.reporting.page import write_page
 from understudy.results import ResultsFolder, write_state_audit
@@ -53,7 +53,8 @@ def run_simulate(options: argparse.Namespace) -> int:
     write_state_audit(folder, states)
     if encoder is not None:
         us.encoders.save(encoder, folder / "encoder.npz")
-    selfcheck = selfcheck_for(log, encoder, folder, options)
+    propensities = uses_propensities(names) or not doubts_propensities(audit)
+    selfcheck = selfcheck_for(log, encoder, folder, options, propensities=propensities)
     if selfcheck is not None:
         say(f"self-check: {selfcheck.verdict}")
     runs, forecasts = {}, {}
@@ -65,7 +66,7 @@ def run_simulate(options: argparse.Namespace) -> int:
         n_finished = results.n_finished(name)
         if n_finished:
             print(f"{name}: {min(n_finished, options.runs):,} of {options.runs:,} runs were there already")
-        runs[name] = experiment_for(options, simulator, log, name)(
+        runs[name] = experiment_for(options, simulator, log, name, folder)(
             simulator, make, runs=options.runs, seed=options.seed, max_steps=options.max_steps,
             probes=probes, every=options.every or reading_interval(simulator, make, log, options),
             workers=options.workers, out=folder / name, title=name, keep_rows=not options.no_rows,

@@ -1,7 +1,7 @@
 """What `understudy simulate` does to tell how far to believe its runs: self-check, forecasts, halves of the log."""
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +14,21 @@ from understudy.contracts.offering import offers
 from understudy.contracts.simulating import is_exhaustible
 from understudy.errors import ResultsError
 from understudy.evaluation.dependence import dependence_of_episodes
-from understudy.evaluation.halves import FEWEST_EPISODES
+from understudy.evaluation.halves import FEWEST_EPISODES, RUNS_OF_HALF
+from understudy.evaluation.halves import FEWEST_RUNS as FEWEST_RUNS_OF_HALF
 from understudy.logs.findings import errors_first
 from understudy.reporting.luck import BASELINES
-from understudy.results import read_forecasts, read_selfcheck, write_forecasts, write_selfcheck
+from understudy.results import (
+    WITHOUT_PROPENSITIES,
+    read_asked_of_forecasts,
+    read_forecasts,
+    read_halves,
+    read_selfcheck,
+    write_forecasts,
+    write_halves,
+    write_selfcheck,
+)
+from understudy.trust.self_tests import SHAPES, SelfTest
 
 FEWEST_RUNS = 8
 """Runs below which there is no forecast and there are no halves, unless --halves asks for them: both would take several
@@ -34,6 +45,11 @@ forecast. With 100 runs that is half of their time again."""
 ENOUGH_RUNS, PRE_RUNS = 80, 19
 """Runs from which a forecast may take as many pre-runs as it needs, and how many it takes below that at most."""
 
+OF_SIMULATORS = ("order", "openings", "max_episode_steps")
+"""Options of simulators that a results folder does not hold, and a forecast depends on."""
+
+LEFT_OUT = "the audit doubts the propensities, which QBE does not use, and they were left out"
+
 
 def with_dependence(audit: us.Audit, log: us.Log) -> us.Audit:
     """Return an audit that warns, too, where neighboring episodes are alike: intervals are too narrow then."""
@@ -44,33 +60,59 @@ def with_dependence(audit: us.Audit, log: us.Log) -> us.Audit:
     return replace(audit, findings=errors_first([*audit.findings, finding]))
 
 
-def selfcheck_for(log: us.Log, encoder: Any, folder: Path, options: argparse.Namespace) -> us.Selfcheck | None:
-    """Return the self-check of the log and its states, from the folder if it has one; None where it is skipped."""
+def selfcheck_for(
+    log: us.Log, encoder: Any, folder: Path, options: argparse.Namespace, *, propensities: bool = True
+) -> us.Selfcheck | None:
+    """Return the self-check of the log and its states, from the folder if it has one; None where it is skipped.
+
+    Without `propensities` they are left out of it: doubtful ones make it fire, and say nothing of QBE.
+    """
     if options.quick or options.no_selfcheck:
         return None
+    kind = "selfcheck" if propensities else WITHOUT_PROPENSITIES
     with suppress(ResultsError):  # a file that cannot be read is written again
-        found = read_selfcheck(folder)
+        found = read_selfcheck(folder, kind)
         if found is not None:
             return found
-    found = us.selfcheck(log, encoder, seed=options.seed)
-    write_selfcheck(folder, found)
+    if propensities:
+        found = us.selfcheck(log, encoder, seed=options.seed)
+    else:
+        found = us.selfcheck(replace(log, propensity=None), encoder, seed=options.seed)
+        shapes = [SelfTest(SHAPES, LEFT_OUT) if test.name == SHAPES else test for test in found.tests]
+        found = replace(found, tests=tuple(shapes))
+    write_selfcheck(folder, found, kind)
     return found
+
+
+def uses_propensities(names: Iterable[str]) -> bool:
+    """True if one of these simulators is judged by the log's propensities."""
+    return bool(set(names) - {"qbe", *BASELINES})
 
 
 def forecast_for(name: str, simulator: Any, make: Any, folder: Path, options: argparse.Namespace) -> us.Forecast | None:
     """Return the forecast for a simulator, from the folder if it has one; None where it is skipped or never ends."""
     if options.quick or options.no_forecast or options.runs < FEWEST_RUNS or not is_exhaustible(simulator):
         return None
-    known = {}
+    known, of_known = {}, {}
     with suppress(ResultsError):
-        known = read_forecasts(folder)
-    if name not in known:
+        known, of_known = read_forecasts(folder), read_asked_of_forecasts(folder)
+    asked = {"pre_runs": pre_runs_for(options)} | {setting: getattr(options, setting) for setting in OF_SIMULATORS}
+    if name not in known or not is_as_good(of_known[name], asked):
         known[name] = us.forecast(
-            simulator, make, seed=options.seed, pre_runs=pre_runs_for(options), max_steps=options.max_steps,
+            simulator, make, seed=options.seed, pre_runs=asked["pre_runs"], max_steps=options.max_steps,
             workers=options.workers,
         )  # fmt: skip
-        write_forecasts(folder, known)
+        of_known[name] = asked
+        write_forecasts(folder, known, of_known)
     return known[name]
+
+
+def is_as_good(there: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
+    """True if a forecast that is there has the settings that are asked for, and as many pre-runs; None is the most."""
+    if there.keys() != asked.keys() or any(there[name] != asked[name] for name in OF_SIMULATORS):
+        return False
+    made, wanted = there["pre_runs"], asked["pre_runs"]
+    return made is None or (wanted is not None and wanted <= made)
 
 
 def pre_runs_for(options: argparse.Namespace) -> int | None:
@@ -80,21 +122,40 @@ def pre_runs_for(options: argparse.Namespace) -> int | None:
     return None if options.runs >= ENOUGH_RUNS else min(PRE_RUNS, options.runs // 2)
 
 
-def experiment_for(options: argparse.Namespace, simulator: Any, log: us.Log, name: str) -> Callable[..., us.Runs]:
+def experiment_for(
+    options: argparse.Namespace, simulator: Any, log: us.Log, name: str, folder: Path
+) -> Callable[..., us.Runs]:
     """Return the function that makes the runs: `us.experiment`, or one that makes those on halves of the log, too.
+
+    The folder keeps how many halves were asked for: it may have others, of before.
+    """
+    n_halves, runs_of_half = asked = halves_for(options, simulator, log, name)
+    known = {}
+    with suppress(ResultsError):
+        known = read_halves(folder)
+    if known.get(name) != asked:
+        write_halves(folder, known | {name: asked})
+    if not n_halves:
+        return us.experiment
+    given: dict[str, Any] = {"halves": n_halves, "runs_of_half": runs_of_half}
+    return lambda simulator, make, **settings: us.halves(simulator, make, **settings, **given).runs
+
+
+def halves_for(options: argparse.Namespace, simulator: Any, log: us.Log, name: str) -> tuple[int, int]:
+    """Return how many halves of the log to run, and how many runs on each; 0 and 0 for none.
 
     Where halves are left out though nobody skipped them, a sentence says why.
     """
     if options.quick or options.no_halves or name in BASELINES:
-        return us.experiment
+        return 0, 0
     if (reason := why_no_halves(options, simulator, log)) is not None:
         say(f"{name}: no halves of the log are run, so that curves leave its luck out: {reason}")
-        return us.experiment
-    networks = options.learner in NETWORKS
-    given: dict[str, Any] = {"halves": options.halves or min(HALVES_OF_NETWORKS if networks else HALVES, options.runs)}
-    if networks:
-        given["runs_of_half"] = min(RUNS_OF_NETWORKS, max(4, options.runs // 2))
-    return lambda simulator, make, **settings: us.halves(simulator, make, **settings, **given).runs
+        return 0, 0
+    if options.learner in NETWORKS:
+        n_halves, runs_of_half = HALVES_OF_NETWORKS, min(RUNS_OF_NETWORKS, options.runs // 2)
+    else:
+        n_halves, runs_of_half = HALVES, round(RUNS_OF_HALF * options.runs)
+    return options.halves or min(n_halves, options.runs), max(FEWEST_RUNS_OF_HALF, runs_of_half)
 
 
 def why_no_halves(options: argparse.Namespace, simulator: Any, log: us.Log) -> str | None:

@@ -1,14 +1,15 @@
 """How far to believe runs, in a title and a few sentences: the first thing that page and terminal say."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from understudy.encoders import StateAudit
 from understudy.evaluation import Fidelity, Interval, Trusted
 from understudy.logs import Audit
+from understudy.logs.statistics.calibration import RULE as PROPENSITY_RULE
 from understudy.reporting.formatting import three_digits
-from understudy.reporting.luck import LuckOfSet, is_baseline
+from understudy.reporting.luck import LuckOfSet, are_qbe, is_baseline
 from understudy.reporting.measurements import Measurements
 from understudy.tables import NONE, Column, Table
 from understudy.trust import Selfcheck
@@ -56,8 +57,11 @@ def belief(
     """Return how far to believe runs on one log; None where there are none."""
     if not measured.luck:
         return None
-    against = _against(audit, _several(states), _several(selfcheck))
     judged = {name: found for name, found in measured.luck.items() if not is_baseline(measured.runs[name])}
+    only_qbe = are_qbe(measured.runs.values())
+    against = _against(
+        without_doubts_of_propensities(audit) if only_qbe else audit, _several(states), _several(selfcheck)
+    )
     wrong = [name for name in judged if _differs(measured, name)]
     tested = {name: found for name, found in judged.items() if isinstance(found, LuckOfSet)}
     right = {name: found for name, found in tested.items() if name not in wrong}
@@ -73,9 +77,22 @@ def belief(
     else:
         severity, title = "warning", "How far to believe this was not tested"
     evidence = [*_of_one_set(tested), *_left_out(measured, judged, wrong)]
-    checks = _checks(audit, selfcheck)
+    checks = _checks(audit, selfcheck, only_qbe)
     sentences = [*checks, *evidence, UNSEEN] if against else [*evidence, *checks, UNSEEN]
     return Belief(severity, title, sentences, _table(tested) if len(tested) > 1 else None)
+
+
+def doubts_propensities(audit: Audit | None) -> bool:
+    """True if an audit found that actions were not drawn from the logged propensities."""
+    return audit is not None and without_doubts_of_propensities(audit) != audit
+
+
+def without_doubts_of_propensities(audit: Audit | None) -> Audit | None:
+    """Return an audit without the doubts that do not concern QBE, which uses no propensities."""
+    if audit is None:
+        return None
+    kept = tuple(one for one in audit.findings if (one.severity, one.rule) != ("doubt", PROPENSITY_RULE))
+    return replace(audit, findings=kept)
 
 
 def _against(audit: Audit | None, states: Mapping[str, StateAudit], selfchecks: Mapping[str, Selfcheck]) -> list[str]:
@@ -120,8 +137,8 @@ def _wide(found: LuckOfSet) -> list[str]:
     if found.give_or_take <= margin:
         return []
     return [
-        f"Up to there the interval is as wide as give or take {found.give_or_take:.2g}, more than that margin: what the "
-        "luck of this log may have done, only more log makes less."
+        f"Up to there the interval is as wide as give or take {found.give_or_take:.2g}, more than that margin: what "
+        "the luck of this log may have done, only more log makes less."
     ]
 
 
@@ -187,9 +204,12 @@ def _left_out(measured: Measurements, judged: Mapping[str, LuckOfSet | str], wro
     return sentences
 
 
-def _checks(audit: Audit | None, selfcheck: Selfcheck | Mapping[str, Selfcheck] | None) -> list[str]:
+def _checks(audit: Audit | None, selfcheck: Selfcheck | Mapping[str, Selfcheck] | None, only_qbe: bool) -> list[str]:
     """Return what audit and self-check say, a sentence each, or that they were not made."""
     sentences = [] if audit is None else [f"Audit of the log: {audit.verdict}."]
+    if doubts_propensities(audit):
+        more = "it does not speak against these runs" if only_qbe else "simulate it alone, with --simulator qbe"
+        sentences.append(f"{PROPENSITY_RULE} does not concern QBE, which uses no propensities: {more}.")
     selfchecks = _several(selfcheck)
     for name, one in selfchecks.items():
         by_chance = f" (of logs with true states, {one.level:.0%} fail by chance)" * one.fires

@@ -1,6 +1,6 @@
 """What halves of the log say of each set of runs: intervals with the log's luck, and trusted horizons."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -49,6 +49,12 @@ def is_baseline(runs: Runs) -> bool:
     return runs.about.simulator_name in BASELINES
 
 
+def are_qbe(sets: Iterable[Runs]) -> bool:
+    """True if all sets of runs on one log that can be judged are of QBE, which uses no propensities."""
+    judged = [runs for runs in sets if shares_a_log(runs) and not is_baseline(runs)]
+    return bool(judged) and all(runs.about.simulator_name == "qbe" for runs in judged)
+
+
 def luck_of_set(runs: Runs, margin: float | None = None) -> LuckOfSet | str:
     """Return what halves of the log say of runs on it, or the reason why they say nothing."""
     found = halves_of(runs)
@@ -74,6 +80,13 @@ def halves_of(runs: Runs) -> Halves | str:
         if n is not None and n < FEWEST_EPISODES:
             return f"the log has {n:,} episode{'s' * (n != 1)}, and halves of it need at least {FEWEST_EPISODES}"
         return NOT_RUN
+    counts = [len(half) for half in runs.halves]
+    unfinished = sum(count < max(2, *counts) for count in counts)
+    if unfinished:
+        return (
+            f"{unfinished} of {len(counts)} halves of the log are unfinished; call understudy simulate again to go on "
+            "with them (in Python us.halves, with the same out=)"
+        )
     try:
         return Halves(runs)
     except UnderstudyError as error:
