@@ -29,6 +29,19 @@ def test_a_forecast_of_several_simulators_is_json(events, capsys, columns):
     assert capsys.readouterr().out == first
 
 
+def test_a_log_that_must_not_be_believed_is_forecast_with_a_word_of_doubt(events, tmp_path, capsys, columns):
+    frame = pd.read_csv(events)
+    frame["p0"], frame["p1"] = 0.05, 0.35
+    frame.to_csv(tmp_path / "wrong.csv", index=False)
+    arguments = ["forecast", str(tmp_path / "wrong.csv"), *columns, "--pre-runs", "5", "--json", "--simulator"]
+    for names, doubted in ((["psrs"], True), (["psrs", "qbe"], True), (["qbe"], False)):
+        assert main([*arguments, *names]) == 0
+        printed = capsys.readouterr()
+        assert list(json.loads(printed.out)) == names
+        said = "Audit of the log: do not believe what is simulated on this log: propensity-frequency"
+        assert (said in printed.err) is doubted
+
+
 def test_without_propensities_qbe_is_forecast(events, tmp_path, capsys, columns):
     pd.read_csv(events).drop(columns=[f"p{action}" for action in range(5)]).to_csv(tmp_path / "bare.csv", index=False)
     flags = [argument for argument in columns if argument not in ("--propensity", "p0", "p1", "p2", "p3", "p4")]

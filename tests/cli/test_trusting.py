@@ -214,7 +214,8 @@ def test_quick_makes_runs_only_and_the_page_says_that_nothing_was_tested(believe
     [("--no-halves", "psrs/halves"), ("--no-forecast", "forecast.json"), ("--no-selfcheck", "selfcheck.json")],
 )
 def test_each_part_can_be_skipped(believed, tmp_path, flag, missing):
-    assert main([*believed[0], str(tmp_path / "out"), flag, "--halves", "3"]) == 0
+    halves = [] if flag == "--no-halves" else ["--halves", "3"]
+    assert main([*believed[0], str(tmp_path / "out"), flag, *halves]) == 0
     there = {name for name in ("psrs/halves", "forecast.json", "selfcheck.json") if (tmp_path / "out" / name).exists()}
     assert there == {"psrs/halves", "forecast.json", "selfcheck.json"} - {missing}
     if flag != "--no-halves":
@@ -226,6 +227,12 @@ def test_too_few_halves_are_refused_before_anything_is_read(number, capsys):
     with pytest.raises(SystemExit):
         main(["simulate", "nowhere.csv", "--halves", number])
     assert "--halves" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flags", [["--no-halves"], ["--quick"], ["--no-halves", "--quick"]])
+def test_halves_that_are_asked_for_and_skipped_are_refused(flags, refused):
+    message = refused("simulate", "nowhere.csv", "--halves", "3", *flags)
+    assert f"{flags[-1]} for none; leave one of them out" in message
 
 
 def test_logs_of_few_episodes_or_an_endless_one_are_simulated_as_before(log, tmp_path, capsys):

@@ -1,9 +1,10 @@
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from understudy.logs import Audit, Finding
-from understudy.reporting.belief import UNSEEN, WHY, belief
+from understudy.reporting.belief import FITTED, UNSEEN, WHY, belief
 from understudy.reporting.measurements import measure
 from understudy.trust.self_tests import SelfTest
 from understudy.trust.selfcheck import Selfcheck
@@ -66,8 +67,30 @@ def test_doubts_about_propensities_do_not_speak_against_qbe_alone(halved_of):
 def test_states_that_mostly_fail_speak_against_all_runs(measured):
     class Suspicious:
         mostly_suspicious = True
+        merges = np.array([True])
 
-    assert belief(measured, GOOD, {"a": Suspicious()}, FINE).title == "Not to be believed: most states fail their test"
+    found = belief(measured, GOOD, {"a": Suspicious()}, FINE)
+    assert found.title == "Not to be believed: most states fail their test"
+    assert FITTED in found.sentences  # halves keep the states of the whole log
+
+
+def test_states_that_merge_nothing_have_no_luck_of_their_own(measured):
+    class Distinct:
+        mostly_suspicious = False
+        merges = np.array([False])
+
+    assert FITTED not in belief(measured, GOOD, Distinct(), FINE).sentences
+
+
+def test_runs_that_stop_at_step_0_have_the_reason_and_the_next_move(runs_of, halved_of):
+    found = belief(measure({"psrs": halved_of([0] * 8, [0] * 4)}), GOOD)
+    assert (found.severity, found.title) == ("error", "Nothing was simulated: no run was served a single step")
+    assert "“psrs” stopped before its first step in all 8 runs: " in found.sentences[0]
+    assert "another --epsilon" in found.sentences[0]
+    assert "no horizon can be trusted" not in str(found)
+    both = belief(measure({"psrs": runs_of([0] * 8), "qbe": halved_of([100] * 8, [60] * 4)}, margin=0.3), GOOD)
+    assert both.title.startswith("Believable up to step 60")
+    assert "“psrs” stopped before its first step" in str(both)
 
 
 def test_halves_that_differ_from_the_start_show_nothing_believable(halved_of):

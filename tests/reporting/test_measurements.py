@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -68,6 +70,13 @@ def test_a_reason_stands_where_there_is_no_fidelity(runs_of, real_of):
     assert found["other"] == "g was not probed"
     assert found["none"] == "there is no finished run"
     assert compare({"none": Runs(())}, real_of([100] * 3), "g").shared_horizon is None
+
+
+def test_unfinished_halves_are_the_reason_where_they_are(halved_of, real_of):
+    whole = halved_of([100] * 4, [60] * 4)
+    begun = replace(whole, halves=(whole.halves[0][:2], *whole.halves[1:]))
+    found = compare({"psrs": begun}, real_of([100] * 4), "g").at_shared
+    assert found["psrs"].startswith("1 of 10 halves of the log are unfinished; call understudy simulate again")
 
 
 def test_vectors_of_another_length_are_not_compared(run_of):

@@ -1,6 +1,7 @@
 """Forecasts are right about the runs that follow, and say what their interval is."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -121,6 +122,7 @@ def test_a_learner_with_its_own_loop_is_forecast_up_to_where_it_ends():
     assert (found.steps, found.interval, found.n_limited, found.runs_out) == (30, (30, 30), 3, {})
     assert "at least 30 steps" in str(found)
     assert "3 pre-runs were stopped by max_steps or the learner" in str(found)
+    assert "1 pre-run was stopped by max_steps or the learner" in str(replace(found, n_limited=1))
 
 
 def test_pre_runs_that_max_steps_stops_are_told_apart():

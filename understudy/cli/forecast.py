@@ -2,10 +2,13 @@
 
 import argparse
 import json
+import sys
 
 import understudy as us
 from understudy.cli.choices import columns_of, encoder_for, learner_for, simulator_for, simulators_of
-from understudy.cli.words import say
+from understudy.cli.words import in_flags, print_table, say
+from understudy.errors import visible
+from understudy.reporting.belief import without_doubts_of_propensities
 
 
 def run_forecast(options: argparse.Namespace) -> int:
@@ -13,6 +16,11 @@ def run_forecast(options: argparse.Namespace) -> int:
     log = us.read(options.log, **columns_of(options))
     names = simulators_of(log, options)
     log.require_no_errors()
+    audit = in_flags(us.check(log))
+    if names == ["qbe"]:
+        audit = without_doubts_of_propensities(audit)
+    if not audit.believable:  # beside the forecast, which is right about the log all the same; not within JSON
+        print(f"Audit of the log: {visible(audit.verdict)} (understudy check says why)", file=sys.stderr)
     encoder = encoder_for(log, options, None)
     make, _ = learner_for(log, encoder, options)
     found = {
@@ -32,10 +40,6 @@ def run_forecast(options: argparse.Namespace) -> int:
 
 def show_forecast(name: str, found: us.Forecast) -> None:
     """Print the forecast for a simulator: a sentence, and a table of what runs out first."""
-    from rich.console import Console
-
-    from understudy.reporting.terminal import as_rich
-
     say(f"{name}: {found}")
     if found.runs_out:
-        Console().print(as_rich(found.table()))
+        print_table(found.table())

@@ -15,7 +15,14 @@ from understudy.cli.choices import (
     simulators_of,
     states_for,
 )
-from understudy.cli.trusting import experiment_for, forecast_for, selfcheck_for, uses_propensities, with_dependence
+from understudy.cli.trusting import (
+    check_halves,
+    experiment_for,
+    forecast_for,
+    selfcheck_for,
+    uses_propensities,
+    with_dependence,
+)
 from understudy.cli.words import in_flags, say, show_table
 from understudy.errors import visible
 from understudy.reporting.belief import belief, doubts_propensities
@@ -29,6 +36,7 @@ WITHOUT_STATES = ("actions_only", "any_row")
 
 def run_simulate(options: argparse.Namespace) -> int:
     """Run `understudy simulate`, and return its exit code. Nothing is written before all options are checked."""
+    check_halves(options)
     log = us.read(options.log, **columns_of(options))
     audit = with_dependence(in_flags(us.check(log)), log)
     say(audit)

@@ -51,6 +51,13 @@ OF_SIMULATORS = ("order", "openings", "max_episode_steps")
 LEFT_OUT = "the audit doubts the propensities, which QBE does not use, and they were left out"
 
 
+def check_halves(options: argparse.Namespace) -> None:
+    """Raise `SettingError` where halves of the log are asked for and skipped."""
+    skipped = "--quick" if options.quick else "--no-halves"
+    if options.halves is not None and (options.quick or options.no_halves):
+        raise us.SettingError(f"--halves asks for halves of the log, and {skipped} for none; leave one of them out")
+
+
 def with_dependence(audit: us.Audit, log: us.Log) -> us.Audit:
     """Return an audit that warns, too, where neighboring episodes are alike: intervals are too narrow then."""
     sentence = dependence_of_episodes(log)

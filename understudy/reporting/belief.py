@@ -1,5 +1,6 @@
 """How far to believe runs, in a title and a few sentences: the first thing that page and terminal say."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +12,7 @@ from understudy.logs.statistics.calibration import RULE as PROPENSITY_RULE
 from understudy.reporting.formatting import three_digits
 from understudy.reporting.luck import LuckOfSet, are_qbe, is_baseline
 from understudy.reporting.measurements import Measurements
+from understudy.runs import Runs
 from understudy.tables import NONE, Column, Table
 from understudy.trust import Selfcheck
 
@@ -27,6 +29,11 @@ WHY = {
     "runs end": "as far as the runs go",
 }
 """Why a trusted horizon ends where it does, in a few words."""
+
+FITTED = (
+    "Halves of the log keep its states as they are: where an encoder was fitted on this log, the luck of that fit is "
+    "in neither interval nor horizon."
+)
 
 UNSEEN = (
     "No check sees what was not logged: a hidden cause of both actions and outcomes, or a world that changes after the "
@@ -59,24 +66,29 @@ def belief(
         return None
     judged = {name: found for name, found in measured.luck.items() if not is_baseline(measured.runs[name])}
     only_qbe = are_qbe(measured.runs.values())
-    against = _against(
-        without_doubts_of_propensities(audit) if only_qbe else audit, _several(states), _several(selfcheck)
-    )
+    concerning = without_doubts_of_propensities(audit) if audit is not None and only_qbe else audit
+    against = _against(concerning, _several(states), _several(selfcheck))
     wrong = [name for name in judged if _differs(measured, name)]
     tested = {name: found for name, found in judged.items() if isinstance(found, LuckOfSet)}
     right = {name: found for name, found in tested.items() if name not in wrong}
     reached = {name: found for name, found in right.items() if found.horizon}
+    unserved = {name: _unserved(name, measured.runs[name]) for name in judged if not measured.runs[name].lengths.any()}
     if against:
         severity, title = "error", f"Not to be believed: {'; '.join(against)}"
     elif reached:
         severity, title = "note", f"Believable up to step {_listed(reached, measured)}"
+    elif judged and len(unserved) == len(judged):
+        severity, title = "error", "Nothing was simulated: no run was served a single step"
     elif right:
         severity, title = "warning", "Not shown to be believable at any step"
     elif wrong:
         severity, title = "error", f"Not to be believed: {_names(wrong)} differ{'s' * (len(wrong) == 1)} from real runs"
     else:
         severity, title = "warning", "How far to believe this was not tested"
-    evidence = [*_of_one_set(tested), *_left_out(measured, judged, wrong)]
+    left = {name: found for name, found in judged.items() if name not in unserved}
+    evidence = [*_of_one_set(tested), *unserved.values(), *_left_out(measured, left, wrong)]
+    if tested and any(one.merges.any() for one in _several(states).values()):
+        evidence.append(FITTED)
     checks = _checks(audit, selfcheck, only_qbe)
     sentences = [*checks, *evidence, UNSEEN] if against else [*evidence, *checks, UNSEEN]
     return Belief(severity, title, sentences, _table(tested) if len(tested) > 1 else None)
@@ -87,10 +99,8 @@ def doubts_propensities(audit: Audit | None) -> bool:
     return audit is not None and without_doubts_of_propensities(audit) != audit
 
 
-def without_doubts_of_propensities(audit: Audit | None) -> Audit | None:
+def without_doubts_of_propensities(audit: Audit) -> Audit:
     """Return an audit without the doubts that do not concern QBE, which uses no propensities."""
-    if audit is None:
-        return None
     kept = tuple(one for one in audit.findings if (one.severity, one.rule) != ("doubt", PROPENSITY_RULE))
     return replace(audit, findings=kept)
 
@@ -184,6 +194,15 @@ def _numbers(interval: Interval) -> list[str]:
     return [write(number) for number in (mean, low, high, *(float(end[-1]) for end in interval.naive))]
 
 
+def _unserved(name: str, runs: Runs) -> str:
+    """Return why runs stopped before their first step, and what to do."""
+    ((what, count),) = Counter(run.stopped.what for run in runs).most_common(1)
+    return (
+        f"“{name}” stopped before its first step in all {len(runs):,} runs: {what} ({count:,} of them). Give a learner "
+        "that stays closer to the logging policy (another --epsilon), or a log that has what ran out."
+    )
+
+
 def _left_out(measured: Measurements, judged: Mapping[str, LuckOfSet | str], wrong: list[str]) -> list[str]:
     """Return why sets have no horizon, or one that does not count."""
     sentences, reasons = [], dict[str, list[str]]()
@@ -195,7 +214,7 @@ def _left_out(measured: Measurements, judged: Mapping[str, LuckOfSet | str], wro
         sentences.append(f"{who} leave the luck of this log out, and no horizon can be trusted: {reason}.")
     if wrong:
         sentences.append(f"Compared with real runs, {_names(wrong)} differ{'s' * (len(wrong) == 1)}: see Fidelity.")
-    baselines = [name for name in measured.luck if name not in judged]
+    baselines = [name for name in measured.luck if is_baseline(measured.runs[name])]
     if baselines:
         sentences.append(
             f"{_names(baselines)}: not judged, since {'it leaves' if len(baselines) == 1 else 'they leave'} a part of "

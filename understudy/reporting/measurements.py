@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from understudy.errors import CensoringWarning, SettingError
+from understudy.errors import CensoringWarning, ResultsError, SettingError
 from understudy.evaluation import Earnings, Efficiency, Fidelity, earnings, efficiency, fidelity
 from understudy.reporting.learners import LearnerComparison, compare_learners
-from understudy.reporting.luck import LuckOfSet, luck_of_set, shares_a_log
+from understudy.reporting.luck import LuckOfSet, halves_of, luck_of_set, shares_a_log
 from understudy.runs import Runs
 from understudy.trust import Forecast
 
@@ -130,5 +130,8 @@ def _fidelity(runs: Runs, reference: Runs, probe: str, horizon: int | None, marg
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CensoringWarning)  # the notes of the table say it
             return fidelity(runs, reference, probe, horizon=horizon, margin=margin)
+    except ResultsError as error:  # halves of the log that are not finished
+        reasons = (found for side in (runs, reference) if side.halves and isinstance(found := halves_of(side), str))
+        return next(reasons, str(error))
     except ValueError:  # its message names a horizon, and would differ from set to set
         return NO_READING

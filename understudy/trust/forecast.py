@@ -16,6 +16,7 @@ from understudy.contracts.simulating import is_exhaustible
 from understudy.contracts.streams import spawn
 from understudy.errors import ContractError, SettingError
 from understudy.evaluation import efficiency
+from understudy.logs.findings import counted
 from understudy.runs import Run, Runs
 from understudy.runs.backends import BACKENDS, n_cores
 from understudy.runs.plan import Plan
@@ -81,7 +82,9 @@ class Forecast:
             rest = f"; in the rest, {others:,} other thing{'s' if others > 1 else ''}" if others else ""
             sentences.append(f"what runs out first: {what} ({share:.0%} of pre-runs{rest})")
         if self.n_limited:
-            sentences.append(f"{self.n_limited} pre-runs were stopped by max_steps or the learner, not by the log")
+            were = "was" if self.n_limited == 1 else "were"
+            stopped = counted(self.n_limited, "pre-run")
+            sentences.append(f"{stopped} {were} stopped by max_steps or the learner, not by the log")
         if self.needed is not None:
             sentences.append(str(self.needed))
         return "; ".join(sentences)
