@@ -116,10 +116,10 @@ def test_several_sets_have_a_table_and_baselines_are_not_judged(halved_of, runs_
     found = belief(measured, GOOD)
     luck = f"{measured.luck['a'].give_or_take:.2g}"
     one = f"60, give or take {luck}"
-    assert found.title == f"Believable up to step {one} (“a”), {one} (“b”), {one} (“c”), ..."
+    assert found.title == f"Believable up to step {one} (“a”); {one} (“b”); {one} (“c”); ..."
     assert [row[:3] for row in found.table.rows] == [(name, "60", luck) for name in "abcd"]
     _, _, _, _, mean, between, why = found.table.rows[3]
-    assert f"“d”: up to step {one}; {why}. At step 100 its mean is {mean}, between {between}." in str(found)
+    assert f"“d”: up to step {one}; {why}. At step 100 its mean is {mean} (95 %: {between})." in str(found)
     assert "“worse”: not judged, since it leaves a part of the log out" in str(found)
     assert "Of “bare”, bands leave the luck of this log out" in str(found)
 
@@ -148,8 +148,10 @@ def test_an_unlucky_log_is_believed_give_or_take_its_luck_however_well_its_halve
     assert set_.give_or_take == pytest.approx(((interval.high - interval.low) / 2)[upto].max())
     assert set_.give_or_take > 2 * set_.trusted["g"].margin
     assert found.title.startswith(f"Believable up to step 60, give or take {set_.give_or_take:.2g}: ")
-    assert f"as wide as give or take {set_.give_or_take:.2g}, more than that margin" in str(found)
-    assert "more than that margin" not in str(lucky)
+    wide = f"The interval is as wide as give or take {set_.give_or_take:.2g} up to step 60, more than the margin of 0.3"
+    assert wide in str(found)
+    assert f"“a”: {wide}" in str(belief(measure(dict.fromkeys("ab", unlucky.runs["psrs"]), margin=0.3)))
+    assert "more than the margin" not in str(lucky)
 
 
 def test_where_nothing_was_shown_it_does_not_say_that_halves_differ(halved_of):

@@ -86,7 +86,7 @@ def belief(
     else:
         severity, title = "warning", "How far to believe this was not tested"
     left = {name: found for name, found in judged.items() if name not in unserved}
-    evidence = [*_of_one_set(tested), *unserved.values(), *_left_out(measured, left, wrong)]
+    evidence = [*_of_halves(tested), *unserved.values(), *_left_out(measured, left, wrong)]
     if tested and any(one.merges.any() for one in _several(states).values()):
         evidence.append(FITTED)
     checks = _checks(audit, selfcheck, only_qbe)
@@ -117,10 +117,10 @@ def _against(audit: Audit | None, states: Mapping[str, StateAudit], selfchecks: 
     return found
 
 
-def _of_one_set(tested: Mapping[str, LuckOfSet]) -> list[str]:
-    """Return what halves of the log say of a set, in words; empty for several, which have a table."""
+def _of_halves(tested: Mapping[str, LuckOfSet]) -> list[str]:
+    """Return what halves of the log say of a set, in words; of several, which have a table, where luck is large."""
     if len(tested) != 1:
-        return []
+        return [f"“{name}”: {sentence}" for name, found in tested.items() for sentence in _wide(found)]
     (found,) = tested.values()
     trusted, interval, halves = found.trusted[found.probe], found.intervals[found.probe], found.halves.halves
     fewer = f"; {USUAL_HALVES} halves would tell more" * (len(halves) < USUAL_HALVES)
@@ -144,11 +144,11 @@ def _of_one_set(tested: Mapping[str, LuckOfSet]) -> list[str]:
 def _wide(found: LuckOfSet) -> list[str]:
     """Return a sentence where the interval is wider than the margin by which halves and whole agree; else nothing."""
     margin = found.trusted[found.probe].margin
-    if found.give_or_take <= margin:
+    if not found.horizon or found.give_or_take <= margin:
         return []
     return [
-        f"Up to there the interval is as wide as give or take {found.give_or_take:.2g}, more than that margin: what "
-        "the luck of this log may have done, only more log makes less."
+        f"The interval is as wide as give or take {found.give_or_take:.2g} up to step {found.horizon:,}, more than the "
+        f"margin of {margin:.3g}: what the luck of this log may have done, only more log makes less."
     ]
 
 
@@ -156,7 +156,7 @@ def _in_words(row: tuple[str, ...]) -> str:
     """Return a line of the table of several sets as a sentence."""
     name, trusted, give_or_take, step, mean, between, why = row
     upto = f"up to step {trusted}, give or take {give_or_take}" if trusted != "0" else "at no step"
-    return f"“{name}”: {upto}; {why}. At step {step} its mean is {mean}, between {between}."
+    return f"“{name}”: {upto}; {why}. At step {step} its mean is {mean} (95 %: {between})."
 
 
 def _table(tested: Mapping[str, LuckOfSet]) -> Table:
@@ -258,7 +258,7 @@ def _listed(reached: Mapping[str, LuckOfSet], measured: Measurements) -> str:
         (found,) = reached.values()
         return f"{_upto(found)}: {WHY[found.trusted[found.probe].reason]}"
     shown = [f"{_upto(found)} (“{name}”)" for name, found in list(reached.items())[:MOST_NAMED]]
-    return ", ".join(shown + ["..."] * (len(reached) > MOST_NAMED))
+    return "; ".join(shown + ["..."] * (len(reached) > MOST_NAMED))
 
 
 def _upto(found: LuckOfSet) -> str:
