@@ -170,10 +170,12 @@ def test_wrong_propensities_do_not_speak_against_qbe(wrong, columns, tmp_path, c
     text = "".join(simulated)
     assert "propensity-frequency does not concern QBE, which uses no propensities: it does not speak against" in text
     assert "no test of shapes, since the audit doubts the propensities, which QBE does not use, and they were" in text
+    assert "The audit of the log found" not in (out / "report.html").read_text()
     assert main(["report", str(out)]) == 0
     assert believed_of(capsys.readouterr().out) == simulated
 
     assert main([*arguments, "--simulator", "psrs"]) == 0
+    assert "The audit of the log found" in (out / "report.html").read_text()
     assert believed_of(capsys.readouterr().out)[0].startswith("Not to be believed: the audit of the log speaks against")
     for folder in (out, out / "psrs"):
         assert main(["report", str(folder)]) == 0

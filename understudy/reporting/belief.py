@@ -66,8 +66,7 @@ def belief(
         return None
     judged = {name: found for name, found in measured.luck.items() if not is_baseline(measured.runs[name])}
     only_qbe = are_qbe(measured.runs.values())
-    concerning = without_doubts_of_propensities(audit) if audit is not None and only_qbe else audit
-    against = _against(concerning, _several(states), _several(selfcheck))
+    against = _against(concerning(measured, audit), _several(states), _several(selfcheck))
     wrong = [name for name in judged if _differs(measured, name)]
     tested = {name: found for name, found in judged.items() if isinstance(found, LuckOfSet)}
     right = {name: found for name, found in tested.items() if name not in wrong}
@@ -97,6 +96,13 @@ def belief(
 def doubts_propensities(audit: Audit | None) -> bool:
     """True if an audit found that actions were not drawn from the logged propensities."""
     return audit is not None and without_doubts_of_propensities(audit) != audit
+
+
+def concerning(measured: Measurements, audit: Audit | None) -> Audit | None:
+    """Return an audit with what concerns these runs: QBE uses no propensities."""
+    if audit is None or not are_qbe(measured.runs.values()):
+        return audit
+    return without_doubts_of_propensities(audit)
 
 
 def without_doubts_of_propensities(audit: Audit) -> Audit:

@@ -15,7 +15,7 @@ from understudy.evaluation.earnings import SHARE
 from understudy.evaluation.named_runs import named_runs
 from understudy.logs import Audit, Log, check
 from understudy.reporting import tables
-from understudy.reporting.belief import belief
+from understudy.reporting.belief import belief, concerning
 from understudy.reporting.cautions import cautions
 from understudy.reporting.figures import curves_of_runs, episode_returns, learning_curves, visitation_bars
 from understudy.reporting.forecasts import forecast_table
@@ -79,7 +79,7 @@ def write_page(
         raise SettingError("there is no finished run to report on; run the experiment first")
     boxes = state_boxes(states)
     content = _content(measured, audit, title)
-    careful = cautions(measured.finished, audit, states_tested=states is not None)
+    careful = cautions(measured.finished, concerning(measured, audit), states_tested=states is not None)
     checks = {"": selfcheck} if isinstance(selfcheck, Selfcheck) else dict(selfcheck or {})
     found = belief(measured, audit, states, selfcheck)
     html = _template().render(**content, cautions=careful, state_boxes=boxes, belief=found, selfchecks=checks)
