@@ -40,8 +40,10 @@ class HalvedReadings:
 
     def at(self, places: np.ndarray) -> "HalvedReadings":
         """Return the readings at some places, given by position or as a mask."""
-        parts = (part[..., places] for part in (self.steps, self.whole, self.halves, self.going))
-        return HalvedReadings(*parts, in_log_order=self.in_log_order)
+        return replace(
+            self, steps=self.steps[places], whole=self.whole[:, places], halves=self.halves[:, :, places],
+            going=self.going[places],
+        )  # fmt: skip
 
     def less(self, other: "HalvedReadings") -> "HalvedReadings":
         """Return the differences of paired readings at the same places; steps are those of the slower."""
