@@ -84,7 +84,8 @@ def shapes_test(stated: StatedLog, level: float, *, merges: bool, seed: int) -> 
         worst.statistic,
         min(1.0, len(found) * worst.p_value),
         f"the logging policy, simulated on half of the log, differs from the other half, most in {worst.shape}: the "
-        "states do not tell what follows",
+        "states do not tell what follows, or actions were not drawn from the propensities (us.check tests them), or "
+        "episodes that a limit ended are logged as terminated",
         level,
     )
 
