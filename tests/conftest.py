@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from understudy.contracts import Stop
+from understudy.evaluation.halves import seed_of_half
 from understudy.runs import About, Run, Runs
 
 EVERY = 10
@@ -97,11 +98,14 @@ def make_halved(lengths, half_lengths, n_halves=10, shift=0.0, luck=0.05, **opti
     """Runs on one log, and on halves of it whose curves are shifted, each by a luck of its own."""
     drawn = luck * np.random.default_rng(9).normal(size=n_halves)
     level = options.pop("level", 0.0)
+    whole = make_runs(lengths, level=level, **options)
     halves = tuple(
         make_runs(half_lengths, level=level + shift + more, seed=10 + number, **options)
         for number, more in enumerate(drawn)
     )
-    return replace(make_runs(lengths, level=level, **options), halves=halves)
+    seeds = [seed_of_half(whole.about.log, whole.about.seed, number) for number in range(n_halves)]
+    made = (replace(half, about=replace(half.about, seed=seed)) for half, seed in zip(halves, seeds, strict=True))
+    return replace(whole, halves=tuple(made))
 
 
 @pytest.fixture

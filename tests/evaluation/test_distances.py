@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from understudy.evaluation.distances import squared_distance
+from understudy.evaluation.luck_of_one_log import Luck
 
 
 def wandering(rng, n_runs, n_points=30, shift=0.0):
@@ -54,8 +55,41 @@ def test_equivalence_is_claimed_wrongly_at_most_as_often_as_stated():
     assert wrong / 1000 < 0.025 + 4 * np.sqrt(0.025 * 0.975 / 1000)
 
 
-def test_fewer_degrees_of_freedom_make_the_interval_wider():
+def luck_of(variance, error=0.0, n=30, fewest=5.0):
+    return Luck(np.full(n, variance), np.full(n, error), n, fewest)
+
+
+def test_the_luck_of_a_log_makes_the_interval_wider_and_the_less_it_is_known_the_more():
     rng = np.random.default_rng(5)
     ours, theirs = wandering(rng, 50, shift=1.0), wandering(rng, 50)
-    wide, plain = (squared_distance(ours, theirs, 0.95, degrees)[1] for degrees in (5.0, None))
-    assert wide[0] < plain[0] < plain[1] < wide[1]
+    plain, known, guessed = (
+        squared_distance(ours, theirs, 0.95, luck)[1] for luck in (None, luck_of(0.05), luck_of(0.05, error=0.01))
+    )
+    assert guessed[0] <= known[0] < plain[0] < plain[1] < known[1] < guessed[1]
+
+
+def test_luck_counts_where_runs_do_not_differ():
+    ours, theirs = np.full((4, 30), 0.3), np.zeros((5, 30))
+    assert squared_distance(ours, theirs, 0.95)[1] == (pytest.approx(0.09), pytest.approx(0.09))
+    low, high = squared_distance(ours, theirs, 0.95, luck_of(0.04, error=1e-4))[1]
+    assert low == 0.0
+    assert np.sqrt(high) > 0.5
+
+
+def test_luck_that_is_taken_too_large_does_not_make_curves_equal():
+    rng = np.random.default_rng(6)
+    ours, theirs = wandering(rng, 50), wandering(rng, 50)
+    assert squared_distance(ours, theirs, 0.95, luck_of(1.0))[1][1] > 0.5
+
+
+def test_verdicts_with_luck_are_wrong_at_most_as_often_as_stated():
+    """400 pairs whose sides each share a shift: "different" in at most 5 % + 4 s.d.; without luck in more."""
+    rng = np.random.default_rng(7)
+    wrong = {True: 0, False: 0}
+    for _ in range(400):
+        shift = 0.2 * rng.standard_normal(2)
+        ours, theirs = wandering(rng, 40) + shift[0], wandering(rng, 40) + shift[1]
+        for known in wrong:
+            luck = luck_of(0.08, error=2 * 0.08**2 / 19) if known else None
+            wrong[known] += squared_distance(ours, theirs, 0.95, luck)[1][0] > 0
+    assert wrong[True] / 400 < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 400) < wrong[False] / 400

@@ -1,3 +1,5 @@
+import shutil
+
 import numpy as np
 import pytest
 
@@ -162,3 +164,34 @@ def test_runs_that_stop_before_the_first_reading_say_so():
 def test_it_shows_itself(found):
     assert repr(found) == "12 runs of psrs, and 4 on each of 5 halves of the log, probes: start value, visits"
     assert found.to_frame().num_rows == len(found.interval().steps)
+
+
+def test_halves_of_another_log_are_refused(tmp_path):
+    other = us.psrs(us.record(ENV, episodes=60, seed=1))
+    for name, simulator in (("one", us.psrs(LOG)), ("other", other)):
+        run_halves(simulator, out=tmp_path / name, runs=2, runs_of_half=2)
+    shutil.rmtree(tmp_path / "one" / "halves")
+    shutil.copytree(tmp_path / "other" / "halves", tmp_path / "one" / "halves")
+    with pytest.raises(us.ResultsError, match="half 0 of the log is not of these runs"):
+        us.Halves(us.load(tmp_path / "one"))
+
+
+def test_in_log_order_intervals_are_wider():
+    def width(order):
+        found = run_halves(us.qbe(LOG, order=order), runs=20, halves=20).interval("start value")
+        return found.from_log[0] / found.from_runs[0]
+
+    assert width("log") > width("episodes")
+
+
+def test_a_probe_that_is_not_a_number_has_no_trust():
+    empty = run_halves(probes={"g": lambda learner: float("nan")}, runs=2, runs_of_half=2)
+    with pytest.raises(us.SettingError, match="'g' is NaN at every reading"):
+        empty.trust("g")
+
+
+def test_a_curve_that_is_constant_is_trusted_to_the_end_of_halves():
+    found = run_halves(probes={"g": lambda learner: 1.0}).trust("g")
+    assert (found.margin, found.difference) == (0.0, 0.0)
+    assert found.reason == "halves end"
+    assert found.steps > 0

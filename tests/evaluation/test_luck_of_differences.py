@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 import understudy as us
-from understudy.evaluation.luck_of_differences import luck_of_difference, on_same_halves, with_luck
-from understudy.evaluation.luck_of_one_log import Luck
+from understudy.evaluation.luck_of_differences import luck_of_difference, on_same_halves
 
 ENV = us.envs.Grid(4, slip=0.2)
 LOG, OTHER = (us.record(ENV, episodes=60, seed=seed) for seed in (0, 1))
@@ -53,24 +52,3 @@ def test_luck_of_two_logs_adds_up_and_of_one_log_cancels(sets):
     alone = luck(sets, "psrs", "real").variance + luck(sets, "another log", "real").variance
     np.testing.assert_allclose(luck(sets, "psrs", "another log").variance, alone)
     assert luck(sets, "psrs", "psrs").variance.max() == 0.0
-
-
-def test_deviations_are_stretched_to_the_whole_noise():
-    rng = np.random.default_rng(0)
-    ours, theirs = rng.standard_normal((40, 3)), rng.standard_normal((20, 3))
-    given = Luck(np.array([0.0, 0.5, 2.0]), np.full(3, 0.1), 3)
-    wider, other, degrees = with_luck(ours, theirs, given)
-    np.testing.assert_allclose(wider.mean(axis=0), ours.mean(axis=0))
-
-    def noise(one, other):
-        return one.var(axis=0, ddof=1) / len(one) + other.var(axis=0, ddof=1) / len(other)
-
-    np.testing.assert_allclose(noise(wider, other), noise(ours, theirs) + given.variance)
-    assert 5 <= degrees < 60
-
-
-def test_without_luck_nothing_changes():
-    ours = np.random.default_rng(1).standard_normal((10, 2))
-    same, _, degrees = with_luck(ours, ours, Luck(np.zeros(2), np.zeros(2), 2))
-    assert same is ours
-    assert degrees is None

@@ -87,10 +87,41 @@ def test_readings_of_survivors_are_not_used():
     assert luck_of_one_log(spread, Moments.of(halves), going).n_seen == 4
 
 
-def test_where_runs_do_not_differ_halves_are_believed():
+@pytest.mark.parametrize("spread", [0.0, 1e-30])
+def test_where_runs_do_not_differ_halves_are_believed(spread):
+    """Also where they differ by rounding."""
     halves = np.repeat(np.random.default_rng(5).standard_normal((HALVES, 1, 1)), 3, axis=1) * np.ones((1, 1, 4))
-    luck = luck_of_one_log(np.zeros(4), Moments.of(halves), np.array([1.0, 1.0, 0.0, 0.0]))
+    luck = luck_of_one_log(np.full(4, spread), Moments.of(halves), np.array([1.0, 1.0, 0.0, 0.0]))
     np.testing.assert_allclose(luck.variance, halves[:, 0, 0].var(ddof=1))
+
+
+def test_runs_that_have_used_up_the_log_still_have_its_luck():
+    """Without noise of their own, runs agree at the end, where all have used all values. The luck is still there."""
+    rng = np.random.default_rng(6)
+    lucks = []
+    for _ in range(50):
+        whole, halves = experiment(rng, noise=0.0)
+        assert np.var(whole[:, -1]) < 1e-20
+        lucks.append(estimated(whole, halves).variance[-1])
+    assert np.median(lucks) == pytest.approx(1 / EPISODES, rel=1.0)
+    assert min(lucks) > 0.2 / EPISODES
+
+
+def test_in_log_order_halves_show_half_of_the_luck():
+    whole, halves = experiment(np.random.default_rng(7))
+    spread, going = whole.var(axis=0, ddof=1), np.where(np.arange(READINGS) < 4, 1.0, 0.0)
+    plain, ordered = (luck_of_one_log(spread, Moments.of(halves), going, in_log_order=log) for log in (False, True))
+    assert (ordered.variance[:4] > 1.5 * plain.variance[:4]).all()
+
+
+def test_few_halves_know_less():
+    whole, halves = experiment(np.random.default_rng(8))
+    few, many = (estimated(whole, halves[:n]) for n in (4, HALVES))
+    assert few.fewest_degrees == 3.0
+    assert (
+        degrees_of_freedom(whole.var(axis=0) / 60, 60, few) < degrees_of_freedom(whole.var(axis=0) / 60, 60, many)
+    ).any()
+    assert (few.error >= 2 * few.variance**2 / 3).all()
 
 
 @pytest.mark.parametrize(

@@ -141,8 +141,8 @@ def test_runs_of_another_seed_or_without_the_probe_are_not_mixed(log, learners, 
 
 
 def test_where_halves_of_a_log_answer_nothing_no_interval_is_invented(learners):
-    """On halves of twenty episodes, too many runs finish none."""
-    simulator = us.qbe(us.record(us.envs.Grid(slip=0.2), episodes=20, seed=1000000))
+    """On halves of fourteen episodes, too many runs finish none."""
+    simulator = us.qbe(us.record(us.envs.Grid(slip=0.2), episodes=14, seed=1000000))
     pair = {"a": learners["seldom"], "b": lambda seed: learners["seldom"](seed + 1)}
     found = us.compare(pair, simulator, runs=10, halves=5, progress=False)
     assert not found.is_decided

@@ -6,7 +6,7 @@ from scipy.stats import binomtest, chisquare
 
 from understudy.envs import Grid, NoisyGrid, record
 from understudy.logs import Log, concatenate
-from understudy.trust.logging_policy import LoggingPolicy, Lookup, nearest, rows_of
+from understudy.trust.logging_policy import LoggingPolicy, Lookup, nearest
 
 CHANCES = np.array([0.1, 0.4, 0.3, 0.1, 0.1])
 
@@ -31,7 +31,7 @@ def test_simulated_episodes_are_chains_of_rows_of_their_half_each_served_once(lo
     found = policy_of(log).simulated(half, 60, 200, seed=1)
     assert found.again == 0
     assert len(np.unique(found.rows)) == len(found.rows) == found.starts[-1]
-    assert np.isin(found.rows, rows_of(log, half)).all()
+    assert np.isin(found.rows, log.rows_of(half)).all()
     for episode in range(60):
         rows = found.rows[found.starts[episode] : found.starts[episode + 1]]
         assert log.observation[rows[0]] == log.observation[found.opening[episode]]
@@ -44,7 +44,7 @@ def test_rows_of_a_queue_are_served_in_the_order_of_the_episodes(log):
     half = np.random.default_rng(0).permutation(400)[:200]
     found = policy_of(log).simulated(half, 40, 200, seed=1)
     place = np.full(len(log), -1)
-    place[rows_of(log, half)] = np.arange(len(rows_of(log, half)))
+    place[log.rows_of(half)] = np.arange(len(log.rows_of(half)))
     key = log.observation[found.rows] * 5 + log.action[found.rows]
     assert all((np.diff(place[found.rows[key == one]]) > 0).all() for one in np.unique(key))
 

@@ -43,6 +43,41 @@ def test_a_drifting_environment_fires():
     assert fired(us.selfcheck(us.concatenate(parts))) == ["drift"]
 
 
+CAUSES = "the states do not tell what follows, or actions were not drawn from the propensities (us.check tests them), "
+CAUSES += "or episodes that a limit ended are logged as terminated"
+
+
+def test_wrong_propensities_are_found_and_named_as_a_cause():
+    log = us.record(us.envs.Grid(4, slip=0.2), episodes=1000, seed=0)
+    wrong = log.propensity.copy()
+    wrong[:, 1] *= 1.6  # in all rows alike
+    found = us.selfcheck(replace(log, propensity=wrong / wrong.sum(axis=1, keepdims=True)))
+    assert fired(found) == ["shapes"]
+    assert found.verdict.endswith(CAUSES)
+    assert not any("all rows alike" in sentence for sentence in found.blind_to)
+
+
+def test_wrong_propensities_of_actions_that_lead_to_much_the_same_are_not_seen():
+    rng, n = np.random.default_rng(0), 4000
+    columns = {"observation": rng.integers(0, 4, n), "action": (rng.random(n) < 0.7).astype(int)}
+    columns |= {"reward": rng.normal(size=n), "terminated": rng.random(n) < 0.1}
+    log = us.Log.from_columns(**columns, propensity=np.full((n, 2), 0.5))
+    found = us.selfcheck(log)
+    assert found.ok
+    assert found.blind_to[0].startswith("wrong propensities of actions that lead to much the same")
+    assert not us.check(log).believable
+
+
+def test_a_limit_that_is_logged_as_the_end_is_named_as_a_cause():
+    log = us.record(us.envs.Grid(4, slip=0.2), episodes=300, seed=0, max_episode_steps=12)
+    assert us.selfcheck(log).ok
+    ends = {"terminated": log.terminated | log.truncated, "truncated": np.zeros(len(log), bool)}
+    found = us.selfcheck(replace(log, **ends, max_episode_steps=None))
+    assert "shapes" in fired(found)
+    assert "most in lengths of episodes" in found.verdict
+    assert CAUSES in found.verdict
+
+
 def test_noise_in_observations_with_the_true_states_passes():
     env = us.envs.NoisyGrid(3, size=4, slip=0.1)
     assert us.selfcheck(us.record(env, episodes=150, seed=1), us.encoders.Function(env.latent)).ok

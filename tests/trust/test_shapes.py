@@ -3,13 +3,13 @@ import pytest
 
 from understudy.envs import ContinuousGrid, Grid, NoisyGrid, record
 from understudy.logs import Log, concatenate
-from understudy.trust.logging_policy import Episodes, rows_of
+from understudy.trust.logging_policy import Episodes
 from understudy.trust.shapes import _transitions, _visits, difference, labels_of_observations, labels_of_states
 
 
 def real(log, episodes):
     lengths = np.diff(log.starts)[episodes]
-    return Episodes(log.starts[:-1][episodes], rows_of(log, episodes), np.append(0, np.cumsum(lengths)))
+    return Episodes(log.starts[:-1][episodes], log.rows_of(episodes), np.append(0, np.cumsum(lengths)))
 
 
 def p_value(log, one, other, seed=0, permutations=99):

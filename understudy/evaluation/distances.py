@@ -4,25 +4,28 @@ from collections.abc import Callable
 
 import numpy as np
 
+from understudy.evaluation.luck_of_one_log import Luck
+
 DRAWS, AXES = 10_000, 16
 """Draws of the numerical integration, and principal axes of the noise that are drawn one by one."""
 
 
 def squared_distance(
-    ours: np.ndarray, theirs: np.ndarray, level: float, most_degrees: float | None = None
+    ours: np.ndarray, theirs: np.ndarray, level: float, luck: Luck | None = None
 ) -> tuple[float, tuple[float, float]]:
     """Return the mean squared difference of two expected curves, unbiased, and its interval; (R, K) samples of each.
 
     The interval inverts a test: it holds the distances at which the observed one would not be unusual, for normal
     curves whose difference points where the noise is largest (other directions give a shorter interval). An interval
     from the estimate's own standard error does not do: where the noise happens to cancel the difference, the standard
-    error is small too (95 % intervals covered 89 % in a test of ours). `most_degrees` of freedom are counted at most,
-    where the spread of the samples is itself an estimate from less than them. A spread that is too large must not make
-    curves look equal: the upper end then is where the observed distance is as unusual as it would be at no distance.
+    error is small too (95 % intervals covered 89 % in a test of ours).
+
+    `luck` is noise that all samples of a side share, from the log they come from: taken to shift the whole curve one
+    way, which gives the widest interval. It is an estimate, and one that is too large must not make curves look equal:
+    with it, the upper end is where the observed distance is as unusual as it would be at no distance.
     """
     difference = ours.mean(axis=0) - theirs.mean(axis=0)
-    spread, degrees = _noise_of_difference(ours, theirs)
-    degrees = degrees if most_degrees is None else min(degrees, most_degrees)
+    spread, degrees = _noise_of_difference(ours, theirs, luck)
     observed = float(np.mean(difference**2))
     if spread.sum() == 0.0:  # runs that do not differ leave nothing uncertain
         return observed, (observed, observed)
@@ -38,7 +41,7 @@ def squared_distance(
     varying, rest = spread[1:AXES], spread[AXES:].sum()  # the many small ones average out
     across = (rng.standard_normal((DRAWS, len(varying))) ** 2 @ varying + rest) * stretch**2
     farthest = np.sqrt(observed) + 10 * np.sqrt(spread.sum())
-    high_tail = tail if most_degrees is None else tail * probability(0.0)
+    high_tail = tail if luck is None else tail * probability(0.0)
     low, high = (_crossing(probability, chance, farthest) for chance in (1 - tail, high_tail))
     return observed - float(spread.sum()), (float(low**2), float(high**2))
 
@@ -58,16 +61,22 @@ def _crossing(falling: Callable[[float], float], chance: float, end: float) -> f
     return end
 
 
-def _noise_of_difference(ours: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, float]:
+def _noise_of_difference(ours: np.ndarray, theirs: np.ndarray, luck: Luck | None) -> tuple[np.ndarray, float]:
     """Return the variances per point of the mean curves' difference along its principal axes, and degrees of freedom.
 
     The axes are found through the inner products of runs or of points, whichever are fewer.
     """
-    scaled = [(c - c.mean(axis=0)) / np.sqrt((len(c) - 1) * len(c) * c.shape[1]) for c in (ours, theirs)]
-    stacked = np.concatenate(scaled)
-    products = stacked @ stacked.T if len(stacked) < stacked.shape[1] else stacked.T @ stacked
+    n_points = ours.shape[1]
+    scaled = [(c - c.mean(axis=0)) / np.sqrt((len(c) - 1) * len(c) * n_points) for c in (ours, theirs)]
+    shared = np.zeros(n_points) if luck is None else np.sqrt(luck.variance / n_points)
+    stacked = np.concatenate([*scaled, shared[None]])
+    products = stacked @ stacked.T if len(stacked) < n_points else stacked.T @ stacked
     spread = np.linalg.eigvalsh(products)[::-1].clip(0)
-    one, other = (float(np.sum(part**2)) for part in scaled)
-    if one + other == 0.0:
+    one, other, common = (float(np.sum(part**2)) for part in (*scaled, shared))
+    if one + other + common == 0.0:
         return spread, 1.0
-    return spread, (one + other) ** 2 / (one**2 / (len(ours) - 1) + other**2 / (len(theirs) - 1))
+    uncertain = one**2 / (len(ours) - 1) + other**2 / (len(theirs) - 1)
+    if luck is None:
+        return spread, (one + other) ** 2 / uncertain
+    uncertain += float(np.sum(np.sqrt(luck.error))) ** 2 / n_points**2 / 2  # of a variance, twice its square / degrees
+    return spread, max((one + other + common) ** 2 / uncertain, luck.fewest_degrees)

@@ -9,7 +9,7 @@ import numpy as np
 from understudy.errors import CensoringWarning, SettingError
 from understudy.evaluation.distances import squared_distance
 from understudy.evaluation.halves import Halves
-from understudy.evaluation.luck_of_differences import luck_of_difference, with_luck
+from understudy.evaluation.luck_of_differences import luck_of_difference
 from understudy.evaluation.named_runs import check_runs
 from understudy.runs import Runs
 from understudy.settings import real, whole
@@ -173,9 +173,9 @@ def fidelity(
     if margin is None:
         margin = 0.1 * float(np.ptp(theirs.mean(axis=0)))
     ours, theirs = (side.reshape(len(side), -1) for side in (ours, theirs))
-    ours, theirs, degrees = with_luck(ours, theirs, luck)
-    result["floor"] = float(np.sqrt(np.mean(_noise(ours) + _noise(theirs))))
-    squared, interval = squared_distance(ours, theirs, level, degrees)
+    if not independent:
+        result["floor"] = float(np.sqrt(np.mean(_noise(ours) + _noise(theirs) + luck.variance)))
+    squared, interval = squared_distance(ours, theirs, level, None if independent else luck)
     verdict = "equivalent" if interval[1] < margin**2 else "different" if interval[0] > margin**2 else "undecided"
     return Fidelity(**result, squared_error=squared, interval=interval, margin=float(margin), verdict=verdict)
 

@@ -72,6 +72,12 @@ class Halves:
                 f"the halves of the log have {min(counts)} to {max(counts)} finished runs each, and need equally "
                 "many, 2 or more; call us.halves or understudy simulate again with the same out= to finish them"
             )
+        for number, half in enumerate(self.runs.halves):
+            if not is_half_of(half, self.runs, number):
+                raise ResultsError(
+                    f"half {number} of the log is not of these runs, but of another log or seed; give the folder that "
+                    "us.halves wrote, or remove the folder halves in it and make them again"
+                )
         if len(self.runs) < 2:
             raise SettingError("one run tells nothing of the spread of runs; give runs= of 2 or more")
 
@@ -107,10 +113,12 @@ class Halves:
         `margin` is in the probe's units, by default a tenth of the range of the mean curve.
         """
         readings = self.readings(probe)
+        known = np.isfinite(readings.whole).any(axis=0)
+        if not known.any():
+            raise SettingError(f"{self._probe(probe)!r} is NaN at every reading that all runs reached; give another")
         if margin is None:
-            means = np.nanmean(readings.whole, axis=0)
-            margin = 0.1 * float(np.ptp(means[np.isfinite(means)]))
-        return trusted_horizon(readings, real("margin", margin, 0))
+            margin = 0.1 * float(np.ptp(np.nanmean(readings.whole[:, known], axis=0)))
+        return trusted_horizon(readings.at(known), real("margin", margin, 0))
 
     def difference(self, other: "Halves", probe: str | None = None, *, level: float = 0.95) -> Interval:
         """Return the difference of two learners' or simulators' curves, this one less the other, with an interval.
@@ -136,7 +144,13 @@ class Halves:
             if any(len(run.steps) for run in half):
                 found = half.curve(probe)[1][:, : len(steps)]
                 readings[number, :, : found.shape[1]] = found
-        return HalvedReadings(steps, whole_log, readings, (lengths[:, :, None] >= steps).mean(axis=(0, 1)))
+        going = (lengths[:, :, None] >= steps).mean(axis=(0, 1))
+        return HalvedReadings(steps, whole_log, readings, going, self.in_log_order)
+
+    @property
+    def in_log_order(self) -> bool:
+        """True if all runs meet the log's episodes in the order in which they were logged."""
+        return self.runs.about.simulator.get("order") == "log"
 
     def _probe(self, probe: str | None) -> str:
         if probe is None:
@@ -170,12 +184,7 @@ def paired(one: Halves, other: Halves, probe: str | None) -> HalvedReadings:
     check_paired(one, other)
     ours, theirs = one.readings(probe), other.readings(probe)
     n = min(len(ours.steps), len(theirs.steps))
-    return HalvedReadings(
-        ours.steps[:n],
-        ours.whole[:, :n] - theirs.whole[:, :n],
-        ours.halves[:, :, :n] - theirs.halves[:, :, :n],
-        np.minimum(ours.going[:n], theirs.going[:n]),
-    )
+    return ours.first(n).less(theirs.first(n))
 
 
 def check_paired(one: Halves, other: Halves) -> None:
@@ -256,7 +265,12 @@ def halves_of_each(
             half = simulator.select(episodes_of_half(log, seed, number))  # type: ignore[attr-defined]
             for name, make in learners.items():
                 folder = None if outs[name] is None else half_folder(outs[name], number)
-                given = {**options, "seed": spawn(seed, number, RUNS), "out": folder, "progress": False}
+                given = {
+                    **options,
+                    "seed": seed_of_half(log.fingerprint, seed, number),
+                    "out": folder,
+                    "progress": False,
+                }
                 on_halves[name].append(experiment(half, make, runs=runs_of_half, **given | {"keep_rows": False}))
             report(number + 1)
     depends = dependence_of_episodes(log) or ""
@@ -277,6 +291,17 @@ def log_to_halve(simulator: Any) -> Log:
             "halves",
         )
     return log
+
+
+def seed_of_half(log: str, seed: int, number: int) -> int:
+    """Return the seed of the experiment on a half: by it, halves of logs with other fingerprints are told apart."""
+    return spawn(seed, number, RUNS, int(log[:12], 16))
+
+
+def is_half_of(half: Runs, whole: Runs, number: int) -> bool:
+    """True if runs are on half `number` of the log of others, or nothing is known of that."""
+    seed, log = whole.about.seed, whole.about.log
+    return seed is None or log is None or half.about.seed in (None, seed_of_half(log, seed, number))
 
 
 def episodes_of_half(log: Log, seed: int, number: int) -> np.ndarray:

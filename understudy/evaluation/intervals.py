@@ -1,7 +1,7 @@
 """Intervals of mean curves, and of differences of curves, that include the luck of the one log they come from."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,6 +32,28 @@ class HalvedReadings:
     whole: np.ndarray  # (R, K); NaN where a run has no reading
     halves: np.ndarray  # (H, r, K)
     going: np.ndarray  # (K,): the share of the halves' runs that reached each reading
+    in_log_order: bool = False  # True if all runs meet the log's episodes in the order in which they were logged
+
+    def first(self, n: int) -> "HalvedReadings":
+        """Return the first n readings."""
+        return self.at(np.arange(n))
+
+    def at(self, places: np.ndarray) -> "HalvedReadings":
+        """Return the readings at some places, given by position or as a mask."""
+        return replace(
+            self, steps=self.steps[places], whole=self.whole[:, places], halves=self.halves[:, :, places],
+            going=self.going[places],
+        )  # fmt: skip
+
+    def less(self, other: "HalvedReadings") -> "HalvedReadings":
+        """Return the differences of paired readings at the same places; steps are those of the slower."""
+        return HalvedReadings(
+            np.maximum(self.steps, other.steps),
+            self.whole - other.whole,
+            self.halves - other.halves,
+            np.minimum(self.going, other.going),
+            self.in_log_order or other.in_log_order,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +61,9 @@ class Interval:
     """A mean curve with an interval for the truth at each reading, the luck of the log included.
 
     `low` and `high` hold the true mean with probability `level`, at each reading by itself, if the simulator is exact:
-    its assumptions are what `check` and `selfcheck` test. Without them, it is where the answer of another log of this
-    size would lie. Up to step `reach` the luck was seen in halves of the log; beyond it is extrapolated.
+    its assumptions are what `check` and `selfcheck` test. Without them, `low` and `high` hold the mean of what other
+    logs of this size would answer. Up to step `reach` the luck was seen in halves of the log; beyond it is
+    extrapolated. States that an encoder fitted on this log are the same in all halves: its own luck is left out.
     """
 
     steps: np.ndarray  # (K,)
@@ -98,6 +121,11 @@ class Interval:
         return Table(str(self), headings, rows)._repr_html_()
 
 
+def allowed_for(luck: Luck) -> Luck:
+    """Return the luck with the allowance for what halves do not show."""
+    return replace(luck, variance=ALLOWANCE * luck.variance, error=ALLOWANCE**2 * luck.error)
+
+
 def number(value: float) -> str:
     """Return a number as tables show it."""
     return f"{value:,.4g}" if np.isfinite(value) else NONE
@@ -109,8 +137,11 @@ def interval_of(readings: HalvedReadings, level: float = 0.95) -> Interval:
 
     moments = Moments.of(readings.whole)
     n_runs = np.isfinite(readings.whole).sum(axis=0)
-    luck = luck_of_one_log(moments.noise * n_runs, Moments.of(readings.halves), readings.going)
-    luck = Luck(ALLOWANCE * luck.variance, ALLOWANCE**2 * luck.error, luck.n_seen)
+    luck = allowed_for(
+        luck_of_one_log(
+            moments.noise * n_runs, Moments.of(readings.halves), readings.going, in_log_order=readings.in_log_order
+        )
+    )
     degrees = degrees_of_freedom(moments.noise, n_runs, luck)
     half_width = t.ppf((1 + level) / 2, degrees) * np.sqrt(moments.noise + luck.variance)
     known = moments.mean[np.isfinite(moments.mean)]

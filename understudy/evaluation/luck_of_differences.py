@@ -3,8 +3,8 @@
 import numpy as np
 
 from understudy.evaluation.halves import Halves
-from understudy.evaluation.intervals import ALLOWANCE
-from understudy.evaluation.luck_of_one_log import FEWEST_DEGREES, Luck, Moments, luck_of_one_log
+from understudy.evaluation.intervals import allowed_for
+from understudy.evaluation.luck_of_one_log import Luck, Moments, luck_of_one_log
 from understudy.runs import Runs
 
 
@@ -24,13 +24,18 @@ def luck_of_difference(runs: Runs, reference: Runs, probe: str, points: np.ndarr
     if len(found) == 2 and on_same_halves(runs, reference):
         (spread, means, going), (other_spread, other_means, other_going) = found
         difference = Moments(means.mean - other_means.mean, means.noise + other_means.noise)
-        lucks = [luck_of_one_log(spread + other_spread, difference, np.minimum(going, other_going))]
+        ordered = any(Halves(side).in_log_order for side in sharing)
+        lucks = [
+            luck_of_one_log(spread + other_spread, difference, np.minimum(going, other_going), in_log_order=ordered)
+        ]
     else:
-        lucks = [luck_of_one_log(spread, means, going) for spread, means, going in found]
-    variance = np.sum([luck.variance for luck in lucks], axis=0)
-    error = np.sum([luck.error for luck in lucks], axis=0)
-    seen = min(luck.n_seen for luck in lucks)
-    return Luck(ALLOWANCE * variance, ALLOWANCE**2 * error, seen) if seen else None
+        ordered_sides = [Halves(side).in_log_order for side in sharing]
+        lucks = [luck_of_one_log(*one, in_log_order=ordered) for one, ordered in zip(found, ordered_sides, strict=True)]
+    variance, error = (
+        np.sum(parts, axis=0) for parts in ([one.variance for one in lucks], [one.error for one in lucks])
+    )
+    seen, fewest = min(luck.n_seen for luck in lucks), min(luck.fewest_degrees for luck in lucks)
+    return allowed_for(Luck(variance, error, seen, fewest)) if seen else None
 
 
 def on_same_halves(one: Runs, other: Runs) -> bool:
@@ -44,25 +49,3 @@ def _moments(runs: Runs, probe: str, points: np.ndarray) -> tuple[np.ndarray, Mo
     at = np.isin(readings.steps, points)
     n_runs = np.isfinite(readings.whole[:, at]).sum(axis=0)
     return Moments.of(readings.whole[:, at]).noise * n_runs, Moments.of(readings.halves[:, :, at]), readings.going[at]
-
-
-def with_luck(ours: np.ndarray, theirs: np.ndarray, luck: Luck) -> tuple[np.ndarray, np.ndarray, float | None]:
-    """Return two samples of curves whose spread includes the luck, and the degrees of freedom of the whole noise.
-
-    Without luck they are as given, and the degrees of freedom those of the samples: None.
-
-    The luck shifts a whole curve, much as the spread of a run does: so the deviations of runs from their mean are
-    stretched, at each point, until the noise of the difference of means has the variance of both.
-    """
-    if not luck.variance.any():
-        return ours, theirs, None
-    noises = [np.var(side, axis=0, ddof=1) / len(side) for side in (ours, theirs)]
-    noise = sum(noises)
-    stretch = np.sqrt(1 + np.divide(luck.variance, noise, out=np.zeros(len(noise)), where=noise > 0))
-    total = float(np.sum(noise + luck.variance))
-    known = sum(
-        2 * float(np.sum(part)) ** 2 / (len(side) - 1) for part, side in zip(noises, (ours, theirs), strict=True)
-    )
-    degrees = 2 * total**2 / (float(np.sum(np.sqrt(luck.error))) ** 2 + known)
-    ours, theirs = (side.mean(axis=0) + stretch * (side - side.mean(axis=0)) for side in (ours, theirs))
-    return ours, theirs, max(degrees, FEWEST_DEGREES)

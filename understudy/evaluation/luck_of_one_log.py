@@ -16,11 +16,13 @@ SHARE_GOING = 0.75
 SHARE_READ = 0.75
 """... and where at least this share of halves has two readings or more, by which their own noise is known."""
 
-LARGEST_SHARE = 0.95
-"""The largest share of the variance of a reading that luck is taken to be: all of it would make intervals infinite."""
+STEADY_SHARE = 0.5
+"""The share of luck in the variance of a reading up to which the whole variance is told by the spread of runs. Beyond
+it runs have used up most of the log and hardly differ, so the whole variance is that which was seen before."""
 
 FEWEST_DEGREES = 5.0
-"""Degrees of freedom below which an interval would say little more than that nothing is known."""
+"""Degrees of freedom below which an interval would say little more than that nothing is known; or one less than halves,
+where these are few."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +50,10 @@ class Luck:
     variance: np.ndarray
     error: np.ndarray
     n_seen: int  # readings, from the first, at which halves were still going; beyond them it is extrapolated
+    fewest_degrees: float = FEWEST_DEGREES
 
 
-def luck_of_one_log(spread: np.ndarray, halves: Moments, going: np.ndarray) -> Luck:
+def luck_of_one_log(spread: np.ndarray, halves: Moments, going: np.ndarray, *, in_log_order: bool = False) -> Luck:
     """Return the variance of a mean curve that is due to its log.
 
     `spread`, (K,), is the variance of single runs on the whole log; `halves` has the moments of runs on each half,
@@ -61,23 +64,28 @@ def luck_of_one_log(spread: np.ndarray, halves: Moments, going: np.ndarray) -> L
     negative coefficients, to the readings that halves reach. Beyond them it is continued with care: what grows is taken
     to grow with the square of the steps, since learners that settle down forget their own luck and keep the log's. The
     error is a jackknife over halves.
+
+    With `in_log_order` all runs read the same first episodes, and two halves share half of these, so halves show only
+    half of the luck: it is doubled.
     """
     n_halves, n_readings = halves.mean.shape
     time = np.arange(1, n_readings + 1) / n_readings
     read = np.isfinite(halves.noise)
     seen = (going >= SHARE_GOING) & (read.mean(axis=0) >= SHARE_READ) & np.isfinite(spread)
+    fewest = min(FEWEST_DEGREES, max(n_halves - 1.0, 1.0))
     if n_halves < 3 or not seen.any():
-        return Luck(np.full(n_readings, np.nan), np.full(n_readings, np.nan), 0)
+        return Luck(np.full(n_readings, np.nan), np.full(n_readings, np.nan), 0, fewest)
 
     def fitted(keep: np.ndarray) -> np.ndarray:
         among = variance_among(Moments(halves.mean[keep][:, seen], halves.noise[keep][:, seen]))
-        return continued(time, seen, spread, among)
+        return continued(time, seen, spread, 2 * among if in_log_order else among)
 
     every = np.arange(n_halves)
     variance = fitted(every)
     without_one = np.stack([fitted(every != half) for half in every])
     error = (n_halves - 1) / n_halves * ((without_one - without_one.mean(axis=0)) ** 2).sum(axis=0)
-    return Luck(variance, error, int(np.flatnonzero(seen)[-1]) + 1)
+    error = np.maximum(error, 2 * variance**2 / (n_halves - 1))  # never better known than a variance of so many numbers
+    return Luck(variance, error, int(np.flatnonzero(seen)[-1]) + 1, fewest)
 
 
 def variance_among(halves: Moments) -> np.ndarray:
@@ -90,29 +98,22 @@ def variance_among(halves: Moments) -> np.ndarray:
 
 
 def continued(time: np.ndarray, seen: np.ndarray, spread: np.ndarray, among: np.ndarray) -> np.ndarray:
-    """Return the variance due to the log at all readings, (K,), from that at the readings which halves reach.
-
-    Where runs do not differ there is no share to fit: the variance there is what halves show, and beyond them the last
-    that they showed.
-    """
+    """Return the variance due to the log at all readings, (K,), from that at the readings which halves reach."""
     from scipy.optimize import nnls
 
-    differ = spread[seen] > 0
-    share = among[differ] / (spread[seen] + np.maximum(among, 0.0))[differ]
-    found = np.zeros(len(time))
-    if differ.any():
-        at = time[seen][differ]
-        level, slope = nnls(np.stack([np.ones(len(at)), at], axis=1), share)[0]
-        beyond = np.maximum(time / time[seen][-1], 1.0)
-        line = np.minimum(level + slope * time * beyond, LARGEST_SHARE)
-        found = line / (1 - line) * spread
-    alike = np.zeros(len(time), bool)
-    alike[seen] = ~differ
-    found[alike] = np.maximum(among, 0.0)[~differ]
-    last = np.flatnonzero(seen)[-1]
-    unseen = (np.arange(len(time)) > last) & ~(spread > 0)
-    found[unseen] = max(float(among[-1]), 0.0)
-    return found
+    whole = spread[seen] + np.maximum(among, 0.0)
+    share = np.divide(among, whole, out=np.zeros(len(whole)), where=whole > 0)
+    level, slope = nnls(np.stack([np.ones(len(share)), time[seen]], axis=1), share)[0]
+    beyond = np.maximum(time / time[seen][-1], 1.0)
+    line = np.minimum(level + slope * time * beyond, 1.0)
+
+    total = np.full(len(time), np.nan)
+    total[seen] = whole
+    steady = (line <= STEADY_SHARE) & np.isfinite(spread)
+    total[steady] = spread[steady] / (1 - line[steady])
+    known = np.isfinite(total)
+    last = np.maximum.accumulate(np.where(known, np.arange(len(time)), np.flatnonzero(known)[0]))
+    return line * total[last]
 
 
 def degrees_of_freedom(noise: np.ndarray, n_runs: np.ndarray | int, luck: Luck) -> np.ndarray:
@@ -120,4 +121,4 @@ def degrees_of_freedom(noise: np.ndarray, n_runs: np.ndarray | int, luck: Luck) 
     spread = 2 * noise**2 / np.maximum(np.asarray(n_runs) - 1, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         degrees = 2 * (noise + luck.variance) ** 2 / (spread + luck.error)
-    return np.maximum(np.where(np.isnan(degrees), np.inf, degrees), FEWEST_DEGREES)
+    return np.maximum(np.where(np.isnan(degrees), np.inf, degrees), luck.fewest_degrees)

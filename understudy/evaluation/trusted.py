@@ -58,7 +58,7 @@ def trusted_horizon(readings: HalvedReadings, margin: float) -> Trusted:
     variance = squares / np.maximum(n_halves - 1, 1) / np.maximum(n_halves, 1)
     difference = middle - whole.mean
     error = t.ppf(1 - ERROR_RATE, np.maximum(n_halves - 1, 1)) * np.sqrt(variance + whole.noise)
-    agrees = enough & (np.abs(difference) + error < margin)
+    agrees = enough & (np.abs(difference) + error <= margin)
 
     n_trusted = len(agrees) if agrees.all() else int(np.argmin(agrees))
     if n_trusted == len(agrees):

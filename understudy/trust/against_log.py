@@ -125,7 +125,7 @@ def _regret(readings: HalvedReadings, sizes: np.ndarray, logged: float, error: f
     from scipy.stats import norm
 
     whole, halves = (np.cumsum(values * sizes, axis=-1) for values in (readings.whole, readings.halves))
-    total = interval_of(HalvedReadings(readings.steps, whole, halves, readings.going))
+    total = interval_of(replace(readings, whole=whole, halves=halves))
     n = np.cumsum(sizes)
     width = np.hypot((total.high - total.low) / 2, norm.ppf(0.975) * error * n)
     mean = n * logged - total.mean

@@ -58,20 +58,10 @@ def interval_of_difference(one: HalvedReadings, other: HalvedReadings, level: fl
     difference must be extrapolated far where one learner soon has no answer from them; but a difference is never more
     uncertain than its two parts together, so the interval is cut to the sum of their widths.
     """
-    found = interval_of(differences(one, other), level)
+    found = interval_of(one.less(other), level)
     widths = [(interval.high - interval.low) / 2 for interval in (interval_of(one, level), interval_of(other, level))]
     width = np.fmin((found.high - found.low) / 2, sum(widths))
     return replace(found, low=found.mean - width, high=found.mean + width)
-
-
-def differences(one: HalvedReadings, other: HalvedReadings) -> HalvedReadings:
-    """Return the differences of paired readings."""
-    return HalvedReadings(
-        np.maximum(one.steps, other.steps),
-        one.whole - other.whole,
-        one.halves - other.halves,
-        np.minimum(one.going, other.going),
-    )
 
 
 def first_of_later_half(n: int) -> int:
@@ -94,9 +84,7 @@ def later_halves(readings: HalvedReadings) -> HalvedReadings:
     for place in range(n):
         first = first_of_later_half(place + 1)
         weights[first : place + 1, place] = 1 / (place + 1 - first)
-    return HalvedReadings(
-        readings.steps, _mean(readings.whole, weights), _mean(readings.halves, weights), readings.going
-    )
+    return replace(readings, whole=_mean(readings.whole, weights), halves=_mean(readings.halves, weights))
 
 
 def _mean(values: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -75,11 +75,11 @@ class LoggingPolicy:
 
     def supply(self, episodes: np.ndarray) -> np.ndarray:
         """Return the number of rows that these episodes have in each queue."""
-        return np.bincount(self.key[rows_of(self.log, episodes)] + 1, minlength=self.n_keys + 1)[1:]
+        return np.bincount(self.key[self.log.rows_of(episodes)] + 1, minlength=self.n_keys + 1)[1:]
 
     def logged(self, episodes: np.ndarray, supply: np.ndarray, horizon: int) -> Episodes:
         """Return logged episodes, each cut off at the horizon and at its first row whose queue has no supply."""
-        rows, lengths = rows_of(self.log, episodes), np.diff(self.log.starts)[episodes]
+        rows, lengths = self.log.rows_of(episodes), np.diff(self.log.starts)[episodes]
         kept = np.minimum(np.minimum(lengths, horizon), self._first_missing(supply, episodes))
         begins = np.cumsum(lengths) - lengths
         within = np.arange(len(rows)) - np.repeat(begins, lengths) < np.repeat(kept, lengths)
@@ -92,7 +92,7 @@ class LoggingPolicy:
 
     def _first_missing(self, supply: np.ndarray, episodes: np.ndarray) -> np.ndarray:
         """Return how many rows of each episode come before the first whose queue has no supply; `NEVER` where all."""
-        rows, lengths = rows_of(self.log, episodes), np.diff(self.log.starts)[episodes]
+        rows, lengths = self.log.rows_of(episodes), np.diff(self.log.starts)[episodes]
         begins, key = np.cumsum(lengths) - lengths, self.key[rows]
         missing = np.where((key < 0) | (supply[key] == 0), np.arange(len(rows)), NEVER)
         first = np.minimum.reduceat(missing, begins)
@@ -115,7 +115,7 @@ class LoggingPolicy:
     def simulated(self, episodes: np.ndarray, n: int, horizon: int, seed: int) -> Episodes:
         """Return n simulated episodes that take their openings and rows from these episodes, in this order."""
         log = self.log
-        sources = rows_of(log, episodes)
+        sources = log.rows_of(episodes)
         first, members = grouped(self.key[sources], self.n_keys)
         opening = log.starts[:-1][episodes[:n]]
         served, lengths = np.empty(n * horizon, np.int64), np.zeros(n, np.int64)
@@ -126,12 +126,6 @@ class LoggingPolicy:
         )  # fmt: skip
         starts = np.append(0, np.cumsum(lengths))
         return Episodes(opening, served[: starts[-1]], starts, int(again))
-
-
-def rows_of(log: Log, episodes: np.ndarray) -> np.ndarray:
-    """Return the rows of some episodes, one after the other."""
-    lengths = np.diff(log.starts)[episodes]
-    return np.arange(lengths.sum()) + np.repeat(log.starts[episodes] - np.cumsum(lengths) + lengths, lengths)
 
 
 @routine

@@ -24,7 +24,7 @@ is not exact, since how often a state is visited depends on outcomes."""
 LOWEST_LEVEL = 0.01  # a lower one would need many more permutations
 
 BLIND_TO = (
-    "wrong propensities, where they are wrong in all rows alike: us.check tests them",
+    "wrong propensities of actions that lead to much the same, or any if shapes were not tested: us.check tests them",
     "hidden causes of both actions and outcomes (confounding): each half of the log has them alike",
     "states and actions that the logging policy never or rarely visits: a learner that goes there meets untested rows",
     "errors that all rows share, such as rewards that were logged wrongly",
@@ -126,7 +126,8 @@ def selfcheck(log: Log, encoder: Encoder | None = None, *, seed: int = 0, level:
 
     - shapes: the logging policy is simulated by QBE on one half of the episodes, and its episodes are compared with
       the other half: where they are after so many steps, lengths, returns. It finds states, or observations, that do
-      not tell what follows. It needs the propensity of every action.
+      not tell what follows, propensities that actions were not drawn from, and limits that are logged as `terminated`,
+      and cannot tell these from each other. It needs the propensity of every action.
     - sufficiency: within each state, given the action, does the observation, or the step before, still predict what
       follows?
     - drift: given state and action, does the time of a row still predict what follows? A logger that changes its
@@ -134,7 +135,7 @@ def selfcheck(log: Log, encoder: Encoder | None = None, *, seed: int = 0, level:
 
     `encoder` makes states of observations, as for a simulator; None: every observation is one. An encoder that is not
     fitted yet is fitted on the log first. `level` is from .01 to .5. What no test can see is in `blind_to`:
-    wrong propensities and confounding, above all.
+    confounding, above all.
 
     >>> import understudy as us
     >>> log = us.record(us.envs.Grid(3, slip=0.2), episodes=60, seed=0)

@@ -152,7 +152,7 @@ def _transitions(one: Episodes, other: Episodes, labels: Labels, k: int) -> np.n
     flat = (source // n) * (len(kept) + 1) + place[pair]
     counts = np.bincount(flat, minlength=n_before * (len(kept) + 1)).reshape(n_before, -1)[:, :-1]
     share = totals[kept] / np.maximum(visits.sum(axis=0)[kept // n], 1)
-    return counts - visits[:, kept // n] * share.astype(np.float32)
+    return counts.astype(np.float32) - visits[:, kept // n] * share.astype(np.float32)
 
 
 def _above_deciles(numbers: np.ndarray) -> np.ndarray:

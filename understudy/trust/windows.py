@@ -1,4 +1,4 @@
-"""HalvedReadings of several learners at the same places of their runs: windows of episodes, or the readings of a probe.
+"""Readings of several learners at the same places of their runs: windows of episodes, or the readings of a probe.
 
 What an episode earns is compared by episodes, not by steps: the first so many of each run. The episodes that happen to
 end between two steps are more often short than long, a window of steps may hold none, and a learner that finishes
@@ -25,7 +25,7 @@ MOST_WINDOWS = 16
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """HalvedReadings of several learners at the same K places, run by run and half by half in the same order."""
+    """Readings of several learners at the same K places, run by run and half by half in the same order."""
 
     readings: Mapping[str, HalvedReadings]  # of each learner; `steps` are its median steps at each place
     ends: np.ndarray  # (K,): the last episode of each window, or the step of each reading
@@ -75,10 +75,7 @@ def windows_of_probe(found: Mapping[str, Halves], probe: str) -> Windows:
         if not np.isfinite(one.whole[:, :n]).any(axis=0)[-1]:
             raise SettingError(f"no run of {name!r} has a reading of {probe!r} at step {lasts[shortest]:,}, the last "
                                "that all learners reached; read it less often, with every=")  # fmt: skip
-    cut = {
-        name: HalvedReadings(one.steps[:n], one.whole[:, :n], one.halves[:, :, :n], one.going[:n])
-        for name, one in readings.items()
-    }
+    cut = {name: one.first(n) for name, one in readings.items()}
     return Windows(cut, cut[shortest].steps, "step", shortest, _without(lasts, shortest))
 
 
@@ -103,7 +100,7 @@ def _earned(one: Halves, ends: np.ndarray) -> HalvedReadings:
     halves = np.stack([returns_by_window(half, ends) for half in one.halves])
     whole = returns_by_window(one.runs, ends)
     steps = [int(np.median([run.ends[end - 1] for run in one.runs if len(run.ends) >= end])) for end in ends]
-    return HalvedReadings(np.array(steps), whole, halves, np.isfinite(halves).mean(axis=(0, 1)))
+    return HalvedReadings(np.array(steps), whole, halves, np.isfinite(halves).mean(axis=(0, 1)), one.in_log_order)
 
 
 def _without(reach: Mapping[str, int], shortest: str) -> int:

@@ -15,7 +15,7 @@ from understudy.contracts import Log
 from understudy.encoders.sufficiency import Blocks, dependence, observation_blocks, outcome_blocks, sampled
 
 MOST_STATES = 400  # tested: those with most rows
-MOST_ROWS = 200  # of a state and action, drawn at random
+MOST_ROWS, MORE_ROWS = 200, 500  # of a state and action, drawn at random: for a first look, for a closer one
 WIDEST = 8  # features of a block; wider ones are projected at random
 
 Features = Callable[[np.ndarray, np.random.Generator], Blocks]
@@ -68,18 +68,24 @@ class Predictions(NamedTuple):
 
 
 def predictions(
-    stated: StatedLog, features: Features, only: np.ndarray, rng: np.random.Generator, permutations: int
+    stated: StatedLog,
+    features: Features,
+    only: np.ndarray,
+    rng: np.random.Generator,
+    permutations: int,
+    most_rows: int = MOST_ROWS,
 ) -> Predictions:
     """Return how well features predict outcomes within the largest of some states (`only`), given the action.
 
-    Statistics are standardized over those of permuted rows.
+    At most `most_rows` of each state and action are used, drawn at random. Statistics are standardized over those of
+    permuted rows.
     """
     order = np.argsort(stated.state, kind="stable")
     begins, ends = (np.searchsorted(stated.state[order], only, side) for side in ("left", "right"))
     tested, statistics, n_rows = [], [], 0
     for place in np.argsort(begins - ends, kind="stable")[:MOST_STATES]:
         members = order[begins[place] : ends[place]]
-        rows = sampled(members, stated.log.action[members], rng, MOST_ROWS)
+        rows = sampled(members, stated.log.action[members], rng, most_rows)
         if not len(rows):
             continue
         action, left = stated.log.action[rows], _narrow(features(rows, rng), rng)

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import understudy as us
 from understudy.logs import Log
 from understudy.logs.recurring import recurring
-from understudy.logs.statistics.duplicates import duplicate_episodes, duplicate_rows
+from understudy.logs.statistics.duplicates import _few_tail, duplicate_episodes, duplicate_rows
 
 
 def asked(rule, log):
@@ -82,6 +83,62 @@ def test_rows_that_stand_twice_are_found_and_those_that_repeat_by_chance_are_not
     (finding,) = asked(duplicate_rows, log).findings
     assert finding.severity == "doubt"
     assert finding.rows[0] == 1
+
+
+def with_one_observation(length, seed=0, episodes=400):
+    """Clean episodes of so many steps, in which nearly every row is equal to the one before."""
+    n = episodes * length
+    action = (np.random.default_rng(seed).random(n) < 0.02).astype(int)
+    columns = {
+        "observation": np.zeros(n, int),
+        "action": action,
+        "reward": np.zeros(n),
+        "terminated": np.arange(1, n + 1) % length == 0,
+    }
+    return Log.from_columns(**columns, propensity=np.tile([0.98, 0.02], (n, 1)))
+
+
+@pytest.mark.parametrize("length", [2, 3, 4, 5, 10])
+def test_runs_that_the_end_of_an_episode_cuts_raise_no_alarm(length):
+    """The last row of an episode differs from the one before in its end only: that does not end a run by chance."""
+    for seed in range(30):
+        log = with_one_observation(length, seed)
+        assert (log.action.reshape(-1, length) == 0).all(axis=1).mean() > 0.7  # each a run of `length` that is cut
+        assert not asked(duplicate_rows, log).findings
+        assert not asked(duplicate_rows, replace(log, terminated=log.truncated, truncated=log.terminated)).findings
+
+
+def test_rows_that_stand_twice_are_found_in_short_episodes():
+    log = with_one_observation(4)
+    rng = np.random.default_rng(0)
+    log = replace(log, reward=rng.random(len(log)))
+    twice = np.repeat(np.arange(len(log)), 2)
+    ends = np.append(False, log.terminated[twice][1:] & (twice[1:] == twice[:-1]))
+    columns = {name: vars(log)[name][twice] for name in ("observation", "action", "reward", "propensity")}
+    (finding,) = asked(duplicate_rows, Log.from_columns(**columns, terminated=ends)).findings
+    assert finding.count == 3 * 400  # the copy of an episode's last row differs from it in its end
+    assert finding.rows[:4] == (1, 3, 5, 9)
+
+
+@pytest.mark.parametrize(
+    ("n_hits", "n", "rate"), [(0, 20, 1.1e-5), (40, 100, 0.6), (60, 100, 1.0), (0, 0, 1.0), (9 * 10**5, 10**6, 1.0)]
+)
+def test_the_bound_on_few_hits(n_hits, n, rate):
+    bound = _few_tail(n_hits, n)
+    assert binom.cdf(n_hits, n, 0.5) <= bound <= rate
+
+
+def test_the_bound_on_few_hits_holds_wherever_counting_stops():
+    """Stopped where it is lowest, in 2,000 series of fair coins: more than 130 below .05 would be one in a thousand.
+
+    The binomial tail, stopped there, is below .05 in far more.
+    """
+    hits = np.cumsum(np.random.default_rng(0).random((2000, 200)) < 0.5, axis=1)
+    n = np.arange(1, 201)
+    bound = {(h, k): _few_tail(h, k) for k in n.tolist() for h in range(k + 1)}
+    lowest = np.array([min(bound[h, k] for h, k in zip(row, n.tolist(), strict=True)) for row in hits.tolist()])
+    assert (lowest <= 0.05).sum() <= 130
+    assert (binom.cdf(hits, n, 0.5).min(axis=1) <= 0.05).sum() > 300
 
 
 def test_one_episode_is_not_asked_for_copies():

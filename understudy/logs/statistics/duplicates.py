@@ -57,27 +57,43 @@ def duplicate_episodes(log: Log, states: Recurring) -> Answer:
 def duplicate_rows(log: Log, states: Recurring) -> Answer:
     """Find that rows stand twice, one right after the other.
 
-    A row may be equal to the one before by chance, as where nothing changes until an action succeeds. How long such a
-    run lasts is odd with probability one half or more if each repetition is a matter of chance; doubled rows make it
-    even.
+    A row may be equal to the one before by chance, as where nothing changes until an action succeeds. If each
+    repetition is a matter of chance, a run of equal rows is at least as likely to have an odd length as an even one;
+    doubled rows make it even. A run that goes on up to the end of its episode has no length of its own and does not
+    count: episodes of a fixed length end many runs at the same place.
     """
-    same = np.zeros(len(log), bool)
-    same[1:] = log.episode[1:] == log.episode[:-1]
+    inside = np.append(log.episode[1:] == log.episode[:-1], False)  # a row of the same episode follows
+    same = np.append(False, inside[:-1])
     for column in (log.observation, log.action, log.reward, log.propensity):
         if column is not None and same.any():
             key = keys_of(column)
             same[1:] &= key[1:] == key[:-1]
-    lengths = np.diff(np.append(np.flatnonzero(~same), len(log)))
     if not same.any():
         return Answer(AuditTest(ROWS, ROWS_QUESTION, 1, 1.0))
-    from scipy.stats import binom
-
-    tested = AuditTest(ROWS, ROWS_QUESTION, 1, float(binom.cdf((lengths % 2 == 1).sum(), len(lengths), 0.5)))
+    begins = np.flatnonzero(~same)
+    lengths = np.diff(np.append(begins, len(log)))
+    odd = (lengths % 2 == 1)[inside[begins + lengths - 1]]
+    tested = AuditTest(ROWS, ROWS_QUESTION, 1, _few_tail(int(odd.sum()), len(odd)))
     if not tested.fires:
         return Answer(tested)
     sentence = "a row is equal to the one before it {where}, and nearly every row stands an even number of times: "
     sentence += "a join seems to have doubled them; drop the copies"
+    same[1:] &= (log.terminated[1:] == log.terminated[:-1]) & (log.truncated[1:] == log.truncated[:-1])
     return Answer(tested, (finding_in_rows("doubt", ROWS, np.flatnonzero(same), sentence),))
+
+
+def _few_tail(n_hits: int, n: int) -> float:
+    """Return a bound on the probability of so few hits, where each has probability 1/2 or more given those before.
+
+    It holds wherever one stops counting (Ville's inequality for a mixture of likelihood ratios), so `n` may depend on
+    the hits: a log of so many rows has the fewer runs of equal rows the longer they are.
+    """
+    from scipy.special import betainc, betaln
+
+    if 2 * n_hits >= n:
+        return 1.0  # no likelihood ratio is above 1
+    a, b = n_hits + 1, n - n_hits + 1
+    return min(1.0, float(np.exp(-(n + 1) * np.log(2) - betaln(a, b)) / betainc(a, b, 0.5)))
 
 
 def _episode_keys(log: Log) -> np.ndarray:
