@@ -85,7 +85,7 @@ def test_states_that_merge_nothing_have_no_luck_of_their_own(measured):
 def test_runs_that_stop_at_step_0_have_the_reason_and_the_next_move(runs_of, halved_of):
     found = belief(measure({"psrs": halved_of([0] * 8, [0] * 4)}), GOOD)
     assert (found.severity, found.title) == ("error", "Nothing was simulated: no run was served a single step")
-    assert "“psrs” stopped before its first step in all 8 runs: " in found.sentences[0]
+    assert "“psrs” stopped before its first step in all runs; what was missing in 8 of 8: " in found.sentences[0]
     assert "another --epsilon" in found.sentences[0]
     assert "no horizon can be trusted" not in str(found)
     both = belief(measure({"psrs": runs_of([0] * 8), "qbe": halved_of([100] * 8, [60] * 4)}, margin=0.3), GOOD)

@@ -204,8 +204,8 @@ def _unserved(name: str, runs: Runs) -> str:
     """Return why runs stopped before their first step, and what to do."""
     ((what, count),) = Counter(run.stopped.what for run in runs).most_common(1)
     return (
-        f"“{name}” stopped before its first step in all {len(runs):,} runs: {what} ({count:,} of them). Give a learner "
-        "that stays closer to the logging policy (another --epsilon), or a log that has what ran out."
+        f"“{name}” stopped before its first step in all runs; what was missing in {count:,} of {len(runs):,}: {what}. "
+        "Give a learner that stays closer to the logging policy (another --epsilon), or a log that has this."
     )
 
 
