@@ -19,7 +19,7 @@ EVERY = 1000
 EXACT = ("PSRS, observations", "PSRS, latent states", "QBE, latent states")
 """The simulators whose answer may be the truth: for these, halves of the log tell how far to believe it."""
 
-HALVES, FEWEST_HALVES = 20, 3
+HALVES, FEWEST_HALVES = 20, 5
 
 
 class Demo(NamedTuple):

@@ -9,7 +9,7 @@ from understudy.cli.flags import build_parser
 from understudy.cli.simulate import run_simulate
 
 PAIR = ["--learner", "q-learning:epsilon=0.9,gamma=0.95", "--learner", "q-learning:epsilon=0.4,gamma=0.95"]
-QUICK = ["--runs", "6", "--halves", "4"]
+QUICK = ["--runs", "6", "--halves", "5"]
 
 
 @pytest.fixture

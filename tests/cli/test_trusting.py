@@ -102,7 +102,7 @@ def believed_of(text):
     ("flags", "said"),
     [
         (["--runs", "40", "--halves", "5"], "5 random halves of the log (8 runs each"),
-        (["--runs", "10", "--halves", "3"], "3 random halves of the log (4 runs each"),
+        (["--runs", "10", "--halves", "5"], "5 random halves of the log (4 runs each"),
         (["--no-halves"], "halves of the log were not run"),
     ],
 )
@@ -216,7 +216,7 @@ def test_quick_makes_runs_only_and_the_page_says_that_nothing_was_tested(believe
     [("--no-halves", "psrs/halves"), ("--no-forecast", "forecast.json"), ("--no-selfcheck", "selfcheck.json")],
 )
 def test_each_part_can_be_skipped(believed, tmp_path, flag, missing):
-    halves = [] if flag == "--no-halves" else ["--halves", "3"]
+    halves = [] if flag == "--no-halves" else ["--halves", "5"]
     assert main([*believed[0], str(tmp_path / "out"), flag, *halves]) == 0
     there = {name for name in ("psrs/halves", "forecast.json", "selfcheck.json") if (tmp_path / "out" / name).exists()}
     assert there == {"psrs/halves", "forecast.json", "selfcheck.json"} - {missing}
@@ -233,7 +233,7 @@ def test_too_few_halves_are_refused_before_anything_is_read(number, capsys):
 
 @pytest.mark.parametrize("flags", [["--no-halves"], ["--quick"], ["--no-halves", "--quick"]])
 def test_halves_that_are_asked_for_and_skipped_are_refused(flags, refused):
-    message = refused("simulate", "nowhere.csv", "--halves", "3", *flags)
+    message = refused("simulate", "nowhere.csv", "--halves", "5", *flags)
     assert f"{flags[-1]} for none; leave one of them out" in message
 
 
@@ -282,16 +282,16 @@ def test_what_can_be_afforded_depends_on_runs_and_learner(log, tmp_path, monkeyp
 
 def test_reasons_for_no_halves(log):
     assert why_no_halves(options(), us.psrs(log), log) is None
-    assert why_no_halves(options(runs=2, halves=3), us.psrs(log), log) is None
+    assert why_no_halves(options(runs=2, halves=5), us.psrs(log), log) is None
     assert "--runs is 2, and halves need at least 8" in why_no_halves(options(runs=2), us.psrs(log), log)
-    assert "at least 2" in why_no_halves(options(runs=1, halves=3), us.psrs(log), log)
+    assert "at least 2" in why_no_halves(options(runs=1, halves=5), us.psrs(log), log)
     assert "cannot be had on a part" in why_no_halves(options(), us.real(us.envs.Grid()), log)
 
 
 def test_a_simulator_that_never_ends_has_no_forecast(log, tmp_path):
     us.write(log, tmp_path / "log.parquet")
     arguments = ["simulate", str(tmp_path / "log.parquet"), "--simulator", "model", "--max-steps", "300", "--runs", "8"]
-    assert main([*arguments, "--no-selfcheck", "--halves", "3", "--out", str(tmp_path / "out")]) == 0
+    assert main([*arguments, "--no-selfcheck", "--halves", "5", "--out", str(tmp_path / "out")]) == 0
     assert not (tmp_path / "out" / "forecast.json").exists()
     assert len(us.load(tmp_path / "out" / "model").halves) == 3
 

@@ -37,6 +37,6 @@ def test_a_recorded_log_is_fine_and_a_short_one_is_not_judged():
 
 def test_halves_say_it():
     log = log_of(np.linspace(0, 3, 60) + np.random.default_rng(2).standard_normal(60) / 9)
-    found = us.halves(us.qbe(log), lambda seed: us.learners.Uniform(1), runs=2, halves=3, progress=False)
+    found = us.halves(us.qbe(log), lambda seed: us.learners.Uniform(1), runs=2, halves=5, progress=False)
     assert "alike" in found.note
     assert found.note in str(found)

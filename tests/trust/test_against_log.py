@@ -68,7 +68,7 @@ def test_a_learner_that_gets_worse_is_found(log):
             self.n += 1
 
     simulator = us.psrs(log)
-    one = us.halves(simulator, Stays, runs=6, halves=4, backend="serial", progress=False)
+    one = us.halves(simulator, Stays, runs=6, halves=5, backend="serial", progress=False)
     found = against_log("stays", one, windows_of_episodes({"stays": one, "again": one}))
     assert found.worst[0] > 1
     assert found.regret.mean[-1] > 0

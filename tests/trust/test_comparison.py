@@ -6,7 +6,7 @@ import pytest
 import understudy as us
 from understudy.contracts.streams import spawn
 
-QUICK = {"runs": 6, "halves": 4, "progress": False}
+QUICK = {"runs": 6, "halves": 5, "progress": False}
 
 
 def test_the_better_of_two_learners_is_found_with_its_evidence(compared):

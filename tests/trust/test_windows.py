@@ -40,12 +40,12 @@ def test_windows_follow_each_other(compared):
 
 def test_a_learner_that_finishes_no_episode_is_named(log, learners):
     with pytest.raises(us.LogError, match="runs of 'often' finished an episode, and they stopped after 5 steps"):
-        _ = us.compare(learners, us.psrs(log), runs=4, halves=3, max_steps=5, progress=False).windows
+        _ = us.compare(learners, us.psrs(log), runs=4, halves=5, max_steps=5, progress=False).windows
 
 
 def test_readings_of_a_probe_are_cut_at_the_step_that_all_learners_reach(log, learners):
     probes = {"start value": us.probes.start_value(log)}
-    given = {"runs": 8, "halves": 3, "every": 100, "probes": probes, "progress": False}
+    given = {"runs": 8, "halves": 5, "every": 100, "probes": probes, "progress": False}
     found = us.compare(learners, us.psrs(log), probe="start value", **given)
     windows = windows_of_probe(found.halves, "start value")
     assert windows.unit == "step"

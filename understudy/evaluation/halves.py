@@ -35,6 +35,9 @@ EPISODES, RUNS = 4, 5
 FEWEST_EPISODES = 8
 """Episodes below which halves of a log are too few and too much alike to tell anything."""
 
+FEWEST_HALVES = 5
+"""Halves below which their variance is hardly known: with three, intervals of 95 % covered 78 to 95 %."""
+
 FEWEST_RUNS = 4
 """Runs on each half below which their own noise is hardly known."""
 
@@ -249,7 +252,7 @@ def halves_of_each(
 ) -> dict[str, Halves]:
     """Return what `halves` does, for several learners by name. Each half of the log is made once, for all of them."""
     log = log_to_halve(simulator)
-    n_halves, runs, seed = whole("halves", halves, least=3), whole("runs", runs, least=2), seed_of(seed)
+    n_halves, runs, seed = whole("halves", halves, least=FEWEST_HALVES), whole("runs", runs, least=2), seed_of(seed)
     if runs_of_half is None:
         runs_of_half = max(FEWEST_RUNS, round(RUNS_OF_HALF * runs))
     runs_of_half = whole("runs_of_half", runs_of_half, least=2)
