@@ -63,15 +63,15 @@ def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     add_forecast(forecast)
     forecast.set_defaults(command=run["forecast"])
 
-    compare = commands.add_parser("compare", help="which of number_of_halves learners to choose, and whether the log can tell")
+    compare = commands.add_parser("compare", help="which of several learners to choose, and whether the log can tell")
     add_log(compare)
     add_comparison(compare)
     compare.set_defaults(command=run["compare"])
 
     report = commands.add_parser("report", help="draw the page of a results folder")
-    report.add_argument("folders", nargs="+", metavar="DIR", help="what was --out of simulate; number_of_halves are compared")
+    report.add_argument("folders", nargs="+", metavar="DIR", help="what was --out of simulate; several are compared")
     report.add_argument(
-        "--report", metavar="FILE", help="the page to write (DIR/report.html; for number_of_halves comparison.html, here)"
+        "--report", metavar="FILE", help="the page to write (DIR/report.html; for several comparison.html, here)"
     )
     report.set_defaults(command=run["report"])
     return parser
@@ -156,7 +156,7 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
     )
 
     trust = parser.add_argument_group("how far to believe the runs (this takes a few times as long as the runs)")
-    trust.add_argument("--halves", type=number_of_halves, metavar="NUMBER", help="random halves of the log (20; ppo: 8)")
+    trust.add_argument("--halves", type=halves, metavar="NUMBER", help="random halves of the log (20; ppo: 8)")
     trust.add_argument("--no-halves", action="store_true", help="no runs on halves: curves leave the log's luck out")
     trust.add_argument("--no-forecast", action="store_true", help="do not forecast how long the log will answer")
     trust.add_argument("--no-selfcheck", action="store_true", help="do not test the log and its states on themselves")
@@ -164,7 +164,7 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
 
 
 def add_comparison(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of number_of_halves learners, of their simulator and of their runs."""
+    """Add the flags of several learners, of their simulator and of their runs."""
     learner = parser.add_argument_group("learners")
     learner.add_argument(
         "--learner",
@@ -179,8 +179,8 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
     runs.add_argument(
         "--anyway", action="store_true", help="compare though most rows are in states that the audit finds suspicious"
     )
-    runs.add_argument("--runs", type=number_of_halves, help="of each learner (40; with more than four learners, 20)")
-    runs.add_argument("--halves", type=number_of_halves, metavar="NUMBER", default=20, help="halves of the log (%(default)s)")
+    runs.add_argument("--runs", type=several, help="of each learner (40; with more than four learners, 20)")
+    runs.add_argument("--halves", type=halves, metavar="NUMBER", default=20, help="halves of the log (%(default)s)")
     runs.add_argument("--seed", type=int, default=0, help="(%(default)s)")
     runs.add_argument("--max-steps", type=positive, help="stop a run there (when the log has no further answer)")
     runs.add_argument("--workers", type=positive, help="threads or processes (one for each core)")
@@ -198,11 +198,19 @@ def positive(text: str) -> int:
     return number
 
 
-def number_of_halves(text: str) -> int:
+def halves(text: str) -> int:
     """Return a number of halves of a log."""
     number = positive(text)
     if number < FEWEST_HALVES:
-        raise argparse.ArgumentTypeError(f"{text} is less than {FEWEST_HALVES}, with which nothing is known")
+        raise argparse.ArgumentTypeError(f"{text} is less than {FEWEST_HALVES}, which tell too little")
+    return number
+
+
+def several(text: str) -> int:
+    """Return a whole number from 3 on."""
+    number = positive(text)
+    if number < 3:
+        raise argparse.ArgumentTypeError(f"{text} is less than 3")
     return number
 
 
