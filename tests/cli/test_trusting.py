@@ -162,7 +162,7 @@ def test_wrong_propensities_do_not_speak_against_qbe(wrong, columns, tmp_path, c
         "--out",
         str(out),
         "--halves",
-        "3",
+        "5",
     ]
     assert main([*arguments, "--simulator", "qbe"]) == 0
     simulated = believed_of(capsys.readouterr().out)
@@ -221,7 +221,7 @@ def test_each_part_can_be_skipped(believed, tmp_path, flag, missing):
     there = {name for name in ("psrs/halves", "forecast.json", "selfcheck.json") if (tmp_path / "out" / name).exists()}
     assert there == {"psrs/halves", "forecast.json", "selfcheck.json"} - {missing}
     if flag != "--no-halves":
-        assert len(us.load(tmp_path / "out" / "psrs").halves) == 3
+        assert len(us.load(tmp_path / "out" / "psrs").halves) == 5
 
 
 @pytest.mark.parametrize("number", ["2", "0", "-1", "x"])
@@ -293,7 +293,7 @@ def test_a_simulator_that_never_ends_has_no_forecast(log, tmp_path):
     arguments = ["simulate", str(tmp_path / "log.parquet"), "--simulator", "model", "--max-steps", "300", "--runs", "8"]
     assert main([*arguments, "--no-selfcheck", "--halves", "5", "--out", str(tmp_path / "out")]) == 0
     assert not (tmp_path / "out" / "forecast.json").exists()
-    assert len(us.load(tmp_path / "out" / "model").halves) == 3
+    assert len(us.load(tmp_path / "out" / "model").halves) == 5
 
 
 def test_episodes_that_are_alike_are_a_warning_of_the_audit(log, monkeypatch):
