@@ -149,6 +149,7 @@ def test_an_unlucky_log_is_believed_give_or_take_its_luck_however_well_its_halve
     assert set_.give_or_take > 2 * set_.trusted["g"].margin
     assert found.title.startswith(f"Believable up to step 60, give or take {set_.give_or_take:.2g}: ")
     wide = f"The interval is as wide as give or take {set_.give_or_take:.2g} up to step 60, more than the margin of 0.3"
+    assert found.severity == "warning"
     assert wide in str(found)
     assert f"“a”: {wide}" in str(belief(measure(dict.fromkeys("ab", unlucky.runs["psrs"]), margin=0.3)))
     assert "more than the margin" not in str(lucky)

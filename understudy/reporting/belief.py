@@ -75,7 +75,10 @@ def belief(
     if against:
         severity, title = "error", f"Not to be believed: {'; '.join(against)}"
     elif reached:
-        severity, title = "note", f"Believable up to step {_listed(reached, measured)}"
+        severity = (
+            "warning" if all(map(_wide, reached.values())) else "note"
+        )  # where luck alone may be a margin and more
+        title = f"Believable up to step {_listed(reached, measured)}"
     elif judged and len(unserved) == len(judged):
         severity, title = "error", "Nothing was simulated: no run was served a single step"
     elif right:
