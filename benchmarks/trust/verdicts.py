@@ -1,37 +1,49 @@
 """Are verdicts on runs that share one log right, and how often is the trusted horizon?"""
 
+from functools import lru_cache
+
 import numpy as np
 
 import understudy as us
-from benchmarks.trust.settings import QUIET, grid, grid_probes, log_of, make_learner, percent, truth
+from benchmarks.trust.settings import QUIET, grid, lake, log_of, make_learner, percent
+from understudy.contracts.streams import spawn
 
-LOGS = 200
-EVERY, MAX_STEPS, REAL_RUNS = 400, 6_000, 400
+LOGS = 100
+EVERY, MAX_STEPS, REAL_RUNS, TRUE_RUNS = 400, 6_000, 400, 5_000
 PROBE = "start value"
+MARGINS = {"a twentieth": 0.05, "a tenth": 0.1}
 
 PROTOCOL = """
-Q-learning (the paper's, exploring in nine of ten steps) on one log of 100 or 300 episodes of the 5 x 5 grid with
-three of ten actions replaced by a random one, up to step 6,000 or as far as all runs go; `us.halves` with its
-defaults, against 400 real runs, and against PSRS on the same halves. The margin is a tenth of the range of the true
-curve. The true error of a simulator is that of its mean curve over all logs of the case against 5,000 real runs (root
-of the mean square over the readings), and what is said of a log is compared with it. `pairs` and `fours` are PSRS
-with a wrong encoder, which merges cells that lead to different places by twos and fours.
+Q-learning on one log: the paper's, exploring in nine of ten steps, on 100 or 300 episodes of the 5 x 5 grid with
+three of ten actions replaced by a random one; and Q-learning that explores in three of ten steps (discount .99) on
+200 episodes of the uniform policy on the slippery FrozenLake of 4 x 4 cells, where `model` flatters. Up to step 6,000
+or as far as all runs go; `us.halves` with its defaults, against 400 real runs, and against PSRS on the same halves.
+Margins are a twentieth and a tenth of the range of the true curve. The true error of a simulator is that of its mean
+curve over all logs of the case against 5,000 real runs (root of the mean square over the readings). `pairs` and
+`fours` are PSRS with a wrong encoder, which merges cells that lead to different places by twos and fours.
 
-Success, set before these logs were looked at: exact simulators (PSRS, QBE) are called *different* on at most 5 % of
-logs; simulators whose true error is twice the margin or more are called *equivalent* on at most 5 %. Of the trusted
-horizon (margin as above) there is no such limit, since it is a heuristic: the table says on how many logs the mean
-curve was within the margin, plus the interval's half width, of the truth at every reading up to that horizon, and how
-long it is.
+Success: exact simulators (PSRS, QBE) are called *different* on at most 5 % of logs; simulators whose true error is
+twice the margin or more are called *equivalent* on at most 5 %. Of the trusted horizon (margin a tenth) there is no
+such limit, since it is a heuristic: the second table says on how many logs the mean curve was within the margin, plus
+the interval's half width, of the truth at every reading up to that horizon, and how long it is.
+
+Set before the logs were looked at, but for the margin of a twentieth and the lake: after 15 logs with the margin of a
+tenth alone it was seen that no wrong simulator is off by two of these, so that the second claim was not tested at
+all.
 """
 
 
 def cases():
-    simulators = ("psrs", "qbe", "states_only", "pairs", "fours", "model")
-    return {
-        f"{simulator}, {episodes} episodes": (simulator, episodes)
-        for episodes in (100, 300)
-        for simulator in simulators
-    }
+    grids = ("psrs", "qbe", "states_only", "pairs", "fours", "model")
+    found = {f"{name}, slip grid, {episodes}": (name, "slip", episodes) for episodes in (100, 300) for name in grids}
+    return found | {f"{name}, lake, 200": (name, "lake", 200) for name in ("psrs", "qbe", "model")}
+
+
+def problem(kind):
+    """The environment and the function that makes learners."""
+    if kind == "slip":
+        return grid(kind), make_learner("Q-learning")
+    return lake(), lambda seed: us.learners.QLearning(16, 4, epsilon=0.3, alpha=0.2, gamma=0.99, seed=seed)
 
 
 def simulator_of(name, log):
@@ -41,59 +53,69 @@ def simulator_of(name, log):
     return getattr(us, name)(log)
 
 
+@lru_cache(maxsize=2)
+def true_curve(kind):
+    env, make = problem(kind)
+    probes = {PROBE: us.probes.start_value(env)}
+    options = {"runs": TRUE_RUNS, "seed": 1, "max_steps": MAX_STEPS, "probes": probes, "every": EVERY, **QUIET}
+    return us.experiment(us.real(env), make, **options).curve(PROBE)[1].mean(axis=0)
+
+
 def measure(case, number):
-    name, episodes = case
-    log, make = log_of("slip", episodes, number), make_learner("Q-learning")
-    options = {"probes": grid_probes("slip"), "every": EVERY, "max_steps": MAX_STEPS, **QUIET}
+    name, kind, episodes = case
+    env, make = problem(kind)
+    log = (
+        log_of(kind, episodes, number) if kind == "slip" else us.record(env, episodes=episodes, seed=spawn(number, 78))
+    )
+    options = {"probes": {PROBE: us.probes.start_value(env)}, "every": EVERY, "max_steps": MAX_STEPS, **QUIET}
     found = us.halves(simulator_of(name, log), make, seed=number, **options)
-    real = us.experiment(us.real(grid("slip")), make, runs=REAL_RUNS, seed=number, **options)
-    exact = us.halves(us.psrs(log), make, seed=number, **options) if name != "psrs" else None
-    true = truth("slip", "Q-learning", EVERY, MAX_STEPS)[PROBE][0]
     if found.runs.horizon() < EVERY:
         return None
-    interval = found.interval(PROBE)
+    real = us.experiment(us.real(env), make, runs=REAL_RUNS, seed=number, **options)
+    exact = us.halves(us.psrs(log), make, seed=number, **options) if name != "psrs" else None
+    references = {"real": real} | ({"psrs": exact} if exact is not None and exact.runs.horizon() >= EVERY else {})
+    true, interval = true_curve(kind), found.interval(PROBE)
+    off, wide = np.abs(interval.mean - true[: len(interval.steps)]), interval.high - interval.mean
     margin = 0.1 * float(np.ptp(true))
-    off = np.abs(interval.mean - true[: len(interval.steps)])
     trusted = found.trust(PROBE, margin)
     n = int(np.sum(interval.steps <= trusted.steps))
     return {
-        "against real": us.fidelity(found, real, PROBE, margin=margin).verdict,
-        "against psrs": None if exact is None else us.fidelity(found, exact, PROBE, margin=margin).verdict,
+        "verdicts": {
+            f"{against}, {words}": us.fidelity(found, reference, PROBE, margin=share * float(np.ptp(true))).verdict
+            for against, reference in references.items()
+            for words, share in MARGINS.items()
+        },
         "curve": interval.mean.tolist(),
         "trusted": trusted.steps,
-        "reason": trusted.reason,
         "horizon": int(interval.steps[-1]),
-        "right": bool((off[:n] <= margin + (interval.high - interval.mean)[:n]).all()),
+        "right": bool((off[:n] <= margin + wide[:n]).all()),
     }
 
 
 def table(results):
-    true = truth("slip", "Q-learning", EVERY, MAX_STEPS)[PROBE][0]
-    margin = 0.1 * np.ptp(true)
     head = (
-        "| simulator | episodes | true error, margins | against | different, % | equivalent, % | undecided, % | logs |"
+        "| simulator | problem | episodes | against | margin | error, margins | different, % | equivalent, % | logs |"
     )
-    lines = [head, "|---|--:|--:|---|--:|--:|--:|--:|"]
-    below = [
-        "| simulator | episodes | trusted to step, median | all runs reach, median | right up to there, % |",
-        "|---|--:|--:|--:|--:|",
-    ]
+    lines = [head, "|---|---|--:|---|---|--:|--:|--:|--:|"]
+    head = (
+        "| simulator | problem | episodes | trusted to step, median | all runs reach, median | right up to there, % |"
+    )
+    below = [head, "|---|---|--:|--:|--:|--:|"]
     for name, found in results.items():
-        kept = [log for log in found if log is not None]
-        error = true_error([log["curve"] for log in kept], true) / margin
-        where = " | ".join(name.replace(" episodes", "").split(", "))
-        for against in ("against real", "against psrs"):
-            verdicts = [log[against] for log in kept if log[against] is not None]
-            if verdicts:
-                shares = [
-                    percent(np.mean([verdict == word for verdict in verdicts]))
-                    for word in ("different", "equivalent", "undecided")
-                ]
-                lines.append(f"| {where} | {error:.1f} | {against[8:]} | {' | '.join(shares)} | {len(verdicts)} |")
+        kept, where = [log for log in found if log is not None], " | ".join(name.split(", "))
+        if not kept:
+            continue
+        true = true_curve("lake" if "lake" in name else "slip")
+        error = true_error([log["curve"] for log in kept], true) / np.ptp(true)
+        for words in dict.fromkeys(key for log in kept for key in log["verdicts"]):
+            said = [log["verdicts"][words] for log in kept if words in log["verdicts"]]
+            shares = [percent(np.mean([verdict == word for verdict in said])) for word in ("different", "equivalent")]
+            against, margin = words.split(", ")
+            cells = [where, against, margin, f"{error / MARGINS[margin]:.1f}", *shares, str(len(said))]
+            lines.append(f"| {' | '.join(cells)} |")
         trusted, horizon = (np.median([log[key] for log in kept]) for key in ("trusted", "horizon"))
-        below.append(
-            f"| {where} | {trusted:,.0f} | {horizon:,.0f} | {percent(np.mean([log['right'] for log in kept]))} |"
-        )
+        right = percent(np.mean([log["right"] for log in kept]))
+        below.append(f"| {where} | {trusted:,.0f} | {horizon:,.0f} | {right} |")
     return "\n".join([*lines, "", *below])
 
 
