@@ -88,6 +88,6 @@ def table(results):
             seen = np.mean([log["seen"] for log in kept])
             shown = [percent(share) for share in (mean, lowest, naive.mean(), seen)]
             where = " | ".join(name.replace(" episodes", "").split(", "))
-            lines.append(f"| {where} | {probe}{' *' * missed} | {' | '.join(shown)} | {len(kept)} |")
+            lines.append(f"| {where} | {probe}{' *' if missed else ''} | {' | '.join(shown)} | {len(kept)} |")
     lines += ["", f"{n_cases - len(wrong)} of {n_cases} cases are within the limits; those marked * are not."]
     return "\n".join(lines)
