@@ -69,7 +69,7 @@ def _noise_of_difference(ours: np.ndarray, theirs: np.ndarray, luck: Luck | None
     n_points = ours.shape[1]
     scaled = [(c - c.mean(axis=0)) / np.sqrt((len(c) - 1) * len(c) * n_points) for c in (ours, theirs)]
     shared = np.zeros(n_points) if luck is None else np.sqrt(luck.variance / n_points)
-    stacked = np.concatenate([*scaled, shared[None]])
+    stacked = np.concatenate(scaled if luck is None else [*scaled, shared[None]])
     products = stacked @ stacked.T if len(stacked) < n_points else stacked.T @ stacked
     spread = np.linalg.eigvalsh(products)[::-1].clip(0)
     one, other, common = (float(np.sum(part**2)) for part in (*scaled, shared))

@@ -224,8 +224,8 @@ def halves(
 
     `simulator` is on one log, and `make(seed)` makes a learner, as for `experiment`, whose other options are taken,
     too: `max_steps`, `probes`, `every`, `workers`, `backend`, `compiled`, `keep_rows`. Each half has `runs_of_half`
-    runs, by default a fifth of `runs`. With the defaults the halves take about twice the time of the runs on the whole
-    log; for learners that train networks, give fewer, such as `halves=8, runs_of_half=10`.
+    runs, by default a fifth of `runs`. With the defaults the halves take two to three times as long as the runs on
+    the whole log; for learners that train networks, give fewer, such as `halves=8, runs_of_half=10`.
 
     The same seed gives the same halves, whatever the learner. With `out`, runs are kept in that folder and its folder
     "halves", and go on where they stopped; `us.Halves(us.load(out))` reads them.
