@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from understudy.envs import Grid, record
-from understudy.evaluation.outcome_models import Rows, can_be_modeled, model_of
+from understudy.evaluation.outcome_models import ModelRows, can_be_modeled, model_of
 from understudy.logs import Log
 
 
 def rows_of(log, policy):
-    return Rows.of(log, np.arange(len(log)), np.tile(policy, (len(log), 1)))
+    return ModelRows.of(log, np.arange(len(log)), np.tile(policy, (len(log), 1)))
 
 
 def test_a_table_of_one_step_is_the_mean_reward_with_a_little_of_the_actions_mean():

@@ -17,7 +17,7 @@ from understudy.contracts.learning import BatchLearner
 from understudy.contracts.offering import offers
 from understudy.contracts.steps import owned
 from understudy.errors import LogError, SettingError
-from understudy.evaluation.outcome_models import Rows, can_be_modeled, model_of
+from understudy.evaluation.outcome_models import ModelRows, can_be_modeled, model_of
 from understudy.logs import Log
 from understudy.logs.policies import as_policies, as_policy
 from understudy.settings import real, seed_of, whole
@@ -311,7 +311,7 @@ def _cross_fitted(log: Log, policies: Policies, fold: np.ndarray, gamma: float) 
     means = []
     for number in np.unique(fold):
         fitted_on, held_out = np.flatnonzero(own != number), np.flatnonzero(own == number)
-        model = model_of(log, Rows.of(log, fitted_on, policies.following), gamma)
+        model = model_of(log, ModelRows.of(log, fitted_on, policies.following), gamma)
         here[held_out] = model(log.observation[held_out])
         following[held_out] = model(log.next_observation[held_out])
         means.append((model(log.observation[first]) * policies.here[first]).sum(axis=1).mean())

@@ -21,8 +21,8 @@ Values = Callable[[np.ndarray], np.ndarray]
 """Makes the value of each action, (n, A), of observations, (n, ...)."""
 
 
-class Rows(NamedTuple):
-    """Rows of a log that a model is fitted on, and the policy at the observation that follows each of them."""
+class ModelRows(NamedTuple):
+    """ModelRows of a log that a model is fitted on, and the policy at the observation that follows each of them."""
 
     observation: np.ndarray
     action: np.ndarray
@@ -32,7 +32,7 @@ class Rows(NamedTuple):
     next_policy: np.ndarray  # (n, A)
 
     @classmethod
-    def of(cls, log: Log, rows: np.ndarray, next_policy: np.ndarray) -> "Rows":
+    def of(cls, log: Log, rows: np.ndarray, next_policy: np.ndarray) -> "ModelRows":
         """Return some rows of a log."""
         return cls(
             log.observation[rows], log.action[rows], log.reward[rows], log.next_observation[rows],
@@ -50,7 +50,7 @@ def can_be_modeled(log: Log) -> bool:
     return has_codes(log) or (log.n_episodes == len(log) and log.observation.dtype.kind in "iuf")
 
 
-def model_of(log: Log, rows: Rows, gamma: float) -> Values:
+def model_of(log: Log, rows: ModelRows, gamma: float) -> Values:
     """Return a model of what the policy earns, fitted on some rows of a log."""
     n_actions = log.spec.n_actions
     if not has_codes(log):
@@ -61,14 +61,14 @@ def model_of(log: Log, rows: Rows, gamma: float) -> Values:
     )  # fmt: skip
 
 
-def _means_by_action(rows: Rows, n_actions: int) -> np.ndarray:
+def _means_by_action(rows: ModelRows, n_actions: int) -> np.ndarray:
     """Return the mean reward of each action, (A,); of all rows for an action without any."""
     counts = np.bincount(rows.action, minlength=n_actions)
     sums = np.bincount(rows.action, rows.reward, minlength=n_actions)
     return np.where(counts > 0, sums / np.maximum(counts, 1), rows.reward.mean())
 
 
-def _table_of_rewards(rows: Rows, n_codes: int, n_actions: int) -> Values:
+def _table_of_rewards(rows: ModelRows, n_codes: int, n_actions: int) -> Values:
     cell = rows.observation.astype(np.int64) * n_actions + rows.action
     counts = np.bincount(cell, minlength=n_codes * n_actions).reshape(n_codes, n_actions)
     sums = np.bincount(cell, rows.reward, minlength=n_codes * n_actions).reshape(n_codes, n_actions)
@@ -76,7 +76,7 @@ def _table_of_rewards(rows: Rows, n_codes: int, n_actions: int) -> Values:
     return lambda observations: table[observations]
 
 
-def _table_of_values(rows: Rows, n_codes: int, n_actions: int, gamma: float) -> Values:
+def _table_of_values(rows: ModelRows, n_codes: int, n_actions: int, gamma: float) -> Values:
     """Evaluate the policy in the tables of rewards and successors that the rows are: sweeps over all rows.
 
     An action that was not logged at an observation is valued as the mean of those that were; an observation without
@@ -99,7 +99,7 @@ def _table_of_values(rows: Rows, n_codes: int, n_actions: int, gamma: float) -> 
     return lambda observations: q[observations]
 
 
-def _linear(rows: Rows, n_actions: int) -> Values:
+def _linear(rows: ModelRows, n_actions: int) -> Values:
     """Return a ridge regression of the reward on standardized features and a constant, one for each action."""
     flat = rows.observation.reshape(len(rows.observation), -1).astype(np.float64)
     center, spread = flat.mean(axis=0), flat.std(axis=0)
