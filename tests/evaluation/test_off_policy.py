@@ -3,8 +3,8 @@ import pytest
 
 from understudy.envs import Grid, record
 from understudy.errors import LogError, PolicyError, SettingError
-from understudy.evaluation.off_policy import chosen_propensity, off_policy, policies_at, product_so_far
-from understudy.learners import FixedPolicy, QLearning
+from understudy.evaluation.off_policy import off_policy
+from understudy.learners import FixedPolicy
 from understudy.logs import Log
 
 MEANS = np.array([[0.2, 0.5, 0.9], [0.8, 0.1, 0.3], [0.4, 0.6, 0.5]])
@@ -95,24 +95,6 @@ def test_a_model_of_vectors_makes_estimates_steadier():
     assert found[0]["DM"].effective_episodes is None
 
 
-def test_self_normalized_weights_of_several_steps_follow_the_formula():
-    log = record(Grid(3, slip=0.2), episodes=30, seed=0)
-    target = np.full(5, 0.2) + 0.1 * np.array([1, -1, 0, 0, 0])
-    ratio = target[log.action] / chosen_propensity(log)
-    weight = product_so_far(ratio, log.starts)
-    longest = np.diff(log.starts).max()
-    value = 0.0
-    for step in range(longest):
-        above = below = 0.0
-        for first, end in zip(log.starts[:-1], log.starts[1:], strict=True):
-            row = min(first + step, end - 1)
-            below += weight[row]
-            above += weight[row] * log.reward[row] * (first + step < end)
-        value += 0.9**step * above / below
-    found = off_policy(log, target, gamma=0.9)
-    assert found["SNIPS"].value == pytest.approx(value)
-
-
 def test_the_chosen_actions_propensity_is_enough():
     full, chosen = off_policy(bandit_log(0), TARGET), off_policy(bandit_log(0, propensity="chosen"), TARGET)
     for name in ("IPS", "SNIPS", "DM", "DR"):
@@ -140,11 +122,8 @@ def test_without_propensities_and_model_it_is_refused():
 
 def test_policies_are_given_in_several_forms():
     log = bandit_log(0)
-    learner = QLearning(3, 3, seed=0)
     assert off_policy(log, TARGET)["DR"] == off_policy(log, FixedPolicy(TARGET))["DR"]
     assert off_policy(log, lambda x: TARGET[x])["DR"] == off_policy(log, TARGET)["DR"]
-    assert policies_at(learner, np.array([0, 1, 1]), 3).shape == (3, 3)
-    assert policies_at([0.5, 0.5], np.zeros((4, 2)), 2).tolist() == [[0.5, 0.5]] * 4
 
 
 @pytest.mark.parametrize(

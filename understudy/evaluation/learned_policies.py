@@ -16,8 +16,9 @@ from understudy.contracts import Learner, LoopOwner, Simulator
 from understudy.contracts.offering import offers
 from understudy.contracts.streams import spawn
 from understudy.errors import ContractError
+from understudy.evaluation.episode_scores import Policies, Scores, Term, scores
 from understudy.evaluation.halves import log_to_halve
-from understudy.evaluation.off_policy import OffPolicy, Policies, Scores, Term, cautions, scores, summed_up
+from understudy.evaluation.off_policy import OffPolicy, cautions, summed_up
 from understudy.runs import Run, simulate
 from understudy.settings import real, seed_of, whole
 
