@@ -88,7 +88,7 @@ def test_a_column_of_one_entry_rows_is_a_column():
 
 
 def test_a_matrix_is_no_column_of_actions():
-    with pytest.raises(LogError, match=r"action has shape \(2, 2\)"):
+    with pytest.raises(LogError, match=r"action is \[0, 0\] in row 0, which is several at once"):
         action_codes(np.zeros((2, 2), int), None)
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 import understudy as us
 from understudy.evaluation.halves import FEWEST_HALVES
 from understudy.logs.ends import ENDS
+from understudy.logs.loading import FORMATS
+from understudy.logs.writing import WRITTEN
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -53,6 +55,14 @@ def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     check.add_argument("--json", action="store_true", help="print findings, tests, rates and the verdict as JSON")
     check.set_defaults(command=run["check"])
 
+    convert = commands.add_parser(
+        "convert", help="read a log of any format and write it as Parquet, CSV, dsjson, Minari"
+    )
+    add_log(convert)
+    convert.add_argument("to", metavar="OUT", help="a file that ends in .parquet, .csv or .dsjson, or a Minari id")
+    convert.add_argument("--to-format", choices=WRITTEN, help="of OUT, where its ending does not tell (minari)")
+    convert.set_defaults(command=run["convert"])
+
     simulate = commands.add_parser("simulate", help="how a learner would have learned, had it been deployed")
     add_log(simulate)
     add_simulation(simulate)
@@ -79,7 +89,8 @@ def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
 
 def add_log(parser: argparse.ArgumentParser) -> None:
     """Add the flags that name a log and its columns."""
-    parser.add_argument("log", metavar="LOG", help="a Parquet or CSV file, a row for each step")
+    parser.add_argument("log", metavar="LOG", help="a file, a row for each step (or the id of a Minari data set)")
+    parser.add_argument("--format", choices=FORMATS, help="of LOG (known by its name or content, except Minari ids)")
     columns = parser.add_argument_group("columns, where they are not named as here")
     for name, meaning in COLUMN_FLAGS.items():
         columns.add_argument(f"--{name}", nargs="+" if name in SEVERAL else None, metavar="NAME", help=meaning)

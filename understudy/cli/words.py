@@ -13,7 +13,7 @@ from understudy.tables import Table
 
 OTHER_FLAGS = (
     "n_actions", "ends", "order", "max_steps", "max_episode_steps", "out", "runs", "seed", "every", "workers", "level",
-    "margin", "steps", "pre_runs", "halves",
+    "margin", "steps", "pre_runs", "halves", "format",
 )  # fmt: skip
 ADVICE = {
     "turn (it|them) into numbers first, for example .*": "add a column to the file that numbers the distinct texts 0, "

@@ -7,6 +7,7 @@ import numpy as np
 
 from understudy.errors import LogError, SettingError
 from understudy.logs import labels as labeling
+from understudy.logs.action_kinds import refuse_continuous, refuse_slates
 from understudy.logs.arrays import (
     as_array,
     as_floats,
@@ -212,6 +213,7 @@ def action_codes(
     >>> action_codes([True, False], ["true", "false"])
     (array([0, 1], dtype=int32), ('true', 'false'))
     """
+    refuse_slates(name, values)
     array = one_value_per_row(name, values)
     given = None if labels is None else labeling.checked_labels(labels)
     if contains_text(array):
@@ -225,6 +227,7 @@ def action_codes(
         and (truth or any(labeling.spelled_value(label) is not None for label in given))
     ):
         return labeling.codes_by_label(array, given, name), given
+    refuse_continuous(name, array)
     return integers(name, array, "give every row an integer, or give the values as labels with actions="), given
 
 

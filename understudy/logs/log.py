@@ -11,6 +11,7 @@ import numpy as np
 
 from understudy.errors import LogError, SettingError
 from understudy.logs import rules
+from understudy.logs.action_features import ActionFeatures
 from understudy.logs.columns import CLEAN, COLUMNS, action_codes, common_length, count_actions, same_kind
 from understudy.logs.ends import add_ends
 from understudy.logs.episodes import common_time_limit, starts_of, step_numbers
@@ -28,6 +29,7 @@ class Spec:
     observation_dtype: np.dtype
     n_observations: int | None  # 1 + the largest, where observations are single integers from 0 up
     features: tuple[str, ...] | None = None  # the names of the columns that observations were read from
+    action_features: ActionFeatures | None = None  # what is known of each action beside its number
 
 
 @dataclass(frozen=True, eq=False, repr=False)

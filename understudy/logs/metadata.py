@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import LogError, SettingError
+from understudy.logs.action_features import are_action_features
 from understudy.logs.labels import checked_labels
 from understudy.logs.log import Log
 from understudy.storage import parse_json
@@ -25,6 +26,7 @@ def to_metadata(log: Log) -> dict[bytes, bytes]:
         "notes": log.notes,
         "derived": log.derived,
         "features": log.spec.features,
+        "action_features": None if log.spec.action_features is None else log.spec.action_features.to_json(),
     }
     return {KEY: json.dumps(known).encode()}
 
@@ -86,6 +88,7 @@ FIELDS: dict[str, Callable[[Any], bool]] = {
     "max_episode_steps": _is_limit,
     "notes": _are_strings,
     "features": lambda value: value is None or (_are_strings(value) and all(map(_can_be_written, value))),
+    "action_features": lambda value: value is None or are_action_features(value),
     "derived": lambda value: value is None or (_are_strings(value) and set(value) <= set(DERIVABLE)),
 }
 """What is stored, and the test of a stored value."""
