@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -111,8 +112,11 @@ def _log_of_loaded(
     same_actions = wanted["action"] is None and labels is None and n_actions is None
     if ends is None and all(wanted[role] is None for role in ("terminated", "truncated", "episode")):
         ends = loaded.ends
+    table = loaded.table
+    if loaded.columns:
+        table = _with_coded_texts(table, told["observation"], told["next_observation"])
     log = _log_of(
-        _with_coded_texts(loaded.table, told["observation"]) if loaded.columns else loaded.table,
+        table,
         told,
         loaded.order_by if order_by is None else order_by,
         loaded.actions if same_actions else labels,
@@ -124,18 +128,21 @@ def _log_of_loaded(
     return replace(log, notes=loaded.notes + log.notes)
 
 
-def _with_coded_texts(table: Any, names: Names) -> Any:
-    """Return a table whose columns of text, among those named, are codes by first appearance.
+def _with_coded_texts(table: Any, observation: Names, next_observation: Names) -> Any:
+    """Return a table in which text in these columns is codes, the same in an observation and the next.
 
     To be deleted as soon as text columns are coded for all tables: formats hand over text as it is.
     """
     import pyarrow as pa
 
-    for name in _strings_in(names):
-        at = table.column_names.index(name) if name in table.column_names else -1
-        if at >= 0 and "string" in str(table.column(at).type):
-            codes = pa.chunked_array([table.column(at).combine_chunks().dictionary_encode().indices])
-            table = table.set_column(at, name, codes)
+    for names in zip_longest(_strings_in(observation), _strings_in(next_observation)):
+        there = [name for name in names if name in table.column_names]
+        if any("string" in str(table.column(name).type) for name in there):
+            texts = pa.concat_arrays([table.column(name).combine_chunks() for name in there])
+            codes = texts.dictionary_encode().indices
+            for at, name in enumerate(there):
+                part = codes.slice(at * len(table), len(table))
+                table = table.set_column(table.column_names.index(name), name, part)
     return table
 
 
