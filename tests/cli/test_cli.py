@@ -178,3 +178,28 @@ def test_check_says_1_of_a_log_that_must_not_be_believed_and_qbe_still_takes_it(
     assert (found["ok"], found["believable"]) == (True, False)
     assert found["rates"]["all tests"] == 1e-3
     us.qbe(us.read(tmp_path / "wrong.csv", observation="cell", action="move", reward="paid", terminated="home"))
+
+
+VW = "1:-1:0.5 |user age:31\n2:0:0.5 |user age:4\n" * 20
+
+
+def test_a_file_of_another_tool_needs_no_flags(tmp_path, capsys):
+    (tmp_path / "clicks.txt").write_text(VW)
+    assert main(["check", str(tmp_path / "clicks.txt"), "--format", "vw"]) == 0
+    assert main(["check", str(tmp_path / "clicks.txt")]) == 0
+    assert "40 rows, 40 episodes, 2 actions" in capsys.readouterr().out
+
+
+def test_a_log_is_converted(tmp_path, capsys):
+    (tmp_path / "clicks.vw").write_text(VW)
+    for name in ("clicks.parquet", "clicks.dsjson.gz", "clicks.csv.zst"):
+        assert main(["convert", str(tmp_path / "clicks.vw"), str(tmp_path / name)]) == 0
+        assert us.read(tmp_path / name).reward.tolist() == [1.0, 0.0] * 20
+    assert "clicks.csv.zst has 40 rows, 40 episodes and 2 actions" in capsys.readouterr().out
+
+
+def test_refusals_of_formats_are_in_flags(tmp_path, refused):
+    (tmp_path / "clicks.txt").write_text("what is this")
+    assert "or say --format one of parquet, csv, open-bandit" in refused("check", tmp_path / "clicks.txt")
+    (tmp_path / "clicks.vw").write_text(VW)
+    assert "a log is written as .parquet" in refused("convert", tmp_path / "clicks.vw", tmp_path / "clicks.txt")

@@ -181,3 +181,13 @@ def test_csv_refuses_labels_that_it_would_lose(tmp_path, labels):
     with pytest.raises(LogError, match="would not come back from a CSV"):
         write(labeled(labels, propensity=False), tmp_path / "log.csv")
     assert os.listdir(tmp_path) == []
+
+
+def test_a_format_is_that_of_the_ending(clean, tmp_path):
+    log = Log.from_columns(**clean)
+    write(log, tmp_path / "log.parquet", format="parquet")
+    with pytest.raises(LogError, match=r"a log is written as \.csv, \.csv\.gz"):
+        write(log, tmp_path / "other.parquet", format="csv")
+    with pytest.raises(SettingError, match="format='vw' cannot be written; give one of parquet, csv, dsjson, minari"):
+        write(log, tmp_path / "log.vw", format="vw")
+    assert [path.name for path in tmp_path.iterdir()] == ["log.parquet"]

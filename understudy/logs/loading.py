@@ -52,15 +52,15 @@ def load(
     source: Any,
     format: str | None = None,  # noqa: A002 - as everybody calls it
     *,
-    as_written: Iterable[str] = (),
     names: Sequence[str] = (),
     recognize: bool = True,
     progress: bool | None = None,
+    **columns: Iterable[str],
 ) -> LoadedTable:
     """Return the table in a file, an object of another library, or a Minari data set that is given by its id.
 
-    `names` are the columns that were asked for, and `as_written` those of them whose texts are names (see `parse_csv`).
-    With `recognize`, tables of Open Bandit are known by their columns.
+    `names` are the columns that were asked for; for other columns see `parse_csv`. With `recognize`, tables of Open
+    Bandit are known by their columns.
     """
     if format is not None and format not in FORMATS:
         raise SettingError(f"format={format!r} is unknown; give one of {', '.join(FORMATS)}")
@@ -69,7 +69,7 @@ def load(
         source = load_minari_id(source)
     if isinstance(source, str | os.PathLike):
         path = checked_path(source)
-        loaded = load_file(path, format, as_written, names, progress)
+        loaded = load_file(path, format, names, progress, **columns)
     elif isinstance(source, EpisodeSource):
         return load_minari(source, progress)
     elif format in (None, "open-bandit"):
@@ -85,9 +85,9 @@ def load(
 def load_file(
     path: Path,
     format: str | None = None,  # noqa: A002
-    as_written: Iterable[str] = (),
     names: Sequence[str] = (),
     progress: bool | None = None,
+    **columns: Iterable[str],
 ) -> LoadedTable:
     """Return the table in a file; `format` is found by its name and its content where it is None."""
     import pyarrow as pa
@@ -95,7 +95,7 @@ def load_file(
     title = shown_path(path)
     loaders: dict[str, Callable[[], LoadedTable]] = {
         "parquet": lambda: LoadedTable(_load_parquet(path)),
-        "csv": lambda: LoadedTable(_load_csv(path, as_written, progress)),
+        "csv": lambda: LoadedTable(_load_csv(path, progress, **columns)),
         "vw": lambda: load_vw_text(path, progress),
         "dsjson": lambda: load_dsjson(path, progress),
         "hdf5": lambda: load_hdf5(path, names, progress),
@@ -148,5 +148,5 @@ def _load_parquet(path: Path) -> Any:
     return table
 
 
-def _load_csv(path: Path, as_written: Iterable[str], progress: bool | None) -> Any:
-    return parse_csv(b"".join(pieces_of(path, progress)), as_written)
+def _load_csv(path: Path, progress: bool | None, **columns: Iterable[str]) -> Any:
+    return parse_csv(b"".join(pieces_of(path, progress)), **columns)

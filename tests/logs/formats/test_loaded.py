@@ -23,7 +23,7 @@ def loaded(monkeypatch, tmp_path):
         action_features=features,
         notes=("form: a note",),
     )
-    monkeypatch.setattr(loading, "load_file", lambda *arguments: found)
+    monkeypatch.setattr(loading, "load_file", lambda *arguments, **columns: found)
     return tmp_path / "log.vw"
 
 
