@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from understudy.errors import LogError
+from understudy.errors import LogError, visible
 from understudy.progress import progress_bar
 
 CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
@@ -51,7 +51,7 @@ def pieces_of(path: Path, progress: bool | None = None) -> Iterator[bytes]:
     with (
         open(path, "rb") as file,
         pa.input_stream(file, compression=codec_of(path.name)) as stream,
-        progress_bar(f"reading {path.name}, MiB"[:60], max(1, size >> 20), show) as report,
+        progress_bar(visible(f"reading {path.name}, MiB")[:60], max(1, size >> 20), show) as report,
     ):
         while piece := stream.read(PIECE):
             unpacked += len(piece)

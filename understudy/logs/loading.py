@@ -65,12 +65,12 @@ def load(
     if format is not None and format not in FORMATS:
         raise SettingError(f"format={format!r} is unknown; give one of {', '.join(FORMATS)}")
     path: Path | None = None
-    if isinstance(source, str) and format == "minari":
-        source = load_minari_id(source)
+    if isinstance(source, str | os.PathLike) and format == "minari":
+        source = load_minari_id(os.fspath(source))
     if isinstance(source, str | os.PathLike):
         path = checked_path(source)
         loaded = load_file(path, format, names, progress, **columns)
-    elif isinstance(source, EpisodeSource):
+    elif format in (None, "minari") and isinstance(source, EpisodeSource):
         return load_minari(source, progress)
     elif format in (None, "open-bandit"):
         loaded = LoadedTable(load_object(source, progress))

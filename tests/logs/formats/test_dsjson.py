@@ -1,4 +1,5 @@
 import json
+import re
 
 import numpy as np
 import pytest
@@ -115,3 +116,31 @@ def test_features_without_a_bottom_are_refused(tmp_path):
         context = {"x": context}
     with pytest.raises(LogError, match="line 1 has features more than 16 levels deep"):
         read(written(tmp_path, line(context=context)))
+
+
+@pytest.mark.parametrize(
+    "value", ["NaN", "Infinity", "1" + "0" * 400, "1" * 5000, "-0.0", "1e400", "[]", "true", '"\\ud800"']
+)
+@pytest.mark.parametrize("name", ["_label_cost", "_label_probability", "_label_Action", "p", "x"])
+def test_strange_values_are_read_or_refused_in_a_sentence(tmp_path, name, value):
+    text = json.dumps(line(context={"x": 0}))
+    pattern = {"p": '"p": [0.8', "x": '"x": 0'}.get(name)
+    wrong = (
+        re.sub(rf'"{name}": [-0-9.]+', lambda found: f'"{name}": {value}', text)
+        if pattern is None
+        else text.replace(pattern, pattern.rsplit(" ", 1)[0] + " " + ("[" * (name == "p")) + value)
+    )
+    assert wrong != text
+    try:
+        read(written(tmp_path, line(context={"x": 0}), wrong))
+    except LogError as error:
+        assert "\n" not in str(error)
+
+
+def test_a_number_of_actions_that_changes_or_is_absurd_is_refused(tmp_path):
+    with pytest.raises(LogError, match="line 2 offers 3 actions and the first decision 2"):
+        read(written(tmp_path, line(multi=None), line(multi=None, p=(0.8, 0.1, 0.1))))
+    absurd = line(multi=None) | {"_label_Action": 10**9}
+    del absurd["a"]
+    with pytest.raises(LogError, match="line 1 chose action 1000000000 of 1000000000"):
+        read(written(tmp_path, absurd))

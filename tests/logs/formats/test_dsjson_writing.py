@@ -1,10 +1,11 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from understudy.errors import LogError
-from understudy.logs import Log, read, write
+from understudy.logs import ActionFeatures, Log, read, write
 
 RNG = np.random.default_rng(0)
 PROPENSITY = RNG.dirichlet(np.ones(3), 40)
@@ -66,3 +67,13 @@ def test_what_dsjson_cannot_hold_is_refused_and_nothing_is_written(tmp_path, col
     with pytest.raises(LogError, match=message):
         write(log, tmp_path / "log.dsjson")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_labels_that_features_do_not_tell_are_written_beside_them(tmp_path):
+    log = Log.from_columns(**ROWS, propensity=PROPENSITY)
+    features = ActionFeatures.of([{"size": "L", "id": name} for name in "abc"])
+    log = replace(log, spec=replace(log.spec, action_features=features))
+    write(log, tmp_path / "log.dsjson")
+    back = read(tmp_path / "log.dsjson")
+    assert back.fingerprint == log.fingerprint
+    assert back.spec.action_features.column("id") == ("a", "b", "c")

@@ -7,7 +7,7 @@ import numpy as np
 
 from understudy.errors import LogError
 from understudy.logs.action_features import ActionFeatures
-from understudy.logs.columns import COLUMNS
+from understudy.logs.columns import COLUMNS, MOST_ACTIONS
 from understudy.logs.ends import EVERY_ROW
 from understudy.logs.formats.feature_columns import FeatureColumns, Features, Value
 from understudy.logs.formats.loaded import LoadedTable
@@ -54,8 +54,12 @@ class Decisions:
         """Add a decision; `chosen` counts from 0 up, and so do the actions that `policy` has the probabilities of."""
         if offered is not None:
             n_actions = len(offered)
-        if not 0 <= chosen < n_actions:
-            raise LogError(f"line {line} chose action {chosen + 1} of {n_actions}; fix the line")
+        if not 0 <= chosen < n_actions <= MOST_ACTIONS:
+            raise LogError(
+                f"line {line} chose action {chosen + 1} of {n_actions} ({MOST_ACTIONS:,} at most); fix the line"
+            )
+        if policy is not None and self._policies and len(policy) != len(self._policies[0]):
+            raise _other_number(line, n_actions, len(self._policies[0]))
         if policy is not None and abs(policy[chosen] - probability) > CLOSE:
             raise LogError(
                 f"line {line} says that the chosen action had probability {probability:.6g}, and {policy[chosen]:.6g} "
@@ -82,10 +86,7 @@ class Decisions:
         if self._changing is None and offered == self._offered:
             return chosen, policy
         if len(offered) != len(self._offered):
-            raise LogError(
-                f"line {line} offers {len(offered)} actions and the first decision {len(self._offered)}, and the "
-                "actions of a log are the same in every row; split the file by the number of actions"
-            )
+            raise _other_number(line, len(offered), len(self._offered))
         if self._changing is None:
             place = {action: at for at, action in enumerate(self._offered)}
             if len(place) == len(offered) and place.keys() == set(offered):
@@ -109,10 +110,10 @@ class Decisions:
         n = len(self)
         if not n:
             raise LogError("there is no decision in the file; check which file it is", "file")
-        features, labels = None, [str(number) for number in range(1, self._n_actions + 1)]
+        features = None
         if self._changing is None and self._offered is not None and any(self._offered):
             features = ActionFeatures.of(map(dict, self._offered))
-            labels = _labels(features) or labels
+        labels = labels_of(features, self._n_actions)
         columns: dict[str, Any] = {
             "action": pa.DictionaryArray.from_arrays(np.array(self._chosen, np.int32), labels),
             "reward": pa.array(-np.array(self._cost, np.float64) + 0.0),  # not -0.0
@@ -143,10 +144,21 @@ class Decisions:
         return {f"context.{name}" if name in COLUMNS else name: column for name, column in found.items()}
 
 
-def _labels(features: ActionFeatures) -> list[str] | None:
-    """Return the first feature that names the actions: text, not empty, another one for each action."""
-    for name in features.names:
+def _other_number(line: int, number: int, first: int) -> LogError:
+    return LogError(
+        f"line {line} offers {number} actions and the first decision {first}, and the actions of a log are the same in "
+        "every row; split the file by the number of actions"
+    )
+
+
+def labels_of(features: ActionFeatures | None, n_actions: int) -> list[str]:
+    """Return the labels of actions: the first feature that is another text for each, or else 1, 2, 3, ...
+
+    >>> labels_of(ActionFeatures.of([{"size": "L", "id": "a"}, {"size": "L", "id": "b"}]), 2), labels_of(None, 2)
+    (['a', 'b'], ['1', '2'])
+    """
+    for name in () if features is None else features.names:
         column = [value for value in features.column(name) if isinstance(value, str) and value.strip()]
-        if len(set(column)) == len(column) == len(features.values):
+        if len(set(column)) == len(column) == n_actions:
             return column
-    return None
+    return [str(number) for number in range(1, n_actions + 1)]

@@ -1,6 +1,7 @@
 """Vowpal Wabbit's dsjson: a JSON object for each decision, as Azure Personalizer and `--dsjson` log them."""
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,6 +16,7 @@ from understudy.logs.formats.loaded import LoadedTable
 LABELS = ("_label_cost", "_label_probability", "_label_Action")
 SLATES = ("_outcomes", "_slates", "_slot", "_slots")
 CONTINUOUS = ("_label_ca",)
+LARGEST = sys.float_info.max
 DEEPEST = 16  # features within features
 
 
@@ -96,7 +98,7 @@ def _add(decisions: Decisions, number: int, line: Mapping[str, Any]) -> None:
     multi = context.get("_multi")
     if not isinstance(multi, list | None) or not all(isinstance(one, dict) for one in multi or ()):
         raise LogError(f"c._multi is not a list of objects in line {number}; fix the line")
-    if action != int(action):
+    if not action.is_integer():
         raise LogError(f"_label_Action is {action} in line {number}; give the number of the action, from 1 up")
     actions, policy = line.get("a"), line.get("p")
     listed = len(actions) if isinstance(actions, list) else 0
@@ -116,9 +118,14 @@ def _add(decisions: Decisions, number: int, line: Mapping[str, Any]) -> None:
 
 def _number(number: int, line: Mapping[str, Any], name: str) -> float:
     value = line.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not _is_number(value):
         raise LogError(f"{name} is {json.dumps(value)[:60]} in line {number}, not a number; fix the line")
-    return value
+    return float(value)
+
+
+def _is_number(value: Any) -> bool:
+    """True for a number that a float can hold."""
+    return not isinstance(value, bool) and isinstance(value, int | float) and not abs(value) > LARGEST
 
 
 def _policy(number: int, actions: Any, policy: Any, n_actions: int) -> list[float] | None:
@@ -127,8 +134,7 @@ def _policy(number: int, actions: Any, policy: Any, n_actions: int) -> list[floa
         return None
     if len(actions) != len(policy):
         raise LogError(f"line {number} has {len(actions)} actions in a and {len(policy)} in p; fix the line")
-    numbers = [*actions, *policy]
-    if any(isinstance(value, bool) or not isinstance(value, int | float) for value in numbers):
+    if not all(map(_is_number, [*actions, *policy])):
         raise LogError(f"line {number} has something else than numbers in a or p; fix the line")
     if sorted(actions) != list(range(1, n_actions + 1)):
         return None
@@ -157,4 +163,4 @@ def _features(
             if value:
                 yield title, value
         elif value is not None:
-            yield title, value
+            yield title, value if _is_number(value) else str(value)

@@ -7,6 +7,7 @@ import numpy as np
 
 from understudy.errors import LogError
 from understudy.logs.arrays import first_true
+from understudy.logs.formats.decisions import labels_of
 
 if TYPE_CHECKING:
     from understudy.logs.log import Log
@@ -45,11 +46,15 @@ def _names(log: "Log") -> list[str]:
 
 
 def _actions(log: "Log") -> list[dict[str, Any]]:
-    """Return the features of each action; its label, or its number, where the log has no features of actions."""
-    features = log.spec.action_features
+    """Return the features of each action, with its label or number among them where `read` would not find it."""
+    features, n_actions = log.spec.action_features, log.spec.n_actions
+    labels = list(log.spec.actions or map(str, range(n_actions)))
+    known: list[dict[str, Any]] = [{} for _ in labels]
     if features is not None:
-        return [dict(zip(features.names, action, strict=True)) for action in features.values]
-    return [{"action": label} for label in log.spec.actions or map(str, range(log.spec.n_actions))]
+        known = [dict(zip(features.names, action, strict=True)) for action in features.values]
+    if features is not None and labels_of(features, n_actions) == labels:
+        return known
+    return [{"action": label} | action for label, action in zip(labels, known, strict=True)]
 
 
 def _line(log: "Log", row: int, names: list[str], actions: list[dict[str, Any]]) -> str:

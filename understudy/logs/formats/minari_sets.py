@@ -70,7 +70,7 @@ def load_minari(source: EpisodeSource, progress: bool | None = None) -> LoadedTa
         "reading Minari's steps", total, False if progress is None and total < LARGE else progress
     ) as report:
         for number, episode in enumerate(source.iterate_episodes()):
-            length = len(episode.rewards)
+            length = _length(episode, number)
             for name, array in _flat(source.observation_space, episode.observations, number).items():
                 if len(array) != length + 1:
                     raise LogError(
@@ -101,6 +101,17 @@ def load_minari(source: EpisodeSource, progress: bool | None = None) -> LoadedTa
 
     table = pa.table({name: to_arrow(column) for name, column in columns.items()})
     return LoadedTable(table, names, n_actions=n_actions)
+
+
+def _length(episode: Any, number: int) -> int:
+    """Return the number of steps of an episode. Raise `LogError` where its columns differ in it."""
+    columns = {name: len(getattr(episode, name)) for name in ("rewards", "actions", "terminations", "truncations")}
+    if len(set(columns.values())) > 1:
+        counts = ", ".join(f"{name} {length}" for name, length in columns.items())
+        raise LogError(
+            f"episode {number} has columns of different lengths: {counts}; get the data set again", "lengths"
+        )
+    return columns["rewards"]
 
 
 def _column(role: str, name: str) -> str:

@@ -10,6 +10,7 @@ from understudy.logs.action_features import ActionFeatures
 from understudy.logs.csv_tables import parse_csv
 from understudy.logs.ends import EVERY_ROW
 from understudy.logs.formats.loaded import LoadedTable
+from understudy.storage import error_reason
 
 NEEDED = ("timestamp", "item_id", "position", "click", "propensity_score")
 ITEMS = "item_context.csv"
@@ -71,11 +72,19 @@ def _items(path: Path) -> ActionFeatures | None:
     """Return the features of the items, in the order of their ids; None where there is no such file."""
     if not path.is_file():
         return None
-    table = parse_csv(path.read_bytes())
+    import pyarrow as pa
+
+    try:
+        table = parse_csv(path.read_bytes())
+    except (pa.ArrowException, OSError) as error:
+        raise LogError(f"{ITEMS} beside the file cannot be read ({error_reason(error)}); get it again") from None
     names = [name for name in table.column_names if ITEM.fullmatch(name)]
     if "item_id" not in table.column_names or not names:
         raise LogError(f"{ITEMS} beside the file has no item_id or no item_feature_0; get it again, or move it away")
-    rows = sorted(table.select(["item_id", *names]).to_pylist(), key=lambda row: str(row["item_id"]).zfill(9))
-    if [row.pop("item_id") for row in rows] != list(range(len(rows))):
+    items = dict(zip(table.column("item_id").to_pylist(), table.select(names).to_pylist(), strict=True))
+    if items.keys() != set(range(len(table))):
         raise LogError(f"{ITEMS} beside the file does not number its items 0, 1, 2, ...; get it again, or move it away")
-    return ActionFeatures.of(rows)
+    for item, features in items.items():
+        if empty := [name for name, value in features.items() if value is None]:
+            raise LogError(f"{ITEMS} beside the file has no {empty[0]} of item {item}; fill it in, or move it away")
+    return ActionFeatures.of(items[item] for item in range(len(items)))
