@@ -55,9 +55,7 @@ class Decisions:
         if offered is not None:
             n_actions = len(offered)
         if not 0 <= chosen < n_actions <= MOST_ACTIONS:
-            raise LogError(
-                f"line {line} chose action {chosen + 1} of {n_actions} ({MOST_ACTIONS:,} at most); fix the line"
-            )
+            raise LogError(f"line {line} chose action {chosen + 1} of {n_actions}, of {MOST_ACTIONS:,} at most; fix it")
         if policy is not None and self._policies and len(policy) != len(self._policies[0]):
             raise _other_number(line, n_actions, len(self._policies[0]))
         if policy is not None and abs(policy[chosen] - probability) > CLOSE:
@@ -157,8 +155,9 @@ def labels_of(features: ActionFeatures | None, n_actions: int) -> list[str]:
     >>> labels_of(ActionFeatures.of([{"size": "L", "id": "a"}, {"size": "L", "id": "b"}]), 2), labels_of(None, 2)
     (['a', 'b'], ['1', '2'])
     """
-    for name in () if features is None else features.names:
-        column = [value for value in features.column(name) if isinstance(value, str) and value.strip()]
-        if len(set(column)) == len(column) == n_actions:
-            return column
+    columns = [] if features is None else [features.column(name) for name in features.names]
+    for column in columns:
+        texts = [value for value in column if isinstance(value, str) and value.strip()]
+        if len(set(texts)) == len(texts) == n_actions:
+            return texts
     return [str(number) for number in range(1, n_actions + 1)]

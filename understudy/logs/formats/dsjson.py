@@ -117,7 +117,7 @@ def _add(decisions: Decisions, number: int, line: Mapping[str, Any]) -> None:
 
 
 def _number(number: int, line: Mapping[str, Any], name: str) -> float:
-    value = line.get(name)
+    value: Any = line.get(name)
     if not _is_number(value):
         raise LogError(f"{name} is {json.dumps(value)[:60]} in line {number}, not a number; fix the line")
     return float(value)
