@@ -140,5 +140,5 @@ def test_a_number_of_actions_that_changes_or_is_absurd_is_refused(tmp_path):
         read(written(tmp_path, line(multi=None), line(multi=None, p=(0.8, 0.1, 0.1))))
     absurd = line(multi=None) | {"_label_Action": 10**9}
     del absurd["a"]
-    with pytest.raises(LogError, match="line 1 chose action 1000000000 of 1000000000"):
+    with pytest.raises(LogError, match="line 1 has 1,000,000,000 actions, and 1,048,576 is the most"):
         read(written(tmp_path, absurd))

@@ -54,8 +54,10 @@ class Decisions:
         """Add a decision; `chosen` counts from 0 up, and so do the actions that `policy` has the probabilities of."""
         if offered is not None:
             n_actions = len(offered)
-        if not 0 <= chosen < n_actions <= MOST_ACTIONS:
-            raise LogError(f"line {line} chose action {chosen + 1} of {n_actions}, of {MOST_ACTIONS:,} at most; fix it")
+        if n_actions > MOST_ACTIONS:
+            raise LogError(f"line {line} has {n_actions:,} actions, and {MOST_ACTIONS:,} is the most; number them anew")
+        if not 0 <= chosen < n_actions:
+            raise LogError(f"line {line} chose action {chosen + 1} of {n_actions}; fix the line")
         if policy is not None and self._policies and len(policy) != len(self._policies[0]):
             raise _other_number(line, n_actions, len(self._policies[0]))
         if policy is not None and abs(policy[chosen] - probability) > CLOSE:

@@ -105,13 +105,16 @@ def load_minari(source: EpisodeSource, progress: bool | None = None) -> LoadedTa
 
 def _length(episode: Any, number: int) -> int:
     """Return the number of steps of an episode. Raise `LogError` where its columns differ in it."""
-    columns = {name: len(getattr(episode, name)) for name in ("rewards", "actions", "terminations", "truncations")}
-    if len(set(columns.values())) > 1:
-        counts = ", ".join(f"{name} {length}" for name, length in columns.items())
+    columns = {
+        "rewards": episode.rewards, "actions": episode.actions, "terminations": episode.terminations,
+        "truncations": episode.truncations,
+    }  # fmt: skip
+    if len(set(map(len, columns.values()))) > 1:
+        counts = ", ".join(f"{name} {len(column)}" for name, column in columns.items())
         raise LogError(
             f"episode {number} has columns of different lengths: {counts}; get the data set again", "lengths"
         )
-    return columns["rewards"]
+    return len(episode.rewards)
 
 
 def _column(role: str, name: str) -> str:
