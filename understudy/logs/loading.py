@@ -1,12 +1,15 @@
 """Arrow tables from Parquet and CSV files, and from DataFrames."""
 
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from understudy.errors import LogError
+from understudy.logs.arrow_columns import values_to_arrow
 from understudy.logs.csv_tables import parse_csv
+from understudy.logs.labels import listing
 from understudy.storage import error_reason
 
 PARQUET, CSV = (".parquet", ".pq"), (".csv", ".csv.gz")
@@ -33,8 +36,8 @@ def shown_path(path: str | os.PathLike) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]}...{text[-LONGEST // 2 :]}"
 
 
-def load_file(path: Path, as_written: Iterable[str] = ()) -> Any:
-    """Return the table in a Parquet or CSV file; for `as_written`, see `parse_csv`."""
+def load_file(path: Path, as_written: Iterable[str] = (), **columns: Iterable[str]) -> Any:
+    """Return the table in a Parquet or CSV file; for `as_written` and other columns, see `parse_csv`."""
     import pyarrow as pa
 
     name, title = path.name.lower(), shown_path(path)
@@ -48,7 +51,7 @@ def load_file(path: Path, as_written: Iterable[str] = ()) -> Any:
         if path.stat().st_size == 0:
             raise LogError(f"{title} is an empty file; write it again", "file")
         if name.endswith(CSV):
-            return _load_csv(path, as_written)
+            return _load_csv(path, as_written, **columns)
         if name.endswith(PARQUET) or _starts_like_parquet(path):
             return _load_parquet(path)
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError, MemoryError) as error:
@@ -72,24 +75,46 @@ def _load_parquet(path: Path) -> Any:
     return table
 
 
-def _load_csv(path: Path, as_written: Iterable[str]) -> Any:
+def _load_csv(path: Path, as_written: Iterable[str], **columns: Iterable[str]) -> Any:
     import pyarrow as pa
 
     # A file, not a path, since Arrow takes no path that is not UTF-8.
     packed = "gzip" if path.name.lower().endswith(".gz") else None
     with open(path, "rb") as file, pa.input_stream(file, compression=packed) as stream:
-        return parse_csv(stream.read(), as_written)
+        return parse_csv(stream.read(), as_written, **columns)
 
 
 def load_frame(source: Any) -> Any:
-    """Return a pandas, polars or other DataFrame as an Arrow table."""
+    """Return a pandas, polars or other DataFrame, or a mapping of names to columns, as an Arrow table."""
     import pyarrow as pa
 
     if isinstance(source, pa.Table):
         return source
+    if isinstance(source, Mapping):
+        return _load_mapping(source)
     if not hasattr(source, "__arrow_c_stream__"):  # the Arrow PyCapsule interface, which DataFrames implement
         raise LogError(f"cannot read a {type(source).__name__}; give a path or a DataFrame, or use Log.from_columns")
     try:
         return pa.table(source)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        _refuse_mixed_column(source, error)
         raise LogError(f"the table has no Arrow form ({error_reason(error)}); convert its columns first") from None
+
+
+def _refuse_mixed_column(source: Any, error: Exception) -> None:
+    """Raise `LogError` for the column of a pandas frame that pyarrow names in its error, with the rows at fault."""
+    found = re.fullmatch("Conversion failed for column (.*) with type .*", str(error.args[-1]) if error.args else "")
+    if found and found[1] in source:
+        values_to_arrow(f"column {found[1]}", source[found[1]])
+
+
+def _load_mapping(columns: Mapping[Any, Any]) -> Any:
+    import pyarrow as pa
+
+    if not columns or not all(isinstance(name, str) for name in columns):
+        raise LogError("a mapping of columns has their names as text; give at least observation, action and reward")
+    arrays = {name: values_to_arrow(name, values) for name, values in columns.items()}
+    if len({len(array) for array in arrays.values()}) > 1:
+        lengths = listing([f"{name} {len(array):,}" for name, array in arrays.items()])
+        raise LogError(f"columns differ in length: {lengths}; give each one value a row", "lengths")
+    return pa.table(arrays)
