@@ -1,9 +1,13 @@
 """Tables from objects of other libraries: DataFrames, DuckDB's relations and results, Arrow's datasets and streams."""
 
+import re
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any, Protocol, runtime_checkable
 
 from understudy.errors import LogError
+from understudy.logs.arrow_columns import values_to_arrow
+from understudy.logs.labels import listing
 from understudy.progress import Report, progress_bar
 from understudy.storage import error_reason
 
@@ -50,7 +54,7 @@ class OldDuckResult(Protocol):
 
 
 def load_object(source: Any, progress: bool | None = None) -> Any:
-    """Return a pandas, polars or other DataFrame, a relation of DuckDB or a dataset of Arrow's as an Arrow table.
+    """Return a mapping of columns, a DataFrame, a relation of DuckDB or a dataset of Arrow's as an Arrow table.
 
     What is not in memory yet is read in batches; `progress` is as in `read`.
     """
@@ -58,6 +62,8 @@ def load_object(source: Any, progress: bool | None = None) -> Any:
 
     if isinstance(source, pa.Table):
         return source
+    if isinstance(source, Mapping):
+        return _load_mapping(source)
     try:
         reader, total = _reader(source)
         if reader is not None:
@@ -65,6 +71,7 @@ def load_object(source: Any, progress: bool | None = None) -> Any:
         if isinstance(source, ArrowStreamable):
             return pa.table(source)
     except (pa.ArrowException, TypeError, ValueError, OverflowError, OSError) as error:
+        _refuse_mixed_column(source, error)
         raise LogError(f"the table has no Arrow form ({error_reason(error)}); convert its columns first") from None
     raise LogError(f"cannot read a {type(source).__name__}; give a path or a DataFrame, or use Log.from_columns")
 
@@ -100,3 +107,22 @@ def _collected(reader: Any, total: int | None, progress: bool | None) -> Any:
             if report is not None:
                 report(rows)
     return pa.Table.from_batches(batches, reader.schema)
+
+
+def _refuse_mixed_column(source: Any, error: Exception) -> None:
+    """Raise `LogError` for the column of a pandas frame that pyarrow names in its error, with the rows at fault."""
+    found = re.fullmatch("Conversion failed for column (.*) with type .*", str(error.args[-1]) if error.args else "")
+    if found and found[1] in source:
+        values_to_arrow(f"column {found[1]}", source[found[1]])
+
+
+def _load_mapping(columns: Mapping[Any, Any]) -> Any:
+    import pyarrow as pa
+
+    if not columns or not all(isinstance(name, str) for name in columns):
+        raise LogError("a mapping of columns has their names as text; give at least observation, action and reward")
+    arrays = {name: values_to_arrow(name, values) for name, values in columns.items()}
+    if len({len(array) for array in arrays.values()}) > 1:
+        lengths = listing([f"{name} {len(array):,}" for name, array in arrays.items()])
+        raise LogError(f"columns differ in length: {lengths}; give each one value a row", "lengths")
+    return pa.table(arrays)

@@ -7,7 +7,8 @@ import numpy as np
 
 from understudy.errors import LogError, SettingError
 from understudy.logs.columns import common_length
-from understudy.logs.log import Log, Spec
+from understudy.logs.log import Log
+from understudy.logs.spec import Spec
 
 
 def concatenate(logs: Sequence[Log]) -> Log:

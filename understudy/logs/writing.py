@@ -39,7 +39,7 @@ def write(log: Log, path: str | os.PathLike, format: str | None = None) -> None:
     log's notes are lost, and so is what was derived: a `next_observation` that was taken from the next row counts as
     recorded then (to `exo_psrs`, for one). Labels that would come back in another order than their propensities, or
     not at all, are refused. dsjson is for decisions of one step with propensities, and keeps these, their contexts and
-    rewards; Minari keeps neither labels nor notes.
+    rewards; Minari keeps numbers only: neither labels, nor how text was coded, nor notes.
     """
     if format not in (None, *WRITTEN):
         raise SettingError(f"format={format!r} cannot be written; give one of {', '.join(WRITTEN)}")

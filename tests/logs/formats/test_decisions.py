@@ -2,19 +2,24 @@ import numpy as np
 import pytest
 
 from understudy.errors import LogError
-from understudy.logs import read
-from understudy.logs.columns import COLUMNS
+from understudy.logs import loading, read
 from understudy.logs.formats.decisions import Decisions
-from understudy.logs.reading import _log_of_loaded
 
 RED, BLUE, GREEN = (("color", "red"),), (("color", "blue"),), (("color", "green"),)
 
 
-def log_of(decisions):
-    return _log_of_loaded(decisions.to_table(), dict.fromkeys(COLUMNS), None, None, None, None)
+@pytest.fixture
+def log_of(monkeypatch):
+    """The log of decisions, as if they had come from a file."""
+
+    def read_decisions(decisions):
+        monkeypatch.setattr(loading, "load_file", lambda *arguments, **columns: decisions.to_table())
+        return read("decisions.vw")
+
+    return read_decisions
 
 
-def test_actions_are_known_by_their_features_in_whatever_order():
+def test_actions_are_known_by_their_features_in_whatever_order(log_of):
     decisions = Decisions()
     decisions.add(1, [("x", 1)], 0, -1.0, 0.5, offered=(RED, BLUE, GREEN), policy=[0.5, 0.3, 0.2])
     decisions.add(2, [("x", 2)], 0, 0.0, 0.1, offered=(GREEN, RED, BLUE), policy=[0.1, 0.2, 0.7])
@@ -25,7 +30,7 @@ def test_actions_are_known_by_their_features_in_whatever_order():
     assert log.spec.action_features.column("color") == ("red", "blue", "green")
 
 
-def test_features_of_actions_that_change_are_part_of_the_observation():
+def test_features_of_actions_that_change_are_part_of_the_observation(log_of):
     decisions = Decisions()
     for line, prices in enumerate(([3, 5], [3, 5], [4, 5]), 1):
         offered = tuple((("price", price),) for price in prices)
@@ -44,7 +49,7 @@ def test_a_changing_number_of_actions_is_refused():
         decisions.add(9, [], 0, 0.0, 0.5, offered=(RED, BLUE, GREEN))
 
 
-def test_one_row_without_all_probabilities_leaves_those_of_chosen_actions():
+def test_one_row_without_all_probabilities_leaves_those_of_chosen_actions(log_of):
     decisions = Decisions()
     decisions.add(1, [], 0, 0.0, 0.6, n_actions=2, policy=[0.6, 0.4])
     decisions.add(2, [], 1, 0.0, 0.3, n_actions=2)
@@ -61,7 +66,7 @@ def test_statements_that_contradict_are_refused():
         Decisions().to_table()
 
 
-def test_a_feature_may_be_named_like_a_column_of_the_log():
+def test_a_feature_may_be_named_like_a_column_of_the_log(log_of):
     decisions = Decisions()
     decisions.add(1, [("reward", 7), ("episode", 3)], 0, -2.0, 1.0, n_actions=1)
     decisions.add(2, [("reward", 8), ("episode", 3)], 0, -1.0, 1.0, n_actions=1)

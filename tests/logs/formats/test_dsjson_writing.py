@@ -77,3 +77,14 @@ def test_labels_that_features_do_not_tell_are_written_beside_them(tmp_path):
     back = read(tmp_path / "log.dsjson")
     assert back.fingerprint == log.fingerprint
     assert back.spec.action_features.column("id") == ("a", "b", "c")
+
+
+def test_text_is_written_as_text(tmp_path):
+    (tmp_path / "log.vw").write_text(
+        "1:0:0.5 | page=home age:31\n2:-1:0.5 | page=cart age:4\n1:-1:0.5 | page=home age:4\n"
+    )
+    log = read(tmp_path / "log.vw")
+    write(log, tmp_path / "log.dsjson")
+    lines = (tmp_path / "log.dsjson").read_text().splitlines()
+    assert [json.loads(line)["c"]["page"] for line in lines] == ["home", "cart", "home"]
+    assert read(tmp_path / "log.dsjson").fingerprint == log.fingerprint

@@ -35,7 +35,8 @@ def test_it_is_known_by_its_columns(clicks):
     assert log.spec.n_actions == 3
     assert log.spec.features == ("position", "user_feature_0", "user_feature_1")
     assert log.observation[:, 0].tolist() == [1, 3, 2]
-    assert log.observation[0, 1] == log.observation[1, 1] != log.observation[2, 1]
+    seen = log.spec.decode(log.observation)
+    assert seen["user_feature_0"].to_pylist() == ["cef3390ed299", "cef3390ed299", "81ce123cbb50"]
     assert any(note.startswith("order: rows were sorted by timestamp") for note in log.notes)
 
 

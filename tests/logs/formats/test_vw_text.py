@@ -31,7 +31,7 @@ def test_a_line_is_a_decision(tmp_path):
     assert log.propensity.tolist() == [0.25, 0.5, 0.25]
     assert log.spec.features == ("user.name", "user.age", "page.home", "page.new")
     assert log.observation[:, 1:].tolist() == [[31, 2, 1], [2.5, 0, 1], [4, 0, 0]]
-    assert log.observation[0, 0] == log.observation[2, 0] != log.observation[1, 0]
+    assert log.spec.decode(log.observation)["user.name"].to_pylist() == ["Tom", "Anna", "Tom"]
     assert log.n_episodes == 3
     assert log.terminated.all()
 

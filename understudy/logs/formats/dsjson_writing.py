@@ -29,11 +29,21 @@ def write_dsjson(log: "Log", file: Any) -> None:
         )
     if log.propensity is None:
         raise LogError("dsjson needs the probability of the chosen action, and the log has no propensities; add them")
-    names = _names(log)
     actions = _actions(log)
     for at in range(0, len(log), CHUNK):
-        rows = range(at, min(at + CHUNK, len(log)))
-        file.write("".join(_line(log, row, names, actions) for row in rows).encode())
+        contexts = _contexts(log, log.observation[at : at + CHUNK])
+        lines = (_line(log, row, context, actions) for row, context in enumerate(contexts, at))
+        file.write("".join(lines).encode())
+
+
+def _contexts(log: "Log", observations: np.ndarray) -> list[dict[str, Any]]:
+    """Return observations as features by name; what was coded as it was logged, dates as text."""
+    if log.spec.coding is None:
+        names = _names(log)
+        flat = observations.reshape(len(observations), -1).tolist()
+        return [dict(zip(names, values, strict=True)) for values in flat]
+    rows = log.spec.decode(observations).to_pylist()
+    return [{name: v if isinstance(v, str | int | float) else str(v) for name, v in row.items()} for row in rows]
 
 
 def _names(log: "Log") -> list[str]:
@@ -57,7 +67,7 @@ def _actions(log: "Log") -> list[dict[str, Any]]:
     return [{"action": label} | action for label, action in zip(labels, known, strict=True)]
 
 
-def _line(log: "Log", row: int, names: list[str], actions: list[dict[str, Any]]) -> str:
+def _line(log: "Log", row: int, context: dict[str, Any], actions: list[dict[str, Any]]) -> str:
     chosen, propensity = int(log.action[row]), log.propensity
     assert propensity is not None
     if not 0 <= chosen < len(actions):
@@ -65,10 +75,9 @@ def _line(log: "Log", row: int, names: list[str], actions: list[dict[str, Any]])
     full = propensity.ndim == 2
     order = [chosen, *(action for action in range(len(actions)) if full and action != chosen)]
     p = propensity[row, order].tolist() if full else [float(propensity[row])]
-    numbers = [float(log.reward[row]), *p, *np.asarray(log.observation[row], float).flat]
+    numbers = [float(log.reward[row]), *p, *(value for value in context.values() if isinstance(value, float))]
     if not np.isfinite(numbers).all():
         raise LogError(f"row {row} holds NaN or infinity, which JSON has no number for; fill them in first")
-    context = dict(zip(names, log.observation[row].reshape(-1).tolist(), strict=True))
     line = {
         "_label_cost": 0.0 - float(log.reward[row]),
         "_label_probability": p[0],
