@@ -43,7 +43,7 @@ def read(
     categories: Names = None,
     coding: str | None = None,
     unseen: str | None = None,
-    like: Log | Spec | None = None,
+    like: Log | Spec | str | os.PathLike | None = None,
 ) -> Log:
     """Return a log from a Parquet or CSV file, from a pandas, polars or Arrow table, or from a mapping of columns.
 
@@ -60,15 +60,15 @@ def read(
     a single code a row; several columns are a matrix. With `coding="one-hot"` each label has a column of 0 and 1, as
     linear learners and networks need it; states are the same in both.
 
-    With `like`, another log, observations and actions are coded as there. A category that it does not have is an error,
-    or with `unseen="other"` gets a code that all such values share; without `like`, that code is kept free for
-    `log.spec.encode`.
+    With `like`, another log or the Parquet file that one was written to, observations and actions are coded as there. A
+    category that it does not have is an error, or with `unseen="other"` gets a code that all such values share. Without
+    `like`, that code is kept free for `log.spec.encode`, which codes new rows.
 
     In a CSV, actions, episodes and categories with different texts are different: 7 and 007 are two of them. Only an
     empty cell is a missing value there.
     """
-    like = None if like is None else spec_of(like)
-    rules = coding_rules(categories, unseen, None if like is None else like.coding)
+    like_spec = None if like is None else spec_of(read(like) if isinstance(like, str | os.PathLike) else like)
+    rules = coding_rules(categories, unseen, None if like_spec is None else like_spec.coding)
     wanted: dict[str, Any] = {
         "observation": observation, "action": action, "reward": reward, "next_observation": next_observation,
         "terminated": terminated, "truncated": truncated, "episode": episode, "step": step, "propensity": propensity,
@@ -78,7 +78,8 @@ def read(
         if labels is not None and labels != tuple(propensity):
             raise SettingError("propensity names the actions already, in another order than actions=; give one of them")
         labels = list(propensity)
-    options = _Options(rules, coding, like, order_by, labels, n_actions, ends)
+    form = rules.like.form if coding is None and rules.like is not None else coding
+    options = _Options(rules, form, like_spec, order_by, labels, n_actions, ends)
     if not isinstance(source, str | os.PathLike):
         return _log_of(load_frame(source), wanted, options)
     try:
@@ -158,12 +159,13 @@ def _with_stored(
     largest = log.spec.n_observations
     if largest is not None and n_observations is not None:
         largest = max(largest, n_observations)
+    features = names_of_features(observation, stored.get("features"))
     derived = [name for name in stored.get("derived") or () if wanted[name] is None and name not in log.derived]
     return replace(
         log,
         notes=notes + log.notes,
         max_episode_steps=stored.get("max_episode_steps", log.max_episode_steps),
-        spec=replace(log.spec, n_observations=largest, features=names_of_features(observation, stored.get("features"))),
+        spec=replace(log.spec, n_observations=largest, features=log.spec.features or features),
         derived=(*derived, *log.derived),
     )
 
