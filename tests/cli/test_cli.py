@@ -88,11 +88,20 @@ def test_labels_of_truth_values_go_with_their_propensities(bandit, capsys, refus
     assert "give --actions every label" in refused("check", bandit, *BARE, "--actions", "yes", "no")
 
 
-def test_text_is_advised_upon_without_python(bandit, refused):
-    for names in (["shop"], ["page", "shop"]):
-        message = refused("check", bandit, "--observation", *names, "--action", "arm", "--reward", "paid")
-        assert "holds text ('south' in row 0); add a column to the file" in message
-        assert "astype" not in message
+def test_rules_of_text_are_told_in_flags(tmp_path, refused):
+    path = tmp_path / "log.csv"
+    path.write_text("id,age,arm,paid\n" + "".join(f"visit {at},{at if at else 'old'},a,1\n" for at in range(120)))
+    columns = ["--action", "arm", "--reward", "paid", "--ends", "every-row"]
+    message = refused("check", path, "--observation", "id", *columns)
+    assert "120 distinct texts in 120 rows" in message
+    assert "or give --categories id to code it all the same" in message
+    assert main(["check", str(path), "--observation", "id", *columns, "--categories", "id"]) == 0
+    message = refused("check", path, "--observation", "age", *columns)
+    assert "observation column age is 'old' in row 0; " in message
+    assert "--categories" in message
+    assert "--categories names arm, and observations are age" in refused(
+        "check", path, "--observation", "age", *columns, "--categories", "arm"
+    )
 
 
 def test_the_number_of_actions_can_be_told(bandit, capsys, refused):

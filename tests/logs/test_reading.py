@@ -53,17 +53,6 @@ def test_what_is_refused_is_named_by_its_column_and_row_in_the_file(changes, mes
         read(pa.table(columns), **mapping, order_by=order_by, actions=["a", "b"])
 
 
-def test_columns_of_text_are_named_with_a_way_to_numbers():
-    table = pa.table({**ENDED, "page": ["home", "cart"] * 2, "land": ["de", "fr"] * 2})
-    codes = r"into numbers first, for example frame\['page'\]\.astype\('category'\)\.cat\.codes"
-    with pytest.raises(LogError, match=rf"observation column page holds text \('home' in row 0\); turn it {codes}"):
-        read(table, observation="page")
-    with pytest.raises(
-        LogError, match=rf"observation columns page, land hold text \('home' in row 0\); turn them {codes}"
-    ):
-        read(table, observation=["reward", "page", "land"])
-
-
 def test_labels_that_are_numbers_survive_sorting():
     table = pa.table({**ENDED, "action": [20, 10, 20, 10], "ts": [4, 3, 2, 1], "next_observation": [0, 1, 2, 5]})
     assert read(table, order_by="ts", actions=["10", "20"]).action.tolist() == [0, 1, 0, 1]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 import understudy as us
 from understudy.evaluation.halves import FEWEST_HALVES
+from understudy.logs.coding import FORMS, UNSEEN
 from understudy.logs.ends import ENDS
 from understudy.logs.loading import FORMATS
 from understudy.logs.writing import WRITTEN
@@ -24,12 +25,13 @@ COLUMN_FLAGS = {
     "propensity": "columns of the logged probability of each action, or the column of the chosen one's",
     "order-by": "column or columns to sort rows by, such as a time stamp",
     "actions": "the actions' labels, in the order of the propensity columns",
+    "categories": "columns of observations that are labels, though they look like numbers, dates or ids",
 }
 ENDINGS = (
     "how every episode ended, where no column tells: terminated (its last row ended it), truncated (a limit cut it off "
     "there), unfinished (only the recording stopped), every-row (each row is a decision by itself)"
 )
-SEVERAL = ("observation", "next-observation", "propensity", "order-by", "actions")
+SEVERAL = ("observation", "next-observation", "propensity", "order-by", "actions", "categories")
 SIMULATORS = ("psrs", "qbe", "states_only", "actions_only", "any_row", "model")
 LEARNERS = ("q-learning", "expected-sarsa", "ppo", "uniform")
 ENCODERS = ("identity", "boxes", "kmeans", "homer", "forward")
@@ -96,6 +98,13 @@ def add_log(parser: argparse.ArgumentParser) -> None:
         columns.add_argument(f"--{name}", nargs="+" if name in SEVERAL else None, metavar="NAME", help=meaning)
     columns.add_argument("--n-actions", type=positive, metavar="NUMBER", help="how many actions there are (as logged)")
     columns.add_argument("--ends", choices=ENDS, help=ENDINGS)
+    columns.add_argument(
+        "--coding",
+        choices=FORMS,
+        help="of text in observations: a number for each label, or a column for each, as networks need it (codes)",
+    )
+    columns.add_argument("--like", metavar="FILE", help="code the columns as in this log, a Parquet file of ours")
+    columns.add_argument("--unseen", choices=UNSEEN, help="what a label becomes that --like does not have (error)")
 
 
 def add_learner(parser: argparse.ArgumentParser) -> None:

@@ -191,4 +191,4 @@ def values_to_arrow(name: str, values: Any) -> Any:
                 f"{name} holds text ({short_repr(array[one])} in row {one}) and other values "
                 f"({short_repr(array[other])} in row {other}); make all of them text, or all of them numbers"
             ) from None
-        raise LogError(f"{name} cannot be read ({error_reason(error)}); convert it first") from None
+        raise LogError(f"{name} has no Arrow form ({error_reason(error)}); convert it first") from None

@@ -65,8 +65,7 @@ def observations(name: str, values: Any) -> np.ndarray:
         raise LogError(f"{name} has shape {array.shape}; give at least one number a row")
     if word := first_word(array):
         raise LogError(
-            f"{name} holds text ({word}); turn it into numbers first, for example "
-            "np.unique(observation, return_inverse=True)[1]"
+            f"{name} holds lists of text ({word}); give each of their entries a column, or turn it into numbers first"
         )
     if array.dtype == object or (array.dtype.kind == "f" and array.dtype.itemsize > 8):
         array = exact_floats(name, array)

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
+
 from understudy.errors import LogError
 from understudy.logs.arrays import EXACT
 from understudy.logs.arrow_columns import TEXT_TYPES
@@ -13,7 +15,8 @@ WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
 DIGITS = 76  # of Arrow's widest decimal
 TRUTH_WORDS = ((b"true", b"false"), (b"True", b"False"), (b"TRUE", b"FALSE"))
 PADDED = r"^\s*[+-]?0[0-9][0-9.]*\s*$"
-LEADING_ZERO = re.compile(rb"""[,\n\r"' ][+-]?0[0-9]""")  # somewhere in a file, so that columns are looked at
+BEFORE_NUMBERS = np.isin(np.arange(256), list(b",\n\r\"' \t+-"))  # bytes after which a number may begin
+IS_DIGIT = np.isin(np.arange(256), list(b"0123456789"))
 OBSERVATION = re.compile("(next_)?observation(_[0-9]+)*")
 INTEGRAL_FLOAT = r"^(0|-?[1-9][0-9]{0,14})\.0$"
 
@@ -67,13 +70,20 @@ def _with_leading_zeros(table: Any, content: bytes, observed: Iterable[str]) -> 
         and names.count(name) == 1
         and str(table.schema.field(name).type).startswith(("int64", "double", "decimal"))
     ]
-    if not numbers or not LEADING_ZERO.search(content):
+    if not numbers or not _may_have_leading_zeros(content):
         return table
     written = _parse(content, dict.fromkeys(numbers, pa.large_binary()))
     for name in numbers:
         if pc.any(pc.match_substring_regex(written.column(name), PADDED)).as_py():
             table = table.set_column(names.index(name), name, written.column(name))
     return table
+
+
+def _may_have_leading_zeros(content: bytes) -> bool:
+    """True if a 0 follows on a comma, a quote, a space or a sign, and a digit on the 0."""
+    codes = np.frombuffer(content, np.uint8)
+    zeros = np.flatnonzero(codes[1:-1] == ord("0"))
+    return bool((BEFORE_NUMBERS[codes[zeros]] & IS_DIGIT[codes[zeros + 2]]).any())
 
 
 def _refuse_other_formats(content: bytes) -> None:

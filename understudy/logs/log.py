@@ -249,4 +249,5 @@ def _spec(
         n_observations = None if lowest < 0 else 1 + int(max(observation.max(), next_observation.max()))
     if coding is not None and coding.n_observations is not None:
         n_observations = coding.n_observations  # labels that no row has included
-    return Spec(n_actions, labels, observation.shape[1:], observation.dtype, n_observations, coding=coding)
+    features = None if coding is None else coding.features
+    return Spec(n_actions, labels, observation.shape[1:], observation.dtype, n_observations, features, coding)

@@ -61,14 +61,24 @@ def feature_name(spec: Spec, entry: int) -> str:
     return _short("_".join([name, *map(str, np.unravel_index(entry, shape))]))
 
 
+def is_category(spec: Spec, entry: int) -> bool:
+    """True if an entry of an observation is the code of a category, of which a mean says little.
+
+    >>> is_category(Spec(2, None, (2,), np.dtype(float), None), 1)
+    False
+    """
+    coded = spec.coding if spec.coding is not None and spec.coding.form == "codes" else None
+    return coded is not None and coded.columns[entry].kind == "category"
+
+
 def value_words(spec: Spec, entry: int, value: float) -> str:
     """Return one entry of an observation as its value: the label of a category, a date, or a number with few digits.
 
     >>> value_words(Spec(2, None, (2,), np.dtype(float), None), 1, 0.123456)
     '0.1235'
     """
-    coded = spec.coding is not None and spec.coding.form == "codes"
-    return _short(spec.coding.columns[entry].word(value)) if coded and spec.coding else f"{value + 0.0:.4g}"
+    coded = spec.coding if spec.coding is not None and spec.coding.form == "codes" else None
+    return f"{value + 0.0:.4g}" if coded is None else _short(coded.columns[entry].word(value))
 
 
 def _names(spec: Spec, shape: tuple[int, ...]) -> list[str]:

@@ -54,7 +54,7 @@ def read(
     categories: Names = None,
     coding: str | None = None,
     unseen: str | None = None,
-    like: Log | Spec | None = None,
+    like: Log | Spec | str | os.PathLike | None = None,
     format: str | None = None,  # noqa: A002 - as everybody calls it
     progress: bool | None = None,
 ) -> Log:
@@ -73,9 +73,9 @@ def read(
     a single code a row; several columns are a matrix. With `coding="one-hot"` each label has a column of 0 and 1, as
     linear learners and networks need it; states are the same in both.
 
-    With `like`, another log, observations and actions are coded as there. A category that it does not have is an error,
-    or with `unseen="other"` gets a code that all such values share; without `like`, that code is kept free for
-    `log.spec.encode`.
+    With `like`, another log or the Parquet file that one was written to, observations and actions are coded as there. A
+    category that it does not have is an error, or with `unseen="other"` gets a code that all such values share. Without
+    `like`, that code is kept free for `log.spec.encode`, which codes new rows.
 
     In a CSV, actions, episodes and categories with different texts are different: 7 and 007 are two of them. Only an
     empty cell is a missing value there.
@@ -86,8 +86,8 @@ def read(
     set). A format may know which column is which: what is said here comes first. `progress` is shown for large sources;
     True and False show it always and never.
     """
-    like = None if like is None else spec_of(like)
-    rules = coding_rules(categories, unseen, None if like is None else like.coding)
+    like_spec = None if like is None else spec_of(read(like) if isinstance(like, str | os.PathLike) else like)
+    rules = coding_rules(categories, unseen, None if like_spec is None else like_spec.coding)
     wanted: dict[str, Any] = {
         "observation": observation, "action": action, "reward": reward, "next_observation": next_observation,
         "terminated": terminated, "truncated": truncated, "episode": episode, "step": step, "propensity": propensity,
@@ -97,7 +97,8 @@ def read(
         if labels is not None and labels != tuple(propensity):
             raise SettingError("propensity names the actions already, in another order than actions=; give one of them")
         labels = list(propensity)
-    options = _Options(rules, coding, like, order_by, labels, n_actions, ends)
+    form = rules.like.form if coding is None and rules.like is not None else coding
+    options = _Options(rules, form, like_spec, order_by, labels, n_actions, ends)
     try:
         loaded = load(
             source,
@@ -200,6 +201,7 @@ def _with_stored(
     of_actions = stored.get("action_features")
     if of_actions is not None and log.spec.n_actions != len(next(iter(of_actions.values()))):
         of_actions = None  # other actions were given
+    features = names_of_features(observation, stored.get("features"))
     derived = [name for name in stored.get("derived") or () if wanted[name] is None and name not in log.derived]
     return replace(
         log,
@@ -208,7 +210,7 @@ def _with_stored(
         spec=replace(
             log.spec,
             n_observations=largest,
-            features=names_of_features(observation, stored.get("features")),
+            features=log.spec.features or features,
             action_features=None if of_actions is None else ActionFeatures.from_json(of_actions),
         ),
         derived=(*derived, *log.derived),

@@ -1,5 +1,6 @@
 """Numbers, dates and times that are spelled as text."""
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from understudy.logs.texts import Texts
 
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 WHOLE = r"^[+-]?[0-9]+$"
+LONG = r"^[+-]?[0-9]{16,}$"  # whole numbers that float64 may round
 PADDED = r"^[+-]?0[0-9]"
 """Leading zeros: 007 is a label, since as a number it would be equal to 7."""
 
@@ -34,15 +36,14 @@ def numbers_in(texts: Texts) -> np.ndarray:
         advice = "write numbers with a point before decimals and without other commas"
         texts.refuse(words, advice if comma else "not a number; write one, or drop the row")
     spelled = pc.replace_substring_regex(texts.trimmed, r"^\+", "")
-    if not pc.all(pc.match_substring_regex(spelled, WHOLE)).as_py():
-        return spelled.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    try:
-        return spelled.cast(pa.int64()).to_numpy(zero_copy_only=False)
-    except pa.ArrowInvalid:  # beyond int64
-        values = spelled.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    exact = np.array([spelled_number(text) for text in spelled.to_pylist()], object)
-    inexact = np.array([value != number for value, number in zip(values.tolist(), exact, strict=True)])
-    refuse_inexact(texts.title, texts.spread(exact), texts.spread(inexact))
+    if pc.all(pc.match_substring_regex(spelled, WHOLE)).as_py():
+        with suppress(pa.ArrowInvalid):  # beyond int64
+            return spelled.cast(pa.int64()).to_numpy(zero_copy_only=False)
+    values = spelled.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    inexact = texts.matching(LONG)
+    for at in np.flatnonzero(inexact):
+        inexact[at] = spelled_number(spelled[int(at)].as_py()) != values[at].item()
+    refuse_inexact(texts.title, texts.spread(np.array(texts.distinct)), texts.spread(inexact))
     return values
 
 

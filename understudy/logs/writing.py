@@ -11,6 +11,7 @@ import numpy as np
 from understudy.errors import LogError, SettingError
 from understudy.logs.arrays import first_true
 from understudy.logs.arrow_columns import to_arrow, to_numpy
+from understudy.logs.coded_observations import ROLES
 from understudy.logs.columns import TRUTH_VALUES, action_codes
 from understudy.logs.compression import CODECS, packed_stream
 from understudy.logs.csv_tables import parse_csv
@@ -35,11 +36,12 @@ def write(log: Log, path: str | os.PathLike, format: str | None = None) -> None:
     The format is that of the name's ending, .parquet, .csv or .dsjson, of which the last two may be compressed (.gz,
     .zst, .bz2); with `format="minari"`, `path` is the id of a new data set.
 
-    Parquet keeps everything. CSV keeps the values only. Read again, labels that no row took, small dtypes and the
-    log's notes are lost, and so is what was derived: a `next_observation` that was taken from the next row counts as
-    recorded then (to `exo_psrs`, for one). Labels that would come back in another order than their propensities, or
-    not at all, are refused. dsjson is for decisions of one step with propensities, and keeps these, their contexts and
-    rewards; Minari keeps numbers only: neither labels, nor how text was coded, nor notes.
+    Parquet keeps everything. CSV keeps the values only, of coded observations those that they were coded from. Read
+    again, labels that no row took, categories' own order, small dtypes and the log's notes are lost, and so is what was
+    derived: a `next_observation` that was taken from the next row counts as recorded then (to `exo_psrs`, for one).
+    Labels that would come back in another order than their propensities, or not at all, are refused. dsjson is for
+    decisions of one step with propensities, and keeps these, their contexts and rewards; Minari keeps numbers only:
+    neither labels, nor how text was coded, nor notes.
     """
     if format not in (None, *WRITTEN):
         raise SettingError(f"format={format!r} cannot be written; give one of {', '.join(WRITTEN)}")
@@ -133,7 +135,22 @@ def _flat_columns(log: Log) -> tuple[list[str], list[np.ndarray]]:
     for name, column in log.columns.items():
         if name == "action" and log.spec.actions is not None:
             column = np.array(log.spec.actions, object)[_labeled_codes(log)]
+        elif name in ROLES and log.spec.coding is not None:
+            values = log.spec.coding.decode(column).columns
+            names += [name] if len(values) == 1 else [f"{name}_{entry}" for entry in range(len(values))]
+            columns += [_as_written(one) for one in values]
+            continue
         for index in np.ndindex(column.shape[1:]):
             names.append("_".join([name, *map(str, index)]))
             columns.append(column[(slice(None), *index)])
     return names, columns
+
+
+def _as_written(column: Any) -> np.ndarray:
+    """Return decoded values as a CSV has them: dates and times as ISO texts, durations in seconds."""
+    import pyarrow as pa
+
+    if pa.types.is_duration(column.type):
+        return column.cast(pa.int64()).to_numpy() / 1e6
+    temporal = pa.types.is_temporal(column.type)
+    return np.array((column.cast(pa.string()) if temporal else column).to_pylist(), object)
