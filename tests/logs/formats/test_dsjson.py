@@ -71,6 +71,8 @@ def test_lines_that_are_not_decisions_are_left_out_with_a_note(tmp_path):
 @pytest.mark.parametrize("name", ["log.json", "log.jsonl", "log"])
 def test_it_is_known_by_how_it_begins(tmp_path, name):
     assert len(read(written(tmp_path, line(), line(), name=name))) == 2
+    with pytest.raises(LogError, match=r"is a number on a line"):
+        read(written(tmp_path, {"_label_ca": {"action": 1.5, "cost": 2.0}, "c": {"room=kitchen": 1}}, name=name))
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,9 @@ def is_dsjson(head: bytes) -> bool:
     >>> is_dsjson(b'{"_label_cost": -1, "_label_probability": 0.5, "_label_Action": 1'), is_dsjson(b'{"action": 1}')
     (True, False)
     """
-    return head.lstrip().startswith(b"{") and any(f'"{name}"'.encode() in head for name in (*LABELS, *SLATES))
+    return head.lstrip().startswith(b"{") and any(
+        f'"{name}"'.encode() in head for name in (*LABELS, *SLATES, *CONTINUOUS)
+    )
 
 
 def load_dsjson(path: Path, progress: bool | None = None) -> LoadedTable:
