@@ -108,6 +108,13 @@ def originals(clean):
     short = {name: {key: column[:40] for key, column in columns.items()} for name, columns in
              {"plain": clean, "wide": wide, "bare": bare}.items()}  # fmt: skip
     logs = {name: Log.from_columns(**columns) for name, columns in short.items()}
+    logs["coded"] = Log.from_columns(
+        **short["plain"]
+        | {
+            name: {"page": np.array(["home", "cart", "pay"])[short["plain"][name] % 3], "x": short["plain"][name]}
+            for name in ("observation", "next_observation")
+        }
+    )
     logs["labels"] = Log.from_columns(**short["plain"], actions=["b", "a", "never\x1b[31m"])
     return logs
 
@@ -152,6 +159,11 @@ CELLS = [
 FORGERIES = [
     None, True, 0, -1, 2, 2**31, 2**63, 10**30, 1.5, "a", "", [], {}, ["a"], ["a", "b"], ["\ud800"], [1], ["step"],
     ["a: b\x1b[2J"], ["true", "false"], ["0", "1"], [["a"]],
+    {"columns": [{"name": "x\x1b[2J", "kind": "category", "labels": ["a", "\x1b[2J"]}], "unseen": "error", "form": "codes"},
+    {"columns": [{"name": "x", "kind": "truth", "labels": ["no", "yes"]}], "unseen": "other", "form": "codes"},
+    {"columns": [{"name": "x", "kind": "date", "origin": "2024-01-01", "unit": "days"}], "unseen": "error", "form": "codes"},
+    {"columns": [{"name": "x", "kind": "category", "labels": ["a", "b"]}], "unseen": "error", "form": "one-hot"},
+    {"columns": [{"name": "x", "kind": "category"}], "unseen": "error", "form": "codes"},
 ]  # fmt: skip
 
 
@@ -161,7 +173,7 @@ NAMES = [
 ]  # fmt: skip
 
 
-STORED = ["actions", "n_actions", "n_observations", "max_episode_steps", "notes", "derived"]
+STORED = ["actions", "n_actions", "n_observations", "max_episode_steps", "notes", "derived", "coding"]
 
 
 def forge(path, rng):

@@ -124,7 +124,7 @@ class ColumnCoding:
 
     def __str__(self) -> str:
         about = {
-            "category": f"{len(self.labels):,} labels",
+            "category": f"{len(self.labels):,} label{'s' * (len(self.labels) > 1)}",
             "truth": " or ".join(self.labels),
             "date": f"{self.unit} since {self.origin}",
             "time": "seconds since midnight",

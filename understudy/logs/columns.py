@@ -16,17 +16,18 @@ from understudy.logs.arrays import (
     contains_text,
     content_in_words,
     exact_floats,
+    first_word,
     is_missing,
     one_value_per_row,
     refuse_rows,
     short_repr,
-    spells_a_number,
 )
 
 REQUIRED = ("observation", "action", "reward")
 COLUMNS = (*REQUIRED, "next_observation", "terminated", "truncated", "episode", "step", "propensity")
 MOST_ROWS = 2**31 - 2  # kernels name a row by an int32
 MOST_ACTIONS = 2**20  # a policy is a vector of so many probabilities, made at every step
+FLAG_WORDS = labeling.TRUTH | {"no": 0, "No": 0, "NO": 0, "yes": 1, "Yes": 1, "YES": 1, "0": 0, "1": 1}
 TRUTH_VALUES = ("false", "true")  # labels of actions that were logged as truth values
 
 
@@ -82,20 +83,6 @@ def observations(name: str, values: Any) -> np.ndarray:
     )
 
 
-def first_word(array: np.ndarray) -> str | None:
-    """Return the first value of a column of words, and its row, for a message; None if a value is or spells a number.
-
-    >>> first_word(np.array(["home", "cart"]))
-    "'home' in row 0"
-    >>> first_word(np.array(["0.5", "oops"]))
-    """
-    if not array.size or not isinstance(array.flat[0], str):
-        return None
-    if any(value is not None and spells_a_number(value) for value in array.flat):
-        return None
-    return f"{short_repr(array.flat[0])} in row 0"
-
-
 def same_kind(observation: np.ndarray, next_observation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return both columns in one dtype. Raise `LogError` where they differ in shape."""
     if observation.shape != next_observation.shape:
@@ -141,10 +128,16 @@ def steps(name: str, values: Any) -> np.ndarray:
 
 
 def flags(name: str, values: Any) -> np.ndarray:
-    """Return one truth value a row; 0 and 1 are accepted as well."""
+    """Return one truth value a row; 0 and 1, yes and no, and these as text are accepted as well.
+
+    >>> flags("terminated", ["no", "yes"])
+    array([False,  True])
+    """
     array = one_value_per_row(name, values)
     if array.dtype.kind == "b":
         return array
+    if contains_text(array) and all(isinstance(item, str) and item in FLAG_WORDS for item in array.tolist()):
+        array = np.array([FLAG_WORDS[item] for item in array.tolist()])
     if array.dtype.kind not in "iu":
         array = as_floats(name, array)
     refuse_rows(name, array, (array != 0) & (array != 1), "give true and false, or 1 and 0")

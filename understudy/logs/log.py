@@ -118,7 +118,9 @@ class Log:
         counts = {"row": len(self), "episode": self.n_episodes, "action": self.spec.n_actions}
         title = f"Log of {', '.join(counted(number, noun) for noun, number in counts.items())}"
         shapes = {name: f"{column.shape} {column.dtype}" for name, column in self.columns.items()}
-        return "\n".join([title, *(f"  {name:<17} {shapes.get(name, 'none')}" for name in COLUMNS)])
+        lines = [f"  {name:<17} {shapes.get(name, 'none')}" for name in COLUMNS]
+        lines += [] if self.spec.coding is None else [f"  {'coding':<17} {self.spec.coding}"]
+        return "\n".join([title, *lines])
 
     @property
     def n_episodes(self) -> int:

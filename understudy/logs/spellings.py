@@ -15,6 +15,8 @@ LONG = r"^[+-]?[0-9]{16,}$"  # whole numbers that float64 may round
 PADDED = r"^[+-]?0[0-9]"
 """Leading zeros: 007 is a label, since as a number it would be equal to 7."""
 
+NOT_A_NUMBER = "the other values are numbers, so write one, or name the column in categories= if its values are labels"
+
 DATE = (
     r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}(:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?)?$"
 )
@@ -34,7 +36,7 @@ def numbers_in(texts: Texts) -> np.ndarray:
     if words.any():
         comma = COMMAS.fullmatch(texts.first(words)[1].strip())
         advice = "write numbers with a point before decimals and without other commas"
-        texts.refuse(words, advice if comma else "not a number; write one, or drop the row")
+        texts.refuse(words, advice if comma else NOT_A_NUMBER)
     spelled = pc.replace_substring_regex(texts.trimmed, r"^\+", "")
     if pc.all(pc.match_substring_regex(spelled, WHOLE)).as_py():
         with suppress(pa.ArrowInvalid):  # beyond int64
@@ -57,12 +59,13 @@ def times_in(texts: Texts) -> Any:
 
     dates, zoned = texts.matching(DATE), texts.matching(ZONED)
     of_day = not dates.any()
-    texts.refuse(~texts.matching(TIME) if of_day else ~dates, "not a " + ("time of day" if of_day else "date"))
+    what = "a time of day" if of_day else "a date"
+    texts.refuse(~texts.matching(TIME) if of_day else ~dates, f"the other values are {what} each, so write {what}")
     texts.refuse(~zoned & zoned.any(), "it has no time zone and others have one, so write one in every row")
     texts.refuse(texts.matching(r"\.[0-9]{6}[0-9]*[1-9]"), "round times to microseconds")
     spelled = pc.replace_substring_regex(texts.trimmed, r"(\.[0-9]{6})0+", r"\1")
     if of_day:
-        spelled = pc.binary_join_element_wise("1970-01-01T", spelled, "")
+        spelled = pc.replace_substring_regex(spelled, "^", "1970-01-01T")
     kind = pa.timestamp("us", "UTC" if zoned.any() else None)
     try:
         times = spelled.cast(kind)
