@@ -30,7 +30,7 @@ def test_it_is_known_by_its_columns(clicks):
     assert log.fingerprint == read(clicks, format="open-bandit").fingerprint
     assert log.action.tolist() == [0, 2, 0]
     assert log.reward.tolist() == [1.0, 0.0, 0.0]
-    assert log.propensity.tolist() == [1 / 3] * 3
+    assert np.unique(log.propensity).tolist() == [1 / 3]
     assert log.n_episodes == len(log) == 3
     assert log.spec.n_actions == 3
     assert log.spec.features == ("position", "user_feature_0", "user_feature_1")
