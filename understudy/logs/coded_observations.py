@@ -28,7 +28,7 @@ class Given(NamedTuple):
     values: Any  # an Arrow column
 
 
-class Rules(NamedTuple):
+class CodingRules(NamedTuple):
     """What the user says about how observations are to be coded."""
 
     categories: tuple[str, ...] = ()  # columns that are categories, whatever they look like
@@ -41,7 +41,7 @@ class Rules(NamedTuple):
         return [*self.categories, *(name for name, column in like if column.kind == "category")]
 
 
-def coding_rules(categories: Any, unseen: str | None, like: Coding | None) -> Rules:
+def coding_rules(categories: Any, unseen: str | None, like: Coding | None) -> CodingRules:
     """Return what the user says about the coding of observations. Raise `SettingError` where it cannot be followed."""
     names = (categories,) if isinstance(categories, str) else categories
     names = () if names is None else tuple(names) if isinstance(names, Sequence) else (None,)
@@ -51,10 +51,10 @@ def coding_rules(categories: Any, unseen: str | None, like: Coding | None) -> Ru
         raise SettingError("like= tells which columns are categories; leave categories= out")
     if unseen not in (None, *UNSEEN):
         raise SettingError(f"unseen={unseen!r} is unknown; give one of {', '.join(UNSEEN)}")
-    return Rules(names, like, unseen)
+    return CodingRules(names, like, unseen)
 
 
-def refuse_other_names(rules: Rules, given: Mapping[str, Sequence[Given]]) -> None:
+def refuse_other_names(rules: CodingRules, given: Mapping[str, Sequence[Given]]) -> None:
     """Raise `SettingError` for categories that are not columns of observations."""
     known = [column.name for columns in given.values() for column in columns]
     if other := [name for name in rules.categories if name not in known]:
@@ -62,7 +62,7 @@ def refuse_other_names(rules: Rules, given: Mapping[str, Sequence[Given]]) -> No
 
 
 def code_observations(
-    given: Mapping[str, Sequence[Given]], rules: Rules
+    given: Mapping[str, Sequence[Given]], rules: CodingRules
 ) -> tuple[dict[str, list[np.ndarray]], Coding | None] | None:
     """Return the columns of `ROLES` as numbers, and their coding; None if all of them are numbers that need none.
 
@@ -110,7 +110,7 @@ def code_given(given: Mapping[str, Any]) -> tuple[dict[str, Any], Coding | None,
     else:
         columns = {role: _of_array(role, given[role]) for role in roles}
     _refuse_unequal_lengths([column for role in roles for column in columns[role]])
-    coded, coding = code_observations(columns, Rules()) or (_as_logged(columns), None)
+    coded, coding = code_observations(columns, CodingRules()) or (_as_logged(columns), None)
     names = [column.name for column in columns["observation"]]
     arrays = {role: stacked(dict(zip(names, coded[role], strict=True))) for role in roles}
     return arrays, coding, tuple(names) if all(mappings) else None
@@ -129,7 +129,7 @@ def _refuse_unequal_lengths(columns: Sequence[Given]) -> None:
         raise LogError(f"columns differ in length: {lengths}; give each one value a row", "lengths")
 
 
-def _coding(pair: Sequence[Given], rules: Rules, like: ColumnCoding | None) -> ColumnCoding:
+def _coding(pair: Sequence[Given], rules: CodingRules, like: ColumnCoding | None) -> ColumnCoding:
     if like is not None:
         return like
     parts = {column.title: plain_array(column.values) for column in pair}

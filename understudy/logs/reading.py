@@ -10,7 +10,14 @@ import numpy as np
 from understudy.errors import LogError, SettingError, visible
 from understudy.logs.arrays import common_dtype, one_value_per_row
 from understudy.logs.arrow_columns import sort_key, to_numpy
-from understudy.logs.coded_observations import ROLES, Given, Rules, code_observations, coding_rules, refuse_other_names
+from understudy.logs.coded_observations import (
+    ROLES,
+    CodingRules,
+    Given,
+    code_observations,
+    coding_rules,
+    refuse_other_names,
+)
 from understudy.logs.coding import Coding
 from understudy.logs.columns import CLEAN, action_codes, common_length, id_codes, integer_ids, propensity_array
 from understudy.logs.episodes import ranks_by_first_appearance
@@ -100,7 +107,7 @@ def read(
 class _Options(NamedTuple):
     """What `read` was told beside the names of columns."""
 
-    rules: Rules
+    rules: CodingRules
     form: str | None
     like: Spec | None
     order_by: Names
@@ -221,7 +228,7 @@ def _clean_columns(
 
 
 def _observations(
-    table: Any, selections: Mapping[str, Selection], rules: Rules, stored: Mapping[str, Any]
+    table: Any, selections: Mapping[str, Selection], rules: CodingRules, stored: Mapping[str, Any]
 ) -> tuple[dict[str, np.ndarray], Coding | None]:
     """Return observations and next observations as numbers, and how they were coded, if they were."""
     selected = {role: selections[role] for role in ROLES if role in selections}
