@@ -3,6 +3,7 @@ import pyarrow as pa
 import pytest
 
 from understudy.errors import LogError, SettingError
+from understudy.logs import Log
 from understudy.logs.coding import Coding
 from understudy.logs.column_coding import OTHER, ColumnCoding
 
@@ -21,6 +22,13 @@ def test_rows_are_coded_in_whatever_form_they_come():
     for rows in (ROWS, [list(row) for row in ROWS], np.array(ROWS, object), mappings, lists, pa.table(lists)):
         assert CODING.encode(rows).tolist() == CODES
     assert Coding((PAGE,)).encode(["home", "cart"]).tolist() == [1, 0]
+    for library in (pytest.importorskip("pandas"), pytest.importorskip("polars")):
+        assert CODING.encode(library.DataFrame(lists)).tolist() == CODES
+        assert Coding((PAGE,)).encode(library.Series(["home", "cart"])).tolist() == [1, 0]
+        log = Log.from_columns(
+            observation=library.Series(["home", "cart"]), action=[0, 0], reward=[0, 0], ends="every-row"
+        )
+        assert log.observation.tolist() == [1, 0]
     assert Coding((PAGE,)).encode([("home",), ("cart",)]).tolist() == [1, 0]
 
 

@@ -125,12 +125,15 @@ def test_labels_must_be_distinct_strings(labels):
         action_codes([0, 1], labels)
 
 
-@pytest.mark.parametrize("values", [[True, False], [1, 0], [1.0, 0.0], np.array([True, False], object)])
-def test_flags_may_be_ones_and_zeros(values):
+@pytest.mark.parametrize(
+    "values",
+    [[True, False], [1, 0], [1.0, 0.0], np.array([True, False], object), ["yes", "no"], ["TRUE", "False"], ["1", "0"]],
+)
+def test_flags_may_be_ones_and_zeros_or_words(values):
     assert flags("terminated", values).tolist() == [True, False]
 
 
-@pytest.mark.parametrize("values", [[0, 2], [0, np.nan], [0, None]])
+@pytest.mark.parametrize("values", [[0, 2], [0, np.nan], [0, None], ["yes", "maybe"]])
 def test_other_flags_are_refused_by_row(values):
     with pytest.raises(LogError, match=r"terminated is .* in row 1"):
         flags("terminated", values)

@@ -156,14 +156,15 @@ CELLS = [
 ]  # fmt: skip
 
 
+def coded(form="codes", **column):
+    return {"columns": [{"name": "x\x1b[2J", **column}], "unseen": "other", "form": form}
+
+
 FORGERIES = [
     None, True, 0, -1, 2, 2**31, 2**63, 10**30, 1.5, "a", "", [], {}, ["a"], ["a", "b"], ["\ud800"], [1], ["step"],
     ["a: b\x1b[2J"], ["true", "false"], ["0", "1"], [["a"]],
-    {"columns": [{"name": "x\x1b[2J", "kind": "category", "labels": ["a", "\x1b[2J"]}], "unseen": "error", "form": "codes"},
-    {"columns": [{"name": "x", "kind": "truth", "labels": ["no", "yes"]}], "unseen": "other", "form": "codes"},
-    {"columns": [{"name": "x", "kind": "date", "origin": "2024-01-01", "unit": "days"}], "unseen": "error", "form": "codes"},
-    {"columns": [{"name": "x", "kind": "category", "labels": ["a", "b"]}], "unseen": "error", "form": "one-hot"},
-    {"columns": [{"name": "x", "kind": "category"}], "unseen": "error", "form": "codes"},
+    coded(kind="category", labels=["a", "\x1b[2J"]), coded(kind="truth", labels=["no", "yes"]), coded(kind="category"),
+    coded(kind="date", origin="2024-01-01", unit="days"), coded("one-hot", kind="category", labels=["a", "b"]),
 ]  # fmt: skip
 
 

@@ -90,6 +90,24 @@ def test_options_that_cannot_be_followed_are_refused(options, message):
 def test_like_needs_the_same_columns():
     first = bandit(FIRST, observation=["page", "day"])
     with pytest.raises(
-        LogError, match="observation has 1 columns, and the log it is to be coded like 2; give page, day"
+        LogError, match="observation has 1 column, and the log it is to be coded like has 2; give page, day"
     ):
         bandit(SECOND, observation="page", like=first)
+
+
+def test_labels_that_spell_numbers_stay_labels_in_a_csv(tmp_path):
+    pages = {"page": ["007", "7.0", "8"], "next_page": ["7.0", "8", "9.0"]}
+    names = {"observation": ["page", "day"], "next_observation": ["next_page", "day"]}
+    for texts in (pages, {name: [text.lstrip("0") for text in column] for name, column in pages.items()}):
+        columns = {**FIRST, **texts, "paid": [1.0] * 3}
+        (tmp_path / "a.csv").write_text(
+            "\n".join([",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))])
+        )
+        options = {"action": "arm", "reward": "paid", "ends": "every-row"}
+        for source in (columns, tmp_path / "a.csv"):
+            first = read(source, **names, **options, categories="page")
+            assert set(first.spec.coding.columns[0].labels) == {*texts["page"], *texts["next_page"]}
+            assert (
+                read(tmp_path / "a.csv", like=first, next_observation=names["next_observation"], **options).spec
+                == first.spec
+            )

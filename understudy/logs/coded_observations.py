@@ -1,7 +1,6 @@
 """Columns of observations that hold more than numbers, coded: next observations by the same coding."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import date, time, timedelta
 from typing import Any, NamedTuple
 
@@ -13,6 +12,7 @@ from understudy.logs.arrow_columns import values_to_arrow
 from understudy.logs.coded_values import as_logged, coded_values
 from understudy.logs.coding import UNSEEN, Coding, stacked
 from understudy.logs.column_coding import FALSE_TRUE, NUMBERS, ColumnCoding
+from understudy.logs.findings import counted
 from understudy.logs.labels import listing
 from understudy.logs.recognition import needs_coding, recognize
 from understudy.logs.texts import plain_array
@@ -28,20 +28,26 @@ class Given(NamedTuple):
     values: Any  # an Arrow column
 
 
-class Rules(NamedTuple):
+class CodingRules(NamedTuple):
     """What the user says about how observations are to be coded."""
 
     categories: tuple[str, ...] = ()  # columns that are categories, whatever they look like
     like: Coding | None = None  # the coding of another log, to be used here
     unseen: str | None = None  # what becomes of categories that `like` does not have
 
-    def texts(self, names: Sequence[str]) -> list[str]:
-        """Return which of the columns of observations hold labels, even where their texts spell numbers."""
-        like = () if self.like is None else zip(names, self.like.columns, strict=False)
-        return [*self.categories, *(name for name, column in like if column.kind == "category")]
+    def texts(self, observed: Sequence[str], following: Sequence[str]) -> list[str]:
+        """Return the columns of observations and next observations whose texts are labels, whatever they spell.
+
+        Both are given in one order.
+        """
+        kinds = () if self.like is None else [column.kind for column in self.like.columns]
+        found = [at for at, kind in enumerate(kinds) if kind == "category"]
+        for names in (observed, following):
+            found += [at for at, name in enumerate(names) if name in self.categories]
+        return [names[at] for names in (observed, following) for at in sorted(set(found)) if at < len(names)]
 
 
-def coding_rules(categories: Any, unseen: str | None, like: Coding | None) -> Rules:
+def coding_rules(categories: Any, unseen: str | None, like: Coding | None) -> CodingRules:
     """Return what the user says about the coding of observations. Raise `SettingError` where it cannot be followed."""
     names = (categories,) if isinstance(categories, str) else categories
     names = () if names is None else tuple(names) if isinstance(names, Sequence) else (None,)
@@ -51,10 +57,10 @@ def coding_rules(categories: Any, unseen: str | None, like: Coding | None) -> Ru
         raise SettingError("like= tells which columns are categories; leave categories= out")
     if unseen not in (None, *UNSEEN):
         raise SettingError(f"unseen={unseen!r} is unknown; give one of {', '.join(UNSEEN)}")
-    return Rules(names, like, unseen)
+    return CodingRules(names, like, unseen)
 
 
-def refuse_other_names(rules: Rules, given: Mapping[str, Sequence[Given]]) -> None:
+def refuse_other_names(rules: CodingRules, given: Mapping[str, Sequence[Given]]) -> None:
     """Raise `SettingError` for categories that are not columns of observations."""
     known = [column.name for columns in given.values() for column in columns]
     if other := [name for name in rules.categories if name not in known]:
@@ -62,7 +68,7 @@ def refuse_other_names(rules: Rules, given: Mapping[str, Sequence[Given]]) -> No
 
 
 def code_observations(
-    given: Mapping[str, Sequence[Given]], rules: Rules
+    given: Mapping[str, Sequence[Given]], rules: CodingRules
 ) -> tuple[dict[str, list[np.ndarray]], Coding | None] | None:
     """Return the columns of `ROLES` as numbers, and their coding; None if all of them are numbers that need none.
 
@@ -74,18 +80,19 @@ def code_observations(
     observed, following = given["observation"], given.get("next_observation")
     if following is not None and len(following) != len(observed):
         raise LogError(
-            f"observation has {len(observed)} columns and next_observation {len(following)}; give both the same, in "
-            "one order"
+            f"observation has {counted(len(observed), 'column')} and next_observation {len(following)}; give both the "
+            "same, in one order"
         )
     pairs = list(zip(observed, following, strict=True)) if following is not None else [(one,) for one in observed]
     if rules.like is not None and len(pairs) != len(rules.like.columns):
         raise LogError(
-            f"observation has {len(pairs)} columns, and the log it is to be coded like {len(rules.like.columns)}; give "
-            f"{listing(rules.like.names)}"
+            f"observation has {counted(len(pairs), 'column')}, and the log it is to be coded like has "
+            f"{len(rules.like.columns)}; give {listing(rules.like.names)}"
         )
-    known = (None,) * len(pairs) if rules.like is None else rules.like.columns
-    coding = Coding(tuple(_coding(pair, rules, like) for pair, like in zip(pairs, known, strict=True)))
-    coding = replace(coding, unseen=rules.unseen or (rules.like.unseen if rules.like else "error"))
+    if rules.like is None:
+        coding = Coding(tuple(_recognized(pair, rules) for pair in pairs), rules.unseen or "error")
+    else:
+        coding = Coding(rules.like.columns, rules.unseen or rules.like.unseen)
     coded = {
         role: [_coded(column, one, coding.unseen) for column, one in zip(given[role], coding.columns, strict=True)]
         for role in ROLES
@@ -110,7 +117,7 @@ def code_given(given: Mapping[str, Any]) -> tuple[dict[str, Any], Coding | None,
     else:
         columns = {role: _of_array(role, given[role]) for role in roles}
     _refuse_unequal_lengths([column for role in roles for column in columns[role]])
-    coded, coding = code_observations(columns, Rules()) or (_as_logged(columns), None)
+    coded, coding = code_observations(columns, CodingRules()) or (_as_logged(columns), None)
     names = [column.name for column in columns["observation"]]
     arrays = {role: stacked(dict(zip(names, coded[role], strict=True))) for role in roles}
     return arrays, coding, tuple(names) if all(mappings) else None
@@ -129,9 +136,7 @@ def _refuse_unequal_lengths(columns: Sequence[Given]) -> None:
         raise LogError(f"columns differ in length: {lengths}; give each one value a row", "lengths")
 
 
-def _coding(pair: Sequence[Given], rules: Rules, like: ColumnCoding | None) -> ColumnCoding:
-    if like is not None:
-        return like
+def _recognized(pair: Sequence[Given], rules: CodingRules) -> ColumnCoding:
     parts = {column.title: plain_array(column.values) for column in pair}
     return recognize(pair[0].name, parts, any(column.name in rules.categories for column in pair))
 

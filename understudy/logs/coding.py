@@ -152,7 +152,9 @@ class Coding:
 
     def _columns_of(self, rows: Any) -> dict[str, Any]:
         """Return an Arrow column for each column of the coding."""
-        if isinstance(rows, Mapping) or not isinstance(rows, Sequence | np.ndarray):
+        if not isinstance(rows, Sequence | np.ndarray | Mapping) and np.ndim(rows) == 1:
+            rows = list(rows)  # a column of a frame
+        if not isinstance(rows, Sequence | np.ndarray):
             table = load_object(rows)
             if missing := [name for name in self.names if name not in table.column_names]:
                 raise LogError(f"there is no column {missing[0]}; give {listing(self.names)}")

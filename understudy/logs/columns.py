@@ -136,11 +136,14 @@ def flags(name: str, values: Any) -> np.ndarray:
     array = one_value_per_row(name, values)
     if array.dtype.kind == "b":
         return array
-    if contains_text(array) and all(isinstance(item, str) and item in FLAG_WORDS for item in array.tolist()):
-        array = np.array([FLAG_WORDS[item] for item in array.tolist()])
+    advice = "give true and false, or 1 and 0"
+    if contains_text(array):
+        words = [FLAG_WORDS.get(item, 2) if isinstance(item, str) else 2 for item in array.tolist()]
+        refuse_rows(name, array, np.array(words) == 2, advice)
+        array = np.array(words)
     if array.dtype.kind not in "iu":
         array = as_floats(name, array)
-    refuse_rows(name, array, (array != 0) & (array != 1), "give true and false, or 1 and 0")
+    refuse_rows(name, array, (array != 0) & (array != 1), advice)
     return array.astype(bool)
 
 

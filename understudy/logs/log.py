@@ -84,6 +84,10 @@ class Log:
     ) -> "Log":
         """Return a log of arrays or lists, one entry a row.
 
+        Observations may be numbers of any shape, text, categories, dates, rows of several of these, or a mapping of
+        names to columns; what is not a number is coded by the rules of `read`, which takes a mapping of columns, too,
+        and has options for it.
+
         What is missing is derived, and `notes` say how: `episode` from `terminated` and `truncated`; `step` by
         counting; `next_observation` from the next row of the episode, where an episode's last row then has none and
         is dropped unless it is terminated.

@@ -11,8 +11,15 @@ from understudy.errors import LogError, SettingError, visible
 from understudy.logs.action_features import ActionFeatures
 from understudy.logs.action_kinds import refuse_slate_column
 from understudy.logs.arrays import common_dtype, one_value_per_row
-from understudy.logs.arrow_columns import sort_key, to_numpy
-from understudy.logs.coded_observations import ROLES, Given, Rules, code_observations, coding_rules, refuse_other_names
+from understudy.logs.arrow_columns import to_numpy
+from understudy.logs.coded_observations import (
+    ROLES,
+    CodingRules,
+    Given,
+    code_observations,
+    coding_rules,
+    refuse_other_names,
+)
 from understudy.logs.coding import Coding
 from understudy.logs.columns import (
     CLEAN,
@@ -31,6 +38,7 @@ from understudy.logs.log import Log, assemble
 from understudy.logs.metadata import from_metadata, refuse_more_than_fit, stored_coding
 from understudy.logs.propensity_order import order_propensities
 from understudy.logs.recoding import in_form, recoded, spec_of
+from understudy.logs.row_order import sorted_rows, with_episodes_together
 from understudy.logs.selection import Names, Selection, checked_names, names_of_features, select
 from understudy.logs.spec import Spec
 
@@ -99,6 +107,9 @@ def read(
         labels = list(propensity)
     form = rules.like.form if coding is None and rules.like is not None else coding
     options = _Options(rules, form, like_spec, order_by, labels, n_actions, ends)
+    observed, following = (_columns_of_names(wanted, [role]) for role in ROLES)
+    if observation is None and rules.like is not None:
+        observed = list(rules.like.names)
     try:
         loaded = load(
             source,
@@ -107,8 +118,8 @@ def read(
             recognize=all(wanted[role] is None for role in REQUIRED),
             progress=progress,
             as_written=_columns_of_names(wanted, ("action", "episode")),
-            as_text=rules.texts(_columns_of_names(wanted, ["observation"])),
-            observed=_columns_of_names(wanted, ROLES),
+            as_text=rules.texts(observed, following),
+            observed=[*observed, *following],
         )
         return _log_of_loaded(loaded, wanted, options)
     except (LogError, SettingError) as error:
@@ -121,7 +132,7 @@ def read(
 class _Options(NamedTuple):
     """What `read` was told beside the names of columns."""
 
-    rules: Rules
+    rules: CodingRules
     form: str | None
     like: Spec | None
     order_by: Names
@@ -155,7 +166,7 @@ def _log_of(table: Any, wanted: dict[str, Any], options: _Options) -> Log:
     selections = select(table, wanted)
     common_length({role: table.column(selection.names[0]) for role, selection in selections.items()})
     sort_names = None if options.order_by is None else checked_names(table, "order_by", options.order_by)
-    order = None if sort_names is None else _sorted_rows(table, sort_names)
+    order = None if sort_names is None else sorted_rows(table, sort_names)
     found_propensities = "propensity" in selections and wanted["propensity"] is None
     given_labels, n_actions = options.labels, options.n_actions
     if options.like is not None:
@@ -167,11 +178,12 @@ def _log_of(table: Any, wanted: dict[str, Any], options: _Options) -> Log:
             table, selections["propensity"], selections["action"], labels, labels_given=options.labels is not None
         )
     columns, found_labels, episodes_are_codes = _clean_columns(table, selections, labels)
-    observed, coding = _observations(table, selections, options.rules, stored if wanted["observation"] is None else {})
+    as_stored = stored if wanted["observation"] in (None, "observation") else {}
+    observed, coding = _observations(table, selections, options.rules, as_stored.get("coding"))
     columns |= observed
     notes: tuple[str, ...] = tuple(stored.get("notes", ()))
     if sort_names is not None and order is not None:
-        order, how = _with_episodes_together(order, columns.get("episode"))
+        order, how = with_episodes_together(order, columns.get("episode"))
         columns = {role: column[order] for role, column in columns.items()}
         if episodes_are_codes:
             columns["episode"] = ranks_by_first_appearance(columns["episode"])
@@ -273,17 +285,19 @@ def _clean_columns(
 
 
 def _observations(
-    table: Any, selections: Mapping[str, Selection], rules: Rules, stored: Mapping[str, Any]
+    table: Any, selections: Mapping[str, Selection], rules: CodingRules, stored: Any
 ) -> tuple[dict[str, np.ndarray], Coding | None]:
-    """Return observations and next observations as numbers, and how they were coded, if they were."""
+    """Return observations and next observations as numbers, and how they were coded, if they were.
+
+    `stored` is the coding in the file's metadata, if there is one.
+    """
     selected = {role: selections[role] for role in ROLES if role in selections}
     given = {
         role: [Given(name, selection.title(name), table.column(name)) for name in selection.names]
         for role, selection in selected.items()
     }
     refuse_other_names(rules, given)
-    known = stored.get("coding")
-    found = code_observations(given, rules) if known is None else None
+    found = code_observations(given, rules) if stored is None else None
     if found is not None:
         parts, coding = found
         named = {role: dict(zip(selected[role].names, parts[role], strict=True)) for role in selected}
@@ -295,7 +309,7 @@ def _observations(
         role: _clean_parts(selection, {name: to_numpy(name, table.column(name)) for name in selection.names})
         for role, selection in selected.items()
     }
-    return (numbers, None) if known is None else recoded(numbers, stored_coding(known, numbers), rules)
+    return (numbers, None) if stored is None else recoded(numbers, stored_coding(stored, numbers), rules)
 
 
 def _clean_parts(selection: Selection, parts: dict[str, np.ndarray]) -> np.ndarray:
@@ -316,25 +330,3 @@ def _joined(selection: Selection, cleaned: dict[str, np.ndarray]) -> np.ndarray:
     cleaned = dict(zip(cleaned, in_one_dtype, strict=True))
     stacked = selection.stack([cleaned[name] for name in selection.names])  # several actions may share a propensity
     return propensity_array(role, stacked) if role == "propensity" else stacked
-
-
-def _sorted_rows(table: Any, names: list[str]) -> np.ndarray:
-    """Return the row numbers sorted by these columns; rows that are equal in them keep their order."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    try:
-        keys = {name: sort_key(name, table.column(name)) for name in names}
-        return pc.sort_indices(pa.table(keys), sort_keys=[(name, "ascending") for name in keys]).to_numpy()
-    except (pa.ArrowException, NotImplementedError):
-        raise LogError(f"rows cannot be sorted by {', '.join(names)}; give order_by numbers, dates or text") from None
-
-
-def _with_episodes_together(order: np.ndarray, episode: np.ndarray | None) -> tuple[np.ndarray, str]:
-    """Return the order with the rows of each episode together, episodes by first appearance, and words for a note."""
-    if episode is None:
-        return order, ""
-    rank = ranks_by_first_appearance(episode[order])
-    if np.all(rank[1:] >= rank[:-1]):
-        return order, ""
-    return order[np.argsort(rank, kind="stable")], " and, since episodes overlapped, gathered by episode"

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import SettingError
-from understudy.logs.coded_observations import ROLES, Rules
+from understudy.logs.coded_observations import ROLES, CodingRules
 from understudy.logs.coding import FORMS, Coding
 from understudy.logs.log import Log
 from understudy.logs.spec import Spec
@@ -21,7 +21,7 @@ def spec_of(like: Any) -> Spec:
     return like
 
 
-def recoded(numbers: dict[str, np.ndarray], coding: Coding, rules: Rules) -> tuple[dict[str, np.ndarray], Coding]:
+def recoded(numbers: dict[str, np.ndarray], coding: Coding, rules: CodingRules) -> tuple[dict[str, np.ndarray], Coding]:
     """Return observations of a coding in that of `rules.like`, where there is one, and the coding they are in."""
     if rules.like is None:
         return numbers, coding if rules.unseen is None else replace(coding, unseen=rules.unseen)
