@@ -57,8 +57,11 @@ if TYPE_CHECKING:  # what editors and type checkers see; the same names as in _H
     from understudy.evaluation import ratio_of_medians as ratio_of_medians
     from understudy.evaluation import ratio_of_spreads as ratio_of_spreads
     from understudy.evaluation import run_table as run_table
+    from understudy.logs import ActionFeatures as ActionFeatures
     from understudy.logs import Audit as Audit
     from understudy.logs import AuditTest as AuditTest
+    from understudy.logs import Coding as Coding
+    from understudy.logs import ColumnCoding as ColumnCoding
     from understudy.logs import Finding as Finding
     from understudy.logs import Log as Log
     from understudy.logs import Spec as Spec
@@ -113,7 +116,10 @@ _HOMES = {
         "off_policy", "off_policy_of_learner", "on_few_logs", "one_log_floor", "ratio_of_medians", "ratio_of_spreads",
         "run_table",
     ],
-    "logs": ["Audit", "AuditTest", "Finding", "Log", "Spec", "check", "concatenate", "read", "write"],
+    "logs": [
+        "ActionFeatures", "Audit", "AuditTest", "Coding", "ColumnCoding", "Finding", "Log", "Spec", "check",
+        "concatenate", "read", "write",
+    ],
     "reporting": ["plots", "report"],
     "runs": [
         "About", "Cancelled", "Run", "Runs", "experiment", "gym_env", "gym_envs", "load", "probes", "simulate",

@@ -21,7 +21,8 @@ TRIALS = 5
 
 def columns_of(options: argparse.Namespace) -> dict[str, Any]:
     """Return the column flags that were given, as `read` takes them."""
-    names = [*(name.replace("-", "_") for name in COLUMN_FLAGS), "n_actions", "ends"]
+    others = ("n_actions", "ends", "coding", "like", "unseen", "format")
+    names = [*(name.replace("-", "_") for name in COLUMN_FLAGS), *others]
     given = {name: getattr(options, name) for name in names}
     return {
         name: value[0] if isinstance(value, list) and len(value) == 1 and name != "actions" else value

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import Log
-from understudy.contracts.progress import Report
 from understudy.encoders.observations import SINGLE_INTEGERS, spec_of
+from understudy.progress import Report
 
 Blocks = Sequence[np.ndarray]
 """Blocks of features, each (n, width of the block). Blocks have equal weight, whatever their width."""

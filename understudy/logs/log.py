@@ -11,23 +11,14 @@ import numpy as np
 
 from understudy.errors import LogError, SettingError
 from understudy.logs import rules
+from understudy.logs.coded_observations import code_given
+from understudy.logs.coding import Coding
 from understudy.logs.columns import CLEAN, COLUMNS, action_codes, common_length, count_actions, same_kind
 from understudy.logs.ends import add_ends
 from understudy.logs.episodes import common_time_limit, starts_of, step_numbers
 from understudy.logs.findings import Finding, counted
 from understudy.logs.next_observations import add_next_observations
-
-
-@dataclass(frozen=True)
-class Spec:
-    """What a learner must know about a log before it starts."""
-
-    n_actions: int
-    actions: tuple[str, ...] | None  # labels, in the order of their codes
-    observation_shape: tuple[int, ...]
-    observation_dtype: np.dtype
-    n_observations: int | None  # 1 + the largest, where observations are single integers from 0 up
-    features: tuple[str, ...] | None = None  # the names of the columns that observations were read from
+from understudy.logs.spec import Spec
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,6 +84,10 @@ class Log:
     ) -> "Log":
         """Return a log of arrays or lists, one entry a row.
 
+        Observations may be numbers of any shape, text, categories, dates, rows of several of these, or a mapping of
+        names to columns; what is not a number is coded by the rules of `read`, which takes a mapping of columns, too,
+        and has options for it.
+
         What is missing is derived, and `notes` say how: `episode` from `terminated` and `truncated`; `step` by
         counting; `next_observation` from the next row of the episode, where an episode's last row then has none and
         is dropped unless it is terminated.
@@ -112,10 +107,13 @@ class Log:
             "propensity": propensity,
         }  # fmt: skip
         given = {name: values for name, values in given.items() if values is not None}
+        coded, coding, features = code_given(given)
+        given |= coded
         common_length(given)
         cleaned = {name: CLEAN[name](name, values) for name, values in given.items() if name != "action"}
         cleaned["action"], labels = action_codes(action, actions)
-        return assemble(cleaned, labels, labels_given=actions is not None, n_actions=n_actions, ends=ends)
+        log = assemble(cleaned, labels, labels_given=actions is not None, n_actions=n_actions, ends=ends, coding=coding)
+        return log if features is None else replace(log, spec=replace(log.spec, features=features))
 
     def __len__(self) -> int:
         return len(self.action)
@@ -124,7 +122,9 @@ class Log:
         counts = {"row": len(self), "episode": self.n_episodes, "action": self.spec.n_actions}
         title = f"Log of {', '.join(counted(number, noun) for noun, number in counts.items())}"
         shapes = {name: f"{column.shape} {column.dtype}" for name, column in self.columns.items()}
-        return "\n".join([title, *(f"  {name:<17} {shapes.get(name, 'none')}" for name in COLUMNS)])
+        lines = [f"  {name:<17} {shapes.get(name, 'none')}" for name in COLUMNS]
+        lines += [] if self.spec.coding is None else [f"  {'coding':<17} {self.spec.coding}"]
+        return "\n".join([title, *lines])
 
     @property
     def n_episodes(self) -> int:
@@ -149,6 +149,8 @@ class Log:
         """A hash of the content: equal for equal columns, however the log was made."""
         digest = hashlib.blake2b(digest_size=16)
         digest.update(json.dumps([self.spec.n_actions, self.spec.actions]).encode())
+        if self.spec.coding is not None:
+            digest.update(json.dumps(self.spec.coding.to_json()).encode())
         for name, column in self.columns.items():
             digest.update(f"{name} {column.dtype.str} {column.shape}".encode())
             digest.update(np.ascontiguousarray(column).data.cast("B"))
@@ -210,6 +212,7 @@ def assemble(
     labels_given: bool,
     n_actions: int | None,
     ends: str | None,
+    coding: Coding | None = None,
 ) -> Log:
     """Return a log of columns that are in their dtypes, with actions as codes; what is missing is derived."""
     propensity = columns.get("propensity")
@@ -232,7 +235,7 @@ def assemble(
     given: dict[str, Any] = {"propensity": None, **columns}
     return Log(
         **given,
-        spec=_spec(observation, next_observation, n_actions, labels),
+        spec=_spec(observation, next_observation, n_actions, labels, coding),
         max_episode_steps=limit,
         notes=tuple(notes),
         derived=(*derived_ends, *derived),
@@ -240,10 +243,17 @@ def assemble(
 
 
 def _spec(
-    observation: np.ndarray, next_observation: np.ndarray, n_actions: int, labels: tuple[str, ...] | None
+    observation: np.ndarray,
+    next_observation: np.ndarray,
+    n_actions: int,
+    labels: tuple[str, ...] | None,
+    coding: Coding | None,
 ) -> Spec:
     n_observations = None
     if observation.ndim == 1 and observation.dtype.kind in "iu":
         lowest = min(observation.min(), next_observation.min())
         n_observations = None if lowest < 0 else 1 + int(max(observation.max(), next_observation.max()))
-    return Spec(n_actions, labels, observation.shape[1:], observation.dtype, n_observations)
+    if coding is not None and coding.n_observations is not None:
+        n_observations = coding.n_observations  # labels that no row has included
+    features = None if coding is None else coding.features
+    return Spec(n_actions, labels, observation.shape[1:], observation.dtype, n_observations, features, coding)
