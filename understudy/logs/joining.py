@@ -8,6 +8,7 @@ import numpy as np
 from understudy.errors import LogError, SettingError
 from understudy.logs.columns import common_length
 from understudy.logs.log import Log, Spec
+from understudy.logs.propensities.source import joined_source
 
 
 def concatenate(logs: Sequence[Log]) -> Log:
@@ -33,6 +34,7 @@ def concatenate(logs: Sequence[Log]) -> Log:
         max_episode_steps=_common_limit(logs),
         notes=notes,
         derived=_derived(logs),
+        propensity_source=joined_source([log.propensity_source for log in logs]),
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from understudy.errors import LogError, SettingError
 from understudy.logs.labels import checked_labels
 from understudy.logs.log import Log
+from understudy.logs.propensities import PropensitySource
 from understudy.storage import parse_json
 
 KEY = b"understudy"
@@ -25,6 +26,7 @@ def to_metadata(log: Log) -> dict[bytes, bytes]:
         "notes": log.notes,
         "derived": log.derived,
         "features": log.spec.features,
+        "propensity_source": None if log.propensity_source is None else log.propensity_source.to_json(),
     }
     return {KEY: json.dumps(known).encode()}
 
@@ -79,6 +81,13 @@ def _can_be_written(text: str) -> bool:
     return text == text.encode(errors="replace").decode()
 
 
+def _is_source(value: Any) -> bool:
+    try:
+        return value is None or PropensitySource.from_json(value) is not None
+    except ValueError:
+        return False
+
+
 FIELDS: dict[str, Callable[[Any], bool]] = {
     "actions": lambda value: value is None or (_are_strings(value) and _are_labels(value)),
     "n_actions": _is_count,
@@ -87,5 +96,6 @@ FIELDS: dict[str, Callable[[Any], bool]] = {
     "notes": _are_strings,
     "features": lambda value: value is None or (_are_strings(value) and all(map(_can_be_written, value))),
     "derived": lambda value: value is None or (_are_strings(value) and set(value) <= set(DERIVABLE)),
+    "propensity_source": _is_source,
 }
 """What is stored, and the test of a stored value."""

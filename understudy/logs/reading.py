@@ -24,6 +24,7 @@ from understudy.logs.labels import checked_labels, listing
 from understudy.logs.loading import checked_path, load_file, load_frame, shown_path
 from understudy.logs.log import Log, assemble
 from understudy.logs.metadata import from_metadata, refuse_more_than_fit
+from understudy.logs.propensities import PropensityOptions, PropensitySource
 from understudy.logs.propensity_order import order_propensities
 from understudy.logs.selection import Names, Selection, checked_names, names_of_features, select
 
@@ -44,6 +45,8 @@ def read(
     actions: Sequence[str] | None = None,
     n_actions: int | None = None,
     ends: str | None = None,
+    n_samples: int | None = None,
+    renormalize: bool = False,
 ) -> Log:
     """Return a log from a Parquet or CSV file, or from a pandas, polars or Arrow table.
 
@@ -51,7 +54,8 @@ def read(
     of names, or spread over `observation_0, observation_1, ...`; propensities also a mapping from each action's label
     to its column. Propensity columns that are named like the actions belong to the actions of their names, whatever
     their order. With `order_by`, rows are sorted by those columns (text that spells numbers as numbers) and the rows of
-    an episode brought together. `actions`, `n_actions` and `ends` are as in `Log.from_columns`.
+    an episode brought together. `actions`, `n_actions`, `ends`,
+    `n_samples` and `renormalize` are as in `Log.from_columns`.
 
     In a CSV, actions and episodes with different texts are different: 7 and 007 are two of them. Only an empty cell is
     a missing value there.
@@ -65,11 +69,12 @@ def read(
         if labels is not None and labels != tuple(propensity):
             raise SettingError("propensity names the actions already, in another order than actions=; give one of them")
         labels = list(propensity)
+    options = PropensityOptions(n_samples, renormalize)
     if not isinstance(source, str | os.PathLike):
-        return _log_of(load_frame(source), wanted, order_by, labels, n_actions, ends)
+        return _log_of(load_frame(source), wanted, order_by, labels, n_actions, ends, options)
     try:
         table = load_file(checked_path(source), as_written=_columns_of_names(wanted))
-        return _log_of(table, wanted, order_by, labels, n_actions, ends)
+        return _log_of(table, wanted, order_by, labels, n_actions, ends, options)
     except (LogError, SettingError) as error:
         if visible(shown_path(source)) in str(error):
             raise
@@ -84,6 +89,7 @@ def _log_of(
     given_labels: Sequence[str] | None,
     n_actions: int | None,
     ends: str | None,
+    propensities: PropensityOptions,
 ) -> Log:
     selections = select(table, wanted)
     common_length({role: table.column(selection.names[0]) for role, selection in selections.items()})
@@ -112,6 +118,7 @@ def _log_of(
         labels_given=labels is not None,
         n_actions=stored.get("n_actions") if n_actions is None else n_actions,
         ends=ends,
+        propensities=propensities._replace(stored=_stored_source(stored) if found_propensities else None),
     )
     return _with_stored(log, stored, notes, wanted, selections["observation"])
 
@@ -133,6 +140,12 @@ def _with_stored(
         spec=replace(log.spec, n_observations=largest, features=names_of_features(observation, stored.get("features"))),
         derived=(*derived, *log.derived),
     )
+
+
+def _stored_source(stored: dict[str, Any]) -> PropensitySource | None:
+    """Return where a file's metadata says that its propensities came from; None where it does not say."""
+    source = stored.get("propensity_source")
+    return None if source is None else PropensitySource.from_json(source)
 
 
 def _columns_of_names(wanted: dict[str, Names]) -> list[str]:

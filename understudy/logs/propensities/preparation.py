@@ -1,0 +1,85 @@
+"""Propensities as they came, made what simulators use: shares smoothed, sums made 1 when asked, uniform ones filled in."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from understudy.errors import SettingError
+from understudy.logs.policies import TOLERANCE
+from understudy.logs.propensities.recognition import is_uniform, uniform_table
+from understudy.logs.propensities.sampling import checked_samples, from_shares
+from understudy.logs.propensities.source import PropensitySource
+
+
+class PropensityOptions(NamedTuple):
+    """What a user, or the metadata of a file, says of propensities."""
+
+    n_samples: int | None = None  # each is a share of so many draws
+    renormalize: bool = False  # divide the propensities of a row by their sum
+    stored: PropensitySource | None = None  # the source that a file of ours names
+
+
+class Prepared(NamedTuple):
+    """Propensities, where they came from, and what was done to them, each note as "rule: sentence"."""
+
+    propensity: np.ndarray | None
+    source: PropensitySource | None
+    notes: tuple[str, ...] = ()
+
+
+def prepare(propensity: np.ndarray | None, n_actions: int, options: PropensityOptions) -> Prepared:
+    """Return propensities as simulators use them. Raise `SettingError` where an option does not fit them."""
+    asked = "n_samples=" if options.n_samples is not None else "renormalize=True" if options.renormalize else None
+    if propensity is None:
+        if asked:
+            raise SettingError(f"{asked} is about propensities, and the log has none; name their columns")
+        return Prepared(None, None)
+    if options.stored is not None and options.stored.kind not in ("logged", "uniform"):
+        if asked:
+            raise SettingError(f"{asked} came too late: the file says that propensities are {options.stored}")
+        return Prepared(propensity, options.stored)
+    if options.n_samples is not None:
+        if options.renormalize:
+            raise SettingError("shares of n_samples= draws sum to 1 by themselves; leave renormalize=True out")
+        return _sampled(propensity, checked_samples(options.n_samples))
+    if propensity.ndim == 2:
+        return _renormalized(propensity) if options.renormalize else Prepared(propensity, PropensitySource())
+    if options.renormalize:
+        raise SettingError("renormalize=True needs the propensities of all actions, and only the chosen one's are here")
+    if not is_uniform(propensity, n_actions):
+        return Prepared(propensity, PropensitySource())
+    kind = "uniform"
+    if options.stored is not None and options.stored.kind == kind:  # its note is in the file already
+        return Prepared(uniform_table(len(propensity), n_actions), options.stored)
+    note = (
+        f"propensity-uniform: every logged propensity is {propensity[0]:.6g}, one over the {n_actions} actions: the "
+        "logger is taken to have chosen uniformly among all of them, so that the propensities of all actions are known"
+    )
+    return Prepared(uniform_table(len(propensity), n_actions), PropensitySource(kind), (note,))
+
+
+def _sampled(shares: np.ndarray, n_samples: int) -> Prepared:
+    propensity = from_shares(shares, n_samples)
+    source = PropensitySource("monte carlo", n_samples=n_samples)
+    taken = "(x + 1) / (n + 1)" if shares.ndim == 1 else f"(x + 1) / (n + {shares.shape[1]})"
+    largest = float(source.standard_error(propensity).max())
+    note = (
+        f"propensity-samples: propensities are shares of {n_samples:,} draws of the policy; x of n draws are taken as "
+        f"{taken}, which is never 0 and whose inverse is right on average; the standard error of one is up to "
+        f"{largest:.2g}"
+    )
+    return Prepared(propensity, source, (note,))
+
+
+def _renormalized(propensity: np.ndarray) -> Prepared:
+    """Return rows divided by their sums; rows with a negative number, a NaN or a sum of 0 stay as they are."""
+    total = propensity.sum(axis=1)
+    off = (np.abs(total - 1) > TOLERANCE) & np.isfinite(total) & (total > 0) & (propensity.min(axis=1) >= 0)
+    if not off.any():
+        return Prepared(propensity, PropensitySource())
+    divided = np.array(propensity)
+    divided[off] /= total[off, None]
+    sums = f"{total[off].min():.6g} to {total[off].max():.6g}"
+    rows = f"{int(off.sum()):,} of {len(total):,} rows"
+    note = f"propensity-renormalized: propensities summed to {sums} in {rows}, and were divided by their sum there"
+    return Prepared(divided, PropensitySource(detail=f"divided by their sum in {rows}"), (note,))
