@@ -57,9 +57,12 @@ if TYPE_CHECKING:  # what editors and type checkers see; the same names as in _H
     from understudy.logs import AuditTest as AuditTest
     from understudy.logs import Finding as Finding
     from understudy.logs import Log as Log
+    from understudy.logs import PropensityReport as PropensityReport
+    from understudy.logs import PropensitySource as PropensitySource
     from understudy.logs import Spec as Spec
     from understudy.logs import check as check
     from understudy.logs import concatenate as concatenate
+    from understudy.logs import estimate_propensities as estimate_propensities
     from understudy.logs import read as read
     from understudy.logs import write as write
     from understudy.reporting import plots as plots
@@ -108,7 +111,10 @@ _HOMES = {
         "earnings", "efficiency", "fidelity", "halves", "luck_of_logs", "mean_curve", "on_few_logs", "one_log_floor",
         "ratio_of_medians", "ratio_of_spreads", "run_table",
     ],
-    "logs": ["Audit", "AuditTest", "Finding", "Log", "Spec", "check", "concatenate", "read", "write"],
+    "logs": [
+        "Audit", "AuditTest", "Finding", "Log", "PropensityReport", "PropensitySource", "Spec", "check", "concatenate",
+        "estimate_propensities", "read", "write",
+    ],
     "reporting": ["plots", "report"],
     "runs": [
         "About", "Cancelled", "Run", "Runs", "experiment", "gym_env", "gym_envs", "load", "probes", "simulate",

@@ -180,7 +180,7 @@ class Log:
         """Return the log of these episodes, given by position, in this order; one given twice is two episodes."""
         episodes = self._positions(episodes)
         rows = self.rows_of(episodes)
-        chosen = {name: take_rows(column, rows) for name, column in self.columns.items()}
+        chosen: dict[str, Any] = {name: take_rows(column, rows) for name, column in self.columns.items()}
         if len(np.unique(episodes)) < len(episodes):
             chosen["episode"] = np.repeat(np.arange(len(episodes)), np.diff(self.starts)[episodes])
         return replace(self, **chosen)
@@ -195,7 +195,8 @@ class Log:
         `LogError` for the first row where it is not a distribution, or not the propensity that the log has for the
         chosen action.
 
-        >>> log = Log.from_columns(observation=[0, 1, 0], action=[1, 1, 0], reward=[0, 1, 0], propensity=[0.8, 0.5, 0.2])
+        >>> log = Log.from_columns(observation=[0, 1, 0], action=[1, 1, 0], reward=[0, 1, 0], ends="every-row",
+        ...     propensity=[0.8, 0.5, 0.2])
         >>> log.with_propensities([[0.2, 0.8], [0.5, 0.5]]).propensity.tolist()
         [[0.2, 0.8], [0.5, 0.5], [0.2, 0.8]]
         """

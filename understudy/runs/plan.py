@@ -202,6 +202,7 @@ class Plan:
             "log_return": earned.mean if earned is not None else None,
             "log_cut_off": earned.n_cut_off if earned is not None else None,
             "log_reward": logged_reward(log) if log is not None else None,
+            "log_propensities": str(log.propensity_source or "none") if log is not None else None,
             "states": states_fingerprint(simulator),
             "n_states": count_of(n_states_of(simulator)),
             "learner": with_class(described.plain["learner"], learner),

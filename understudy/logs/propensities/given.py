@@ -13,7 +13,7 @@ from understudy.logs.arrow_columns import to_numpy
 from understudy.logs.columns import CLEAN
 from understudy.logs.labels import listing, positions_of, spelled_value
 from understudy.logs.loading import checked_path, load_file, load_frame
-from understudy.logs.policies import first_fault, fault_of, numbers_of
+from understudy.logs.policies import fault_of, first_fault, numbers_of
 from understudy.logs.propensities.recognition import rounding
 from understudy.logs.recurring import keys_of
 

@@ -24,6 +24,9 @@ def action_predicted(log: Log, states: Recurring) -> Answer:
     """
     if log.propensity is None or log.propensity.ndim == 1:
         return Answer(AuditTest(RULE, QUESTION, 0, None, "the propensities of all actions are needed"))
+    if log.propensity_source is not None and log.propensity_source.is_sampled:
+        reason = "propensities are shares of draws, whose errors would look like something that the logger knew"
+        return Answer(AuditTest(RULE, QUESTION, 0, None, reason))
     groups = by_past(log, states)
     misfits = []
     for action in range(log.spec.n_actions):
