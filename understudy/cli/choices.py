@@ -24,9 +24,7 @@ def read_log(options: argparse.Namespace) -> us.Log:
     log = us.read(options.log, **columns_of(options))
     if options.propensities is not None:
         if options.estimate_propensities:
-            raise SettingError(
-                "--propensities gives what --estimate-propensities would estimate; leave one of them out"
-            )
+            raise SettingError("--propensities gives what --estimate-propensities would estimate; leave one out")
         return log.with_propensities(options.propensities)
     return us.estimate_propensities(log) if options.estimate_propensities else log
 

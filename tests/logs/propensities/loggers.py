@@ -23,10 +23,8 @@ def code_columns(seed, n=10_000, n_codes=20, n_actions=4, skewed=True):
     """The columns of one-step decisions by a policy that depends on one of a few codes, or is uniform."""
     rng = np.random.default_rng(seed)
     code = rng.integers(n_codes, size=n)
-    table = (
-        rng.dirichlet(np.full(n_actions, 2.0), size=n_codes) if skewed else np.full((n_codes, n_actions), 1 / n_actions)
-    )
-    p = table[code]
+    table = rng.dirichlet(np.full(n_actions, 2.0), size=n_codes)
+    p = table[code] if skewed else np.full((n, n_actions), 1 / n_actions)
     return {"observation": code, "action": drawn(p, rng), "reward": np.zeros(n), "propensity": p, "ends": "every-row"}
 
 

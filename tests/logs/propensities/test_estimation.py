@@ -1,8 +1,9 @@
 """Estimated propensities against known ones.
 
-Margins were fixed before any result was seen: an estimate of F free numbers from N rows is off by about sqrt(F / N) of a
-standard deviation, so that errors of probabilities up to MARGIN are noise at these sizes, and a model that misses the
-policy is off by .1 and more. The audit's tests have a rate of false alarms of 1e-4 each: of these logs none should fire.
+Margins were fixed before any result was seen: an estimate of F free numbers from N rows is off by about sqrt(F / N) of
+a standard deviation, so that errors of probabilities up to MARGIN are noise at these sizes, and a model that misses
+the policy is off by .1 and more. The audit's tests have a rate of false alarms of 1e-4 each: of these logs none should
+fire.
 """
 
 from dataclasses import replace
@@ -188,7 +189,7 @@ def test_estimates_are_warned_of_everywhere(tmp_path):
 
 def served_shares(log, policy, runs=20):
     """How often each action was served under one policy that does not look, by PSRS with one state for all."""
-    one_state = us.encoders.Function(lambda seen: np.zeros(len(seen), int), n_states=1)
+    one_state = us.encoders.Function(lambda seen: np.zeros(len(seen), int))
     simulator = us.psrs(log, one_state)
     served = np.concatenate(
         [log.action[us.simulate(simulator, us.learners.FixedPolicy(policy), seed=seed).rows] for seed in range(runs)]
@@ -197,7 +198,7 @@ def served_shares(log, policy, runs=20):
 
 
 def test_psrs_serves_the_policy_with_estimates_and_not_with_a_wrong_guess():
-    """Shares of served actions within MARGIN of the policy; a log taken as uniform, the wrong variant, is off by more."""
+    """Shares of served actions within MARGIN of the policy; a log wrongly taken as uniform is off by more."""
     policy = np.array([0.1, 0.2, 0.3, 0.4])
     columns = code_columns(seed=12)
     estimated = estimate_propensities(without_propensities(columns))
@@ -226,7 +227,8 @@ def test_curves_on_estimates_are_those_on_true_propensities():
         runs = us.experiment(us.psrs(one), make, runs=40, probes=probes, every=200, max_steps=4000, backend="serial")
         return us.mean_curve(runs, "start value").mean
 
-    true, found = curve(log), curve(estimated)
-    n = min(len(true), len(found))
+    true, found, wrong = (curve(one) for one in (log, estimated, replace(log, propensity=np.full((len(log), 5), 0.2))))
+    n = min(len(true), len(found), len(wrong))
     assert n >= 10
     assert np.abs(true[:n] - found[:n]).max() < RANGE_MARGIN * np.ptp(true[:n])
+    assert np.abs(true[:n] - wrong[:n]).max() > RANGE_MARGIN * np.ptp(true[:n])

@@ -1,10 +1,10 @@
 """Propensities estimated from the actions of a log: cross-fitted by episode, calibrated and tested.
 
-The episodes are split into parts. The propensities of a row come from a model of the other parts, so that no row's own
-action, nor any of its episode, moves them: a model that memorizes would find each action certain, and rejection sampling
-would serve what the log did instead of what the learner does. Within these other parts, how strong the penalty is and by
-how much the model's log-odds must be scaled to fit actions that it has not seen is found in the same way, by models that
-leave out two parts; they serve both parts in turn, so that five parts need ten of them.
+The episodes are split into parts. The propensities of a row come from a model of the other parts, so that no row's
+own action, nor any of its episode, moves them: a model that memorizes would find each action certain, and rejection
+sampling would serve what the log did instead of what the learner does. Within these other parts, the strength of the
+penalty, and the factor by which the model's log-odds must be scaled to fit actions that it has not seen, are found in
+the same way, by models that leave out two parts; each serves both parts in turn, so that five parts need ten of them.
 """
 
 from collections.abc import Callable, Sequence
@@ -51,8 +51,9 @@ def estimate_propensities(
     An action that no row took has propensity 0. Raise `LogError` where there are too few episodes.
 
     >>> rng = np.random.default_rng(0)
-    >>> log = Log.from_columns(observation=np.arange(600) % 2, action=rng.random(600) < 0.2 + 0.6 * (np.arange(600) % 2),
-    ...     reward=np.zeros(600), ends="every-row")
+    >>> seen = np.arange(600) % 2
+    >>> action = rng.random(600) < 0.2 + 0.6 * seen
+    >>> log = Log.from_columns(observation=seen, action=action, reward=np.zeros(600), ends="every-row")
     >>> estimate_propensities(log).propensity[:2].round(1)
     array([[0.8, 0.2],
            [0.2, 0.8]])

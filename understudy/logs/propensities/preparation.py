@@ -1,4 +1,4 @@
-"""Propensities as they came, made what simulators use: shares smoothed, sums made 1 when asked, uniform ones filled in."""
+"""Propensities as simulators use them: shares smoothed, sums made 1 when asked, uniform ones filled in."""
 
 from typing import NamedTuple
 

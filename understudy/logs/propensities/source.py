@@ -25,9 +25,7 @@ class PropensityReport:
     smallest: float  # the smallest propensity of an action that was taken
     mean_inverse: float  # the mean of 1/p of the action taken, as a share of the number of actions: about 1
     p_value: float | None = None  # of the audit's calibration test; None where it could not be made
-    disagreement: float | None = (
-        None  # the mean distance to the logged propensity of the chosen action, if there is one
-    )
+    disagreement: float | None = None  # the mean distance to the logged propensity of the chosen action, if any
 
     def __str__(self) -> str:
         gain = 1 - self.loss / self.loss_of_frequencies if self.loss_of_frequencies else 0.0
