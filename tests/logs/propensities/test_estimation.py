@@ -210,7 +210,6 @@ def test_psrs_serves_the_policy_with_estimates_and_not_with_a_wrong_guess():
     assert np.abs(served_shares(wrong, policy) - policy).max() > 2 * MARGIN
 
 
-@pytest.mark.slow
 def test_curves_on_estimates_are_those_on_true_propensities():
     """Q-learning on the grid: its curve within a tenth of its range; taken as uniform, the same log is further off."""
     env = us.envs.Grid()
@@ -227,7 +226,7 @@ def test_curves_on_estimates_are_those_on_true_propensities():
         return us.mean_curve(runs, "start value").mean
 
     true, found, wrong = (curve(one) for one in (log, estimated, replace(log, propensity=np.full((len(log), 5), 0.2))))
-    n = min(len(true), len(found), len(wrong))
+    n = min(int(np.isfinite(one).sum()) for one in (true, found, wrong))  # as far as half of the runs go
     assert n >= 10
     assert np.abs(true[:n] - found[:n]).max() < RANGE_MARGIN * np.ptp(true[:n])
     assert np.abs(true[:n] - wrong[:n]).max() > RANGE_MARGIN * np.ptp(true[:n])
