@@ -47,9 +47,10 @@ def test_the_same_log_and_seed_give_the_same_propensities(logger):
     assert np.array_equal(estimate_propensities(log).propensity, estimate_propensities(log).propensity)
 
 
-def test_the_audit_raises_no_false_alarm_on_estimates(walk):
-    """40 logs of each of two clean loggers: all tests of propensities together fire in 1 of 5,000."""
-    for seed in range(40):
+@pytest.mark.parametrize("n_logs", [8, pytest.param(100, marks=pytest.mark.slow)])
+def test_the_audit_raises_no_false_alarm_on_estimates(walk, n_logs):
+    """Logs of each of two clean loggers: all tests of propensities together fire in 1 of 5,000."""
+    for seed in range(n_logs):
         for log in (
             without_propensities(walk(seed=seed, episodes=60)),
             without_propensities(code_columns(seed, n=1000, n_codes=50)),

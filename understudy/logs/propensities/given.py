@@ -45,9 +45,10 @@ def given_propensities(log: "Log", given: Any) -> tuple[np.ndarray, str]:
         table = _from_array(log, given)
     row = first_fault(table)
     if row is not None:
+        fault = f"they sum to {table[row].sum():.6g}" if (table[row] >= 0).all() else "they are not all 0 or more"
         raise LogError(
             f"the propensities given for row {row}, {_shown(table[row])}, are not a distribution over the "
-            f"{log.spec.n_actions} actions: the vector {fault_of(table[row], log.spec.n_actions)}",
+            f"{log.spec.n_actions} actions: {fault}; give probabilities that sum to 1",
             "propensity-sum",
         )
     _refuse_others_than_logged(log, table)

@@ -27,22 +27,23 @@ def fit(examples: Examples, penalty: float, start: np.ndarray | None = None) -> 
     features, counts = examples
     n, rows = counts.sum(), counts.sum(axis=1, keepdims=True)
     shape = (1 + features.shape[1], counts.shape[1])
+    scale = np.ones((shape[0], 1))
+    scale[1:] = 1 / np.sqrt(1 + penalty / n)  # so that the loss is about as curved in weights as in intercepts
     if start is None:
         start = np.zeros(shape)
         start[0] = np.log((counts.sum(axis=0) + 1) / (n + shape[1]))
 
     def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        weights = flat.reshape(shape)
+        weights = flat.reshape(shape) * scale
         log_p = log_probabilities(features, weights)
         excess = rows * np.exp(log_p) - counts
         gradient = np.concatenate([excess.sum(axis=0)[None], np.asarray(features.T @ excess) + penalty * weights[1:]])
         value = -(counts * log_p).sum() + penalty / 2 * (weights[1:] ** 2).sum()
-        return value / n, gradient.ravel() / n
+        return value / n, (gradient * scale).ravel() / n
 
-    found = minimize(
-        loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": MOST_ITERATIONS, "gtol": PRECISION}
-    )
-    return found.x.reshape(shape)
+    options = {"maxiter": MOST_ITERATIONS, "gtol": PRECISION}
+    found = minimize(loss, (start / scale).ravel(), jac=True, method="L-BFGS-B", options=options)
+    return found.x.reshape(shape) * scale
 
 
 def scores_of(features: Any, weights: np.ndarray) -> np.ndarray:

@@ -34,7 +34,7 @@ def prepare(propensity: np.ndarray | None, n_actions: int, options: PropensityOp
         if asked:
             raise SettingError(f"{asked} is about propensities, and the log has none; name their columns")
         return Prepared(None, None)
-    if options.stored is not None and options.stored.kind not in ("logged", "uniform"):
+    if options.stored not in (None, PropensitySource(), PropensitySource("uniform")):
         if asked:
             raise SettingError(f"{asked} came too late: the file says that propensities are {options.stored}")
         return Prepared(propensity, options.stored)
@@ -61,12 +61,13 @@ def prepare(propensity: np.ndarray | None, n_actions: int, options: PropensityOp
 def _sampled(shares: np.ndarray, n_samples: int) -> Prepared:
     propensity = from_shares(shares, n_samples)
     source = PropensitySource("monte carlo", n_samples=n_samples)
-    taken = "(x + 1) / (n + 1)" if shares.ndim == 1 else f"(x + 1) / (n + {shares.shape[1]})"
+    taken = "x of n draws are taken as (x + 1) / (n + 1), whose inverse is right on average"
+    if shares.ndim == 2:
+        taken = "an action that none of them took counts as a tenth of a draw"
     largest = float(source.standard_error(propensity).max())
     note = (
-        f"propensity-samples: propensities are shares of {n_samples:,} draws of the policy; x of n draws are taken as "
-        f"{taken}, which is never 0 and whose inverse is right on average; the standard error of one is up to "
-        f"{largest:.2g}"
+        f"propensity-samples: propensities are shares of {n_samples:,} draws of the policy, with a standard error of "
+        f"up to {largest:.2g}; {taken}"
     )
     return Prepared(propensity, source, (note,))
 

@@ -38,8 +38,9 @@ def is_one_over(value: float, number: int) -> bool:
     if value in (exact, float(np.float32(exact)), float(np.float16(exact))):
         return True
     decimals = decimals_of(np.array([value]))
-    close = abs(value * number - 1) <= ROUNDED and abs(value - exact) < 10.0**-decimals
-    return decimals >= 2 and close and value in (round(exact, decimals), int(exact * 10**decimals) / 10**decimals)
+    unit = 10.0**decimals
+    written = (round(exact, decimals), int(exact * unit) / unit, int(exact * unit + 0.5) / unit)
+    return decimals >= 2 and abs(value * number - 1) <= ROUNDED and value in written
 
 
 def number_of_choices(value: float) -> int | None:

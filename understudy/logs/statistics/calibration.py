@@ -82,8 +82,10 @@ def misfit(
     own = [by_value(p, "where its propensity is", TENTHS)] if p.max() - p.min() >= FLAT else []
     if n_samples is not None:
         _, code, rows = np.unique(p, return_inverse=True, return_counts=True)
-        spread, largest, own = spread * (1 + rows[code] / n_samples), max(1.0, rows.max() / n_samples), []
         p = np.ascontiguousarray(to_shares(propensity, n_samples)[:, which])
+        likely = (n_samples * p + 1) / (n_samples + 2)  # that no draw took it does not mean that it cannot be taken
+        spread = likely * (1 - likely) * (1 + rows[code] / n_samples)
+        largest, own = max(1.0, rows.max() / n_samples), []
     worst, comparisons = Misfit(which, 0.0, 0.0, 0.0, 1.0, "", 0), 0
     for group in [*groups, *own]:  # of equal tails the first is named
         times, expected, variance = group.sums(taken), group.sums(p), group.sums(spread)
