@@ -31,9 +31,8 @@ def read_log(options: argparse.Namespace) -> us.Log:
 
 def columns_of(options: argparse.Namespace) -> dict[str, Any]:
     """Return the column flags that were given, as `read` takes them."""
-    names = [*(name.replace("-", "_") for name in COLUMN_FLAGS), "n_actions", "ends"]
-    given = {name: getattr(options, name) for name in names}
-    given |= {"n_samples": options.propensity_samples, "renormalize": options.renormalize or None}
+    names = [*(name.replace("-", "_") for name in COLUMN_FLAGS), "n_actions", "ends", "n_samples"]
+    given = {name: getattr(options, name) for name in names} | {"renormalize": options.renormalize or None}
     return {
         name: value[0] if isinstance(value, list) and len(value) == 1 and name != "actions" else value
         for name, value in given.items()

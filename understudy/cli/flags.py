@@ -92,7 +92,11 @@ def add_log(parser: argparse.ArgumentParser) -> None:
         help="those of the policy that acted: a row for each observation, a column for each action",
     )
     propensities.add_argument(
-        "--propensity-samples", type=positive, metavar="NUMBER", help="each is a share of so many draws of the policy"
+        "--propensity-samples",
+        dest="n_samples",
+        type=positive,
+        metavar="NUMBER",
+        help="each is a share of so many draws of the policy",
     )
     propensities.add_argument("--renormalize", action="store_true", help="divide those of each row by their sum")
     propensities.add_argument(

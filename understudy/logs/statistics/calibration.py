@@ -68,9 +68,15 @@ def propensity_frequency(log: Log, states: Recurring) -> Answer:
 
 
 def misfit(
-    action: np.ndarray, propensity: np.ndarray, which: int, groups: list[Groups], n_samples: int | None = None
+    action: np.ndarray,
+    propensity: np.ndarray,
+    which: int,
+    groups: list[Groups],
+    n_samples: int | None = None,
+    *,
+    tenths: bool = True,
 ) -> Misfit:
-    """Return the worst misfit of one action, among these groups and tenths of the action's propensity.
+    """Return the worst misfit of one action, among these groups and, with `tenths`, tenths of its propensity.
 
     With `n_samples`, propensities are of shares of draws. Then their tenths are left out, since the largest shares are
     so by chance, too; and they vary: rows with one share may have the same draws, as if it was made once for all of
@@ -79,7 +85,7 @@ def misfit(
     p = np.ascontiguousarray(propensity[:, which])
     taken = (action == which).astype(np.float64)
     spread, largest = p * (1 - p), 1.0
-    own = [by_value(p, "where its propensity is", TENTHS)] if p.max() - p.min() >= FLAT else []
+    own = [by_value(p, "where its propensity is", TENTHS)] if tenths and p.max() - p.min() >= FLAT else []
     if n_samples is not None:
         _, code, rows = np.unique(p, return_inverse=True, return_counts=True)
         p = np.ascontiguousarray(to_shares(propensity, n_samples)[:, which])
