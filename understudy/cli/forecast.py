@@ -33,6 +33,7 @@ def run_forecast(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps({name: one.to_json() for name, one in found.items()}, indent=1))
     else:
+        say(f"propensities: {log.propensity_source or 'none'}")
         for name, one in found.items():
             show_forecast(name, one)
     return 0

@@ -132,10 +132,12 @@ def test_a_logger_that_changes_is_doubted():
     doubts = [finding for finding in check(estimate_propensities(log)).findings if finding.severity == "doubt"]
     assert [finding.rule for finding in doubts] == ["propensity-frequency"]
     assert "changed over the log" in doubts[0].sentence
+    (trend,) = [test for test in check(estimate_propensities(log)).tests if test.rule == "propensity-trend"]
+    assert "as if the logger had not changed" in trend.reason  # estimates move with observations only
 
 
 def test_the_chosen_propensity_is_kept_where_it_was_logged():
-    columns = code_columns(seed=8)
+    columns = softmax_columns(seed=8)
     chosen = columns["propensity"][np.arange(10_000), columns["action"]]
     log = estimate_propensities(Log.from_columns(**{**columns, "propensity": chosen}))
     assert np.array_equal(log.propensity[np.arange(10_000), log.action], chosen)
@@ -143,6 +145,20 @@ def test_the_chosen_propensity_is_kept_where_it_was_logged():
     assert np.abs(log.propensity - columns["propensity"]).mean() < MARGIN
     assert 0 < log.propensity_source.report.disagreement < MARGIN
     assert "that of the chosen action as logged" in str(log.propensity_source)
+
+
+def test_what_other_rows_tell_exactly_is_not_estimated():
+    columns = code_columns(seed=8)
+    chosen = columns["propensity"][np.arange(10_000), columns["action"]]
+    log = estimate_propensities(Log.from_columns(**{**columns, "propensity": chosen}))
+    assert np.allclose(log.propensity, columns["propensity"])
+    assert str(log.propensity_source) == "from a table, put together from those of the chosen actions"
+    changing = np.where((columns["observation"] == 3) & (np.arange(10_000) > 5000), chosen * 0.9, chosen)
+    part = estimate_propensities(Log.from_columns(**{**columns, "propensity": changing}))
+    others = columns["observation"] != 3
+    assert np.allclose(part.propensity[others], columns["propensity"][others])
+    assert f"known from other rows in {others.sum():,} of 10,000 rows" in str(part.propensity_source)
+    assert np.allclose(part.propensity.sum(axis=1), 1)
 
 
 def test_an_action_that_no_row_took_has_propensity_zero():

@@ -76,5 +76,5 @@ def test_logs_of_several_sources_say_so_when_joined():
     one = Log.from_columns(**columns, propensity=[[0.5, 0.5], [0.2, 0.8]])
     other = Log.from_columns(**columns).with_propensities([[0.5, 0.5], [0.2, 0.8]])
     joined = concatenate([one, other])
-    assert str(joined.propensity_source) == "from several sources, as logged; from a table that was given"
+    assert str(joined.propensity_source) == "from several sources, as logged; from a table"
     assert concatenate([one, one]).propensity_source == one.propensity_source

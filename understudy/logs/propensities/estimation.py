@@ -16,7 +16,7 @@ import numpy as np
 
 from understudy.errors import ContractError, LogError, SettingError
 from understudy.logs.log import Log
-from understudy.logs.propensities.features import Features, features_of
+from understudy.logs.propensities.features import LoggerFeatures, features_of
 from understudy.logs.propensities.logistic import (
     Examples,
     fit,
@@ -27,13 +27,13 @@ from understudy.logs.propensities.logistic import (
 )
 from understudy.logs.propensities.source import PropensityReport, PropensitySource
 from understudy.logs.recurring import recurring
-from understudy.logs.statistics.calibration import propensity_frequency
+from understudy.logs.statistics.calibration import known_policies, propensity_frequency
 
 PARTS = 5
 PENALTIES = (1000.0, 100.0, 10.0, 1.0)
 """Strong to weak, each fitted from where the one before it ended."""
 
-SEARCH_ROWS = 20_000
+SEARCH_ROWS = 10_000
 """Rows, over all parts, that penalty and scale are found with; the models themselves see all rows of their parts."""
 
 
@@ -46,7 +46,9 @@ def estimate_propensities(
     can, and `qbe` needs none. The model is a logistic regression on the observation, or on what `features` returns for
     all observations: numbers, (N, k), or codes, (N,). `log.propensity_source.report` says how well it fits, and
     `check` tests it as it tests propensities that were logged; none of this sees a cause of actions that is not in the
-    observation. Where the propensity of the chosen action was logged it is kept, and those of the others are scaled.
+    observation. Where the propensity of the chosen action was logged it is kept, and those of the others are scaled;
+    where an observation recurs, and all its actions were taken with one logged propensity each that sum to 1, these are
+    taken, and nothing is estimated.
 
     An action that no row took has propensity 0. Raise `LogError` where there are too few episodes.
 
@@ -69,24 +71,32 @@ def estimate_propensities(
             f"least {2 * parts}, so that those of each row come from other episodes; use qbe, which needs no "
             'propensities, or say ends="every-row" if each row is a decision by itself'
         )
+    known_rows, known = np.empty(0, np.int64), np.empty((0, log.spec.n_actions))
+    if log.propensity is not None:
+        known_rows, known = known_policies(log, recurring(log.observation))
+        if len(known_rows) == len(log):
+            source = PropensitySource("table", detail="put together from those of the chosen actions")
+            return replace(log, propensity=known, propensity_source=source)
     seen = features_of(log.observation) if features is None else _given_features(log, features)
     part = _parts(log, parts, seed)
     estimated, scales = _cross_fitted(log, seen, part, parts)
     report = _report(log, seen, estimated, scales, parts)
     if log.propensity is not None:
         estimated = _with_chosen(estimated, log.action, log.propensity)
-    source = PropensitySource("estimated", detail=_detail(log, seen, parts), report=report)
+        estimated[known_rows] = known
+    source = PropensitySource("estimated", detail=_detail(log, seen, parts, len(known_rows)), report=report)
     found = replace(log, propensity=estimated, propensity_source=source)
     tested = propensity_frequency(found, recurring(log.observation)).tested
     return replace(found, propensity_source=replace(source, report=replace(report, p_value=tested.p_value)))
 
 
-def _detail(log: Log, seen: Features, parts: int) -> str:
+def _detail(log: Log, seen: LoggerFeatures, parts: int, n_known: int) -> str:
     chosen = ", that of the chosen action as logged" if log.propensity is not None else ""
-    return f"from {seen.words}, cross-fitted by episode in {parts} parts{chosen}"
+    known = f", known from other rows in {n_known:,} of {len(log):,} rows" if n_known else ""
+    return f"from {seen.words}, cross-fitted by episode in {parts} parts{chosen}{known}"
 
 
-def _given_features(log: Log, function: Callable[[np.ndarray], Any]) -> Features:
+def _given_features(log: Log, function: Callable[[np.ndarray], Any]) -> LoggerFeatures:
     """Return what a function of the user's says of all observations."""
     values = np.asarray(function(np.array(log.observation)))
     if values.ndim not in (1, 2) or len(values) != len(log) or values.dtype.kind not in "biuf":
@@ -113,17 +123,17 @@ class _Part(NamedTuple):
     fewer: Examples
 
 
-def _cross_fitted(log: Log, seen: Features, part: np.ndarray, n_parts: int) -> tuple[np.ndarray, list[float]]:
+def _cross_fitted(log: Log, seen: LoggerFeatures, part: np.ndarray, n_parts: int) -> tuple[np.ndarray, list[float]]:
     """Return the propensities of all actions, (N, A), each row's from models of other parts, and the scale of each."""
     A = log.spec.n_actions
     parts = [_examples(seen, log.action, np.flatnonzero(part == number), A, n_parts) for number in range(n_parts)]
-    scores = _scores_without_two(parts, pooled=seen.code is not None)
+    models = _models_without_two(parts, pooled=seen.code is not None)
     estimated, scales = np.empty((len(log), A)), []
     for number, held_out in enumerate(parts):
         others = [other for other in range(n_parts) if other != number]
-        penalty, scale = _penalty_and_scale([(scores[number, other], parts[other].fewer.counts) for other in others])
+        penalty, scale = _penalty_and_scale([(models[number, other], parts[other].fewer) for other in others])
         training = _joined([parts[other].examples for other in others], seen.code is not None)
-        weights = fit(training, PENALTIES[penalty])
+        weights = fit(training, PENALTIES[penalty], start=models[number, others[0]][penalty])
         intercepts = fit_intercepts(scale * scores_of(training.features, weights), training.counts)
         found = np.exp(log_softmax(scale * scores_of(held_out.examples.features, weights) + intercepts))
         found = _never_zero(found, float(training.counts.sum()))
@@ -134,7 +144,7 @@ def _cross_fitted(log: Log, seen: Features, part: np.ndarray, n_parts: int) -> t
     return estimated / estimated.sum(axis=1, keepdims=True), scales
 
 
-def _examples(seen: Features, action: np.ndarray, rows: np.ndarray, n_actions: int, n_parts: int) -> _Part:
+def _examples(seen: LoggerFeatures, action: np.ndarray, rows: np.ndarray, n_actions: int, n_parts: int) -> _Part:
     """Return one part's examples. Rows of one code are counted together."""
     if seen.code is not None:
         from scipy.sparse import identity
@@ -156,28 +166,27 @@ def _joined(examples: Sequence[Examples], pooled: bool) -> Examples:
     return Examples(*(np.concatenate(pieces) for pieces in zip(*examples, strict=True)))
 
 
-def _scores_without_two(parts: Sequence[_Part], pooled: bool) -> dict[tuple[int, int], list[np.ndarray]]:
-    """Return, for each pair of parts (one, other), the log-odds of the other's rows under each penalty.
-
-    They come from a model that has seen neither of the two.
-    """
-    scores: dict[tuple[int, int], list[np.ndarray]] = {}
+def _models_without_two(parts: Sequence[_Part], pooled: bool) -> dict[tuple[int, int], list[np.ndarray]]:
+    """Return, for each pair of parts in both orders, the weights under each penalty of a model that saw neither."""
+    models: dict[tuple[int, int], list[np.ndarray]] = {}
     for pair in combinations(range(len(parts)), 2):
         training = _joined([one.fewer for number, one in enumerate(parts) if number not in pair], pooled)
         path: list[np.ndarray] = []
         for penalty in PENALTIES:
             path.append(fit(training, penalty, start=path[-1] if path else None))
-        for one, other in (pair, pair[::-1]):
-            scores[one, other] = [scores_of(parts[other].fewer.features, weights) for weights in path]
-    return scores
+        models[pair] = models[pair[::-1]] = path
+    return models
 
 
-def _penalty_and_scale(held_out: Sequence[tuple[list[np.ndarray], np.ndarray]]) -> tuple[int, float]:
+def _penalty_and_scale(held_out: Sequence[tuple[list[np.ndarray], Examples]]) -> tuple[int, float]:
     """Return which penalty fits parts best that its models have not seen, and the scale that fits them."""
-    counts = np.concatenate([one for _, one in held_out])
-    stacked = [np.concatenate([scores[at] for scores, _ in held_out]) for at in range(len(PENALTIES))]
-    best = int(np.argmin([-(counts * log_softmax(scores)).sum() for scores in stacked]))
-    return best, fit_scale(stacked[best], counts)
+    counts = np.concatenate([examples.counts for _, examples in held_out])
+    scores = [
+        np.concatenate([scores_of(examples.features, path[at]) for path, examples in held_out])
+        for at in range(len(PENALTIES))
+    ]
+    best = int(np.argmin([-(counts * log_softmax(one)).sum() for one in scores]))
+    return best, fit_scale(scores[best], counts)
 
 
 def _never_zero(p: np.ndarray, n_rows: float) -> np.ndarray:
@@ -203,7 +212,7 @@ def _with_chosen(estimated: np.ndarray, action: np.ndarray, chosen: np.ndarray) 
     return found
 
 
-def _report(log: Log, seen: Features, estimated: np.ndarray, scales: list[float], parts: int) -> PropensityReport:
+def _report(log: Log, seen: LoggerFeatures, estimated: np.ndarray, scales: list[float], parts: int) -> PropensityReport:
     chosen = estimated[np.arange(len(log)), log.action]
     share = np.bincount(log.action, minlength=log.spec.n_actions) / len(log)
     taken = share[share > 0]

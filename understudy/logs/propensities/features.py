@@ -18,7 +18,7 @@ PAIRS = 10  # entries up to which products of two are seen
 MOST_ENTRIES = 500
 
 
-class Features(NamedTuple):
+class LoggerFeatures(NamedTuple):
     """What a model sees: a code for each row, or a matrix of numbers with a row for each row."""
 
     code: np.ndarray | None  # (N,) which of the distinct observations
@@ -26,7 +26,7 @@ class Features(NamedTuple):
     words: str
 
 
-def features_of(observation: np.ndarray) -> Features:
+def features_of(observation: np.ndarray) -> LoggerFeatures:
     """Return the features of each row's observation. Raise `SettingError` where it has too many entries.
 
     >>> features_of(np.arange(100) % 4).words, features_of(np.random.default_rng(0).random((100, 2))).words
@@ -35,14 +35,14 @@ def features_of(observation: np.ndarray) -> Features:
     flat = observation.reshape(len(observation), -1)
     distinct, code = np.unique(keys_of(observation), return_inverse=True)
     if len(distinct) <= min(MOST_CODES, max(1, len(flat) // ROWS_OF_CODE)):
-        return Features(code, None, f"which of {counted(len(distinct), 'observation')} it is")
+        return LoggerFeatures(code, None, f"which of {counted(len(distinct), 'observation')} it is")
     if flat.shape[1] > MOST_ENTRIES:
         raise SettingError(
             f"an observation has {flat.shape[1]:,} numbers, too many to estimate propensities from; say with "
             "features= what the logger saw, as a function of observations that returns a few numbers or a code"
         )
     matrix = _numbers(flat.astype(np.float64))
-    return Features(None, matrix, f"{counted(matrix.shape[1], 'feature')} of {counted(flat.shape[1], 'number')}")
+    return LoggerFeatures(None, matrix, f"{counted(matrix.shape[1], 'feature')} of {counted(flat.shape[1], 'number')}")
 
 
 def _numbers(flat: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 MOST_ITERATIONS = 300
-PRECISION = 1e-7
+PRECISION = 1e-6
 """How small the gradient of the mean loss is at the end."""
 
 

@@ -19,7 +19,7 @@ class PropensityOptions(NamedTuple):
     stored: PropensitySource | None = None  # the source that a file of ours names
 
 
-class Prepared(NamedTuple):
+class PreparedPropensities(NamedTuple):
     """Propensities, where they came from, and what was done to them, each note as "rule: sentence"."""
 
     propensity: np.ndarray | None
@@ -27,38 +27,40 @@ class Prepared(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def prepare(propensity: np.ndarray | None, n_actions: int, options: PropensityOptions) -> Prepared:
+def prepare(propensity: np.ndarray | None, n_actions: int, options: PropensityOptions) -> PreparedPropensities:
     """Return propensities as simulators use them. Raise `SettingError` where an option does not fit them."""
     asked = "n_samples=" if options.n_samples is not None else "renormalize=True" if options.renormalize else None
     if propensity is None:
         if asked:
             raise SettingError(f"{asked} is about propensities, and the log has none; name their columns")
-        return Prepared(None, None)
+        return PreparedPropensities(None, None)
     if options.stored not in (None, PropensitySource(), PropensitySource("uniform")):
         if asked:
             raise SettingError(f"{asked} came too late: the file says that propensities are {options.stored}")
-        return Prepared(propensity, options.stored)
+        return PreparedPropensities(propensity, options.stored)
     if options.n_samples is not None:
         if options.renormalize:
             raise SettingError("shares of n_samples= draws sum to 1 by themselves; leave renormalize=True out")
         return _sampled(propensity, checked_samples(options.n_samples))
     if propensity.ndim == 2:
-        return _renormalized(propensity) if options.renormalize else Prepared(propensity, PropensitySource())
+        return (
+            _renormalized(propensity) if options.renormalize else PreparedPropensities(propensity, PropensitySource())
+        )
     if options.renormalize:
         raise SettingError("renormalize=True needs the propensities of all actions, and only the chosen one's are here")
     if not is_uniform(propensity, n_actions):
-        return Prepared(propensity, PropensitySource())
+        return PreparedPropensities(propensity, PropensitySource())
     kind = "uniform"
     if options.stored is not None and options.stored.kind == kind:  # its note is in the file already
-        return Prepared(uniform_table(len(propensity), n_actions), options.stored)
+        return PreparedPropensities(uniform_table(len(propensity), n_actions), options.stored)
     note = (
         f"propensity-uniform: every logged propensity is {propensity[0]:.6g}, one over the {n_actions} actions: the "
         "logger is taken to have chosen uniformly among all of them, so that the propensities of all actions are known"
     )
-    return Prepared(uniform_table(len(propensity), n_actions), PropensitySource(kind), (note,))
+    return PreparedPropensities(uniform_table(len(propensity), n_actions), PropensitySource(kind), (note,))
 
 
-def _sampled(shares: np.ndarray, n_samples: int) -> Prepared:
+def _sampled(shares: np.ndarray, n_samples: int) -> PreparedPropensities:
     propensity = from_shares(shares, n_samples)
     source = PropensitySource("monte carlo", n_samples=n_samples)
     taken = "x of n draws are taken as (x + 1) / (n + 1), whose inverse is right on average"
@@ -69,18 +71,18 @@ def _sampled(shares: np.ndarray, n_samples: int) -> Prepared:
         f"propensity-samples: propensities are shares of {n_samples:,} draws of the policy, with a standard error of "
         f"up to {largest:.2g}; {taken}"
     )
-    return Prepared(propensity, source, (note,))
+    return PreparedPropensities(propensity, source, (note,))
 
 
-def _renormalized(propensity: np.ndarray) -> Prepared:
+def _renormalized(propensity: np.ndarray) -> PreparedPropensities:
     """Return rows divided by their sums; rows with a negative number, a NaN or a sum of 0 stay as they are."""
     total = propensity.sum(axis=1)
     off = (np.abs(total - 1) > TOLERANCE) & np.isfinite(total) & (total > 0) & (propensity.min(axis=1) >= 0)
     if not off.any():
-        return Prepared(propensity, PropensitySource())
+        return PreparedPropensities(propensity, PropensitySource())
     divided = np.array(propensity)
     divided[off] /= total[off, None]
     sums = f"{total[off].min():.6g} to {total[off].max():.6g}"
     rows = f"{int(off.sum()):,} of {len(total):,} rows"
     note = f"propensity-renormalized: propensities summed to {sums} in {rows}, and were divided by their sum there"
-    return Prepared(divided, PropensitySource(detail=f"divided by their sum in {rows}"), (note,))
+    return PreparedPropensities(divided, PropensitySource(detail=f"divided by their sum in {rows}"), (note,))

@@ -105,8 +105,8 @@ class PropensitySource:
 KINDS = {
     "logged": "as logged",
     "uniform": "uniform, recognized from those of the chosen actions",
-    "table": "from a table that was given",
-    "function": "from a function that was given",
+    "table": "from a table",
+    "function": "from a function",
     "monte carlo": "shares of {samples}draws of the policy",
     "estimated": "estimated from the log",
     "several": "from several sources",

@@ -140,7 +140,7 @@ def _chosen_frequency(log: Log, states: Recurring, groups: list[Groups]) -> Answ
     that are too small are found, and those that are too large are not; rows with p below a floor are left out, which
     bounds a term by 1/floor.
     """
-    rows, table = _known_policies(log, states)
+    rows, table = known_policies(log, states)
     misfits = []
     if len(rows):
         known = [group._replace(code=group.code[rows]) for group in groups]
@@ -155,7 +155,7 @@ def _chosen_frequency(log: Log, states: Recurring, groups: list[Groups]) -> Answ
     return Answer(tested, (Finding("doubt", RULE, (), 1, sentence),) if tested.fires else ())
 
 
-def _known_policies(log: Log, states: Recurring) -> tuple[np.ndarray, np.ndarray]:
+def known_policies(log: Log, states: Recurring) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows whose propensities of all actions can be told from other rows, and these propensities."""
     assert log.propensity is not None
     A = log.spec.n_actions
