@@ -227,7 +227,7 @@ def test_a_table_of_propensities_is_a_file(tmp_path, capsys, refused):
     message = refused("check", path, "--ends", "every-row", "--propensities", table, "--estimate-propensities")
     assert "leave one out" in message
     told = refused("simulate", path, *QUICK, "--simulator", "psrs", "--out", tmp_path / "other")
-    for flag in ("--propensities FILE", "--estimate-propensities", "--propensity-samples", "--bandit", "use qbe"):
+    for flag in ("--propensities FILE", "--estimate-propensities", "--bandit", "use qbe"):
         assert flag in told
 
 

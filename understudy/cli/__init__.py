@@ -13,6 +13,7 @@ from understudy.cli.report import run_report
 from understudy.cli.running import run_command, use_escapes
 from understudy.cli.simulate import run_simulate
 from understudy.cli.words import in_flags, print_table, say, show_table
+from understudy.logs.propensities.advice import source_words
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,7 +45,7 @@ def run_check(options: argparse.Namespace) -> int:
         print(json.dumps(audit.to_json(), indent=1))
     else:
         say(audit)
-        say(f"propensities: {log.propensity_source or 'none'}")
+        say(f"propensities: {source_words(log)}")
         if audit.tests:
             print_table(audit.tests_table())
     return 0 if audit.believable else 1

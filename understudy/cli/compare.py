@@ -18,6 +18,7 @@ from understudy.cli.flags import LEARNER_SETTINGS, LEARNERS
 from understudy.cli.simulate import WITHOUT_STATES
 from understudy.cli.words import in_flags, say
 from understudy.errors import SettingError
+from understudy.logs.propensities.advice import source_words
 
 
 def run_compare(options: argparse.Namespace) -> int:
@@ -30,7 +31,7 @@ def run_compare(options: argparse.Namespace) -> int:
     log = read_log(options)
     if not options.json:
         say(in_flags(us.check(log)))
-        say(f"propensities: {log.propensity_source or 'none'}")
+        say(f"propensities: {source_words(log)}")
     log.require_no_errors()
     encoder = encoder_for(log, options, None)
     name, *others = simulators_of(log, options)

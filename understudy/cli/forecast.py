@@ -8,6 +8,7 @@ import understudy as us
 from understudy.cli.choices import encoder_for, learner_for, read_log, simulator_for, simulators_of
 from understudy.cli.words import in_flags, print_table, say
 from understudy.errors import visible
+from understudy.logs.propensities.advice import source_words
 from understudy.reporting.belief import without_doubts_of_propensities
 
 
@@ -33,9 +34,9 @@ def run_forecast(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps({name: one.to_json() for name, one in found.items()}, indent=1))
     else:
-        say(f"propensities: {log.propensity_source or 'none'}")
         for name, one in found.items():
             show_forecast(name, one)
+        say(f"propensities: {source_words(log)}")
     return 0
 
 

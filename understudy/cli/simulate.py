@@ -25,6 +25,7 @@ from understudy.cli.trusting import (
 )
 from understudy.cli.words import in_flags, say, show_table
 from understudy.errors import visible
+from understudy.logs.propensities.advice import source_words
 from understudy.reporting.belief import belief, doubts_propensities
 from understudy.reporting.measurements import measure
 from understudy.reporting.page import write_page
@@ -46,7 +47,7 @@ def run_simulate(options: argparse.Namespace) -> int:
     log = read_log(options)
     audit = with_dependence(in_flags(us.check(log)), log)
     say(audit)
-    say(f"propensities: {log.propensity_source or 'none'}")
+    say(f"propensities: {source_words(log)}")
     say_order(audit, options)
     names = simulators_of(log, options)
     if "model" in names and options.max_steps is None:

@@ -55,6 +55,7 @@ def test_equal_numbers_say_what_number_of_actions_they_fit():
     audit = check(bandit(0.2))
     (finding,) = [finding for finding in audit.findings if finding.rule == "chosen-propensity"]
     assert "uniformly among 5 actions, and there are 3: say n_actions=5 if it did" in finding.sentence
+    assert "give all 5 labels with actions= if it did" in hint(np.full(9, 0.2), 4, labeled=True)
     assert bandit(0.2, n_actions=5).propensity.shape == (300, 5)
     assert bandit(0.2, n_actions=3).propensity.ndim == 1
     columns = {name: getattr(bandit(0.2), name) for name in ("observation", "action", "reward", "propensity")}
@@ -72,7 +73,7 @@ def test_sets_of_eligible_actions_cannot_be_told_from_the_chosen_one():
 def test_simulators_that_refuse_name_every_next_move():
     with pytest.raises(LogError) as refused:
         us.psrs(bandit(0.4))
-    for move in ("qbe", "us.replay(log)", "with_propensities", "n_samples=", "us.estimate_propensities(log)"):
+    for move in ("qbe", "us.replay(log)", "with_propensities", "us.estimate_propensities(log)"):
         assert move in str(refused.value)
     with pytest.raises(LogError, match=r"no propensities; use qbe.*us\.estimate_propensities") as refused:
         us.psrs(bandit(None, propensity=None))

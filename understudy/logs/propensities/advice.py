@@ -1,4 +1,4 @@
-"""What to do where a log lacks the propensities of all actions, in the words of Python."""
+"""Where a log's propensities came from, and what to do where those of all actions are not known, in a sentence."""
 
 from typing import TYPE_CHECKING
 
@@ -8,15 +8,20 @@ if TYPE_CHECKING:
     from understudy.logs.log import Log
 
 
+def source_words(log: "Log") -> str:
+    """Return where a log's propensities came from, as the end of a sentence: "none" where there are none."""
+    if log.propensity is None:
+        return "none"
+    return f"{log.propensity_source}{', of the chosen action only' if log.propensity.ndim == 1 else ''}"
+
+
 def next_moves(log: "Log") -> str:
     """Return what can be done where only the chosen action's propensities were logged, or none, best first."""
     moves = ["use qbe, which needs none"]
     if log.propensity is not None and log.n_episodes == len(log):
-        moves.append("or us.replay(log), which needs the chosen action's only")
-    others = "the others" if log.propensity is not None else "them"
+        moves.append("use us.replay(log), which needs the chosen action's only")
     moves.append("give those of the policy that acted with log.with_propensities(...)")
-    if log.propensity is not None and not (log.propensity_source and log.propensity_source.is_sampled):
-        moves.append("say n_samples= if they are shares of draws of it")
-    moves.append(f"or estimate {others} with us.estimate_propensities(log), which cannot see what was not logged")
-    said = "" if log.propensity is None else hint(log.propensity, log.spec.n_actions)
-    return (f"{said}; " if said else "") + ", ".join(moves)
+    others = "the others" if log.propensity is not None else "them"
+    moves.append(f"estimate {others} with us.estimate_propensities(log), which cannot see what was not logged")
+    said = "" if log.propensity is None else hint(log.propensity, log.spec.n_actions, log.spec.actions is not None)
+    return (f"{said}; " if said else "") + ", or ".join(moves)

@@ -71,7 +71,7 @@ def uniform_table(n_rows: int, n_actions: int) -> np.ndarray:
     return np.broadcast_to(1 / n_actions, (n_rows, n_actions))
 
 
-def hint(propensity: np.ndarray, n_actions: int) -> str:
+def hint(propensity: np.ndarray, n_actions: int, labeled: bool = False) -> str:
     """Return what propensities of chosen actions suggest of a logger that is not `is_uniform`; "" where nothing.
 
     >>> hint(np.full(9, 0.2), 4)
@@ -85,9 +85,10 @@ def hint(propensity: np.ndarray, n_actions: int) -> str:
     if None in numbers or known == [1]:
         return ""
     if len(known) == 1 and known[0] > n_actions:
+        say = f"give all {known[0]} labels with actions=" if labeled else f"say n_actions={known[0]}"
         return (
             f"all are {values[0]:.6g}, as if the logger chose uniformly among {known[0]} actions, and there are "
-            f"{n_actions}: say n_actions={known[0]} if it did"
+            f"{n_actions}: {say} if it did"
         )
     among = f"{known[0]}" if len(known) == 1 else f"{known[0]} to {known[-1]}"
     return (
