@@ -118,7 +118,7 @@ def _log_of(
         labels_given=labels is not None,
         n_actions=stored.get("n_actions") if n_actions is None else n_actions,
         ends=ends,
-        propensities=propensities._replace(stored=_stored_source(stored) if found_propensities else None),
+        propensities=propensities._replace(stored=_stored_source(stored, wanted["propensity"])),
     )
     return _with_stored(log, stored, notes, wanted, selections["observation"])
 
@@ -142,9 +142,9 @@ def _with_stored(
     )
 
 
-def _stored_source(stored: dict[str, Any]) -> PropensitySource | None:
-    """Return where a file's metadata says that its propensities came from; None where it does not say."""
-    source = stored.get("propensity_source")
+def _stored_source(stored: dict[str, Any], wanted: Names) -> PropensitySource | None:
+    """Return where a file's metadata says that its propensities came from; None where other columns are wanted."""
+    source = stored.get("propensity_source") if wanted in (None, "propensity") else None
     return None if source is None else PropensitySource.from_json(source)
 
 

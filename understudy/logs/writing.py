@@ -27,9 +27,10 @@ def write(log: Log, path: str | os.PathLike) -> None:
     """Write a log to a Parquet or CSV file, all of it or nothing.
 
     Parquet keeps everything. CSV keeps the values only. Read again, labels that no row took, small dtypes and the
-    log's notes are lost, and so is what was derived: a `next_observation` that was taken from the next row counts as
-    recorded then (to `exo_psrs`, for one). Labels that would come back in another order than their propensities, or
-    not at all, are refused.
+    log's notes are lost, and so is where propensities came from, so that estimates look as if they were logged. What
+    was derived is lost, too: a `next_observation` that was taken from the next row counts as recorded then (to
+    `exo_psrs`, for one). Labels that would come back in another order than their propensities, or not at all, are
+    refused.
     """
     target = checked_path(path)
     name = target.name.lower()

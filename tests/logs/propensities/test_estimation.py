@@ -200,6 +200,7 @@ def test_estimates_are_warned_of_everywhere(tmp_path):
     us.write(log, tmp_path / "log.parquet")
     back = us.read(tmp_path / "log.parquet")
     assert back.propensity_source == log.propensity_source == log.select(np.arange(500)).propensity_source
+    assert us.read(tmp_path / "log.parquet", propensity="propensity").propensity_source == log.propensity_source
     assert back.fingerprint == log.fingerprint
 
 

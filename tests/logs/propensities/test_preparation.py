@@ -33,7 +33,7 @@ def test_what_sums_to_one_stays_as_it_is():
     assert np.shares_memory(log.propensity, p)
 
 
-@pytest.mark.parametrize("row", [[-0.1, 0.5], [0.0, 0.0], [np.nan, 0.5], [np.inf, 0.5]])
+@pytest.mark.parametrize("row", [[-0.1, 0.5], [0.0, 0.0], [np.nan, 0.5], [np.inf, 0.5], [1e308, 1e308]])
 def test_dividing_repairs_no_error(row):
     log = Log.from_columns(**COLUMNS, propensity=[[0.5, 0.5], row, [0.5, 0.5], [0.5, 0.5]], renormalize=True)
     assert not check(log).ok

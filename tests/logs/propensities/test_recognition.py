@@ -36,6 +36,7 @@ def test_other_numbers_are_not_one_over_the_number_of_actions(value):
 def test_one_other_row_is_enough_not_to_be_uniform():
     assert bandit(np.append(np.full(299, 1 / 3), 0.5)).propensity.ndim == 1
     assert not is_uniform(np.array([1 / 3, np.nan]), 3)
+    assert not is_uniform(np.array([1e308, 1 / 3]), 3)
     assert is_uniform(np.array([1 / 3, 0.333]), 3)
 
 

@@ -56,7 +56,15 @@ def test_shares_come_back():
 
 @pytest.mark.parametrize(
     "shares",
-    [[[0.5, 0.5], [0.55, 0.45]], [[0.5, 0.5], [0.5, 0.4]], [0.1, 0.15], [0.1, -0.1], [0.1, 1.1], [0.1, np.nan]],
+    [
+        [[0.5, 0.5], [0.55, 0.45]],
+        [[0.5, 0.5], [0.5, 0.4]],
+        [0.1, 0.15],
+        [0.1, -0.1],
+        [0.1, 1.1],
+        [0.1, np.nan],
+        [0.1, 1e308],
+    ],
     ids=str,
 )
 def test_what_is_not_a_share_is_refused_with_its_row(shares):

@@ -55,6 +55,13 @@ def test_a_report_says_what_it_cannot_see():
     assert "not tested" in str(replace(REPORT, p_value=None))
 
 
+def test_a_report_is_a_table():
+    frame = REPORT.to_frame()
+    assert frame.to_pylist() == [REPORT.to_json()]
+    assert str(frame.schema.field("n_rows").type) == "int64"
+    assert "mean inverse" in REPORT._repr_html_()
+
+
 def test_the_standard_error_is_that_of_a_share():
     draws = np.random.default_rng(0).binomial(40, 0.3, size=100_000) / 40
     assert PropensitySource("monte carlo", n_samples=40).standard_error(0.3) == pytest.approx(draws.std(), rel=0.02)
@@ -78,3 +85,4 @@ def test_logs_of_several_sources_say_so_when_joined():
     joined = concatenate([one, other])
     assert str(joined.propensity_source) == "from several sources, as logged; from a table"
     assert concatenate([one, one]).propensity_source == one.propensity_source
+    assert joined_source([SOURCES[0], SOURCES[2]]).is_estimated  # whoever reads it must be warned

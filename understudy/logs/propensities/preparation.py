@@ -76,7 +76,8 @@ def _sampled(shares: np.ndarray, n_samples: int) -> PreparedPropensities:
 
 def _renormalized(propensity: np.ndarray) -> PreparedPropensities:
     """Return rows divided by their sums; rows with a negative number, a NaN or a sum of 0 stay as they are."""
-    total = propensity.sum(axis=1)
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = propensity.sum(axis=1)
     off = (np.abs(total - 1) > TOLERANCE) & np.isfinite(total) & (total > 0) & (propensity.min(axis=1) >= 0)
     if not off.any():
         return PreparedPropensities(propensity, PropensitySource())

@@ -14,9 +14,10 @@ def decimals_of(values: np.ndarray) -> int:
     >>> decimals_of(np.array([0.25, 0.5])), decimals_of(np.array([1 / 3]))
     (2, 12)
     """
-    for decimals in range(MOST_DECIMALS):
-        if np.all(np.abs(values - np.round(values, decimals)) < 1e-12):
-            return decimals
+    with np.errstate(invalid="ignore", over="ignore"):
+        for decimals in range(MOST_DECIMALS):
+            if np.all(np.abs(values - np.round(values, decimals)) < 1e-12):
+                return decimals
     return MOST_DECIMALS
 
 
@@ -60,7 +61,7 @@ def is_uniform(propensity: np.ndarray, n_actions: int) -> bool:
     number of actions is checked along with it.
     """
     low, high = propensity.min(), propensity.max()
-    if not low * n_actions > 0.5 or high * n_actions > 2:  # most logs are told from two numbers; NaN fails, too
+    if not 0.5 / n_actions < low <= high < 2 / n_actions:  # most logs are told from two numbers; NaN fails, too
         return False
     values = np.unique(propensity)
     return len(values) <= MOST_VALUES and all(is_one_over(value, n_actions) for value in values.tolist())

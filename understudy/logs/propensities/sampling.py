@@ -54,7 +54,7 @@ def from_shares(shares: np.ndarray, n_samples: int) -> np.ndarray:
     table = shares.reshape(len(shares), -1)
     slack = n_samples * rounding(table)  # of a count, by the decimals that shares were written with
     exact = slack < 0.5 + 1e-6
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         counts = np.round(table * n_samples) if exact else table * n_samples
         wrong = ~((table >= 0) & (table <= 1) & (np.abs(table * n_samples - counts) <= slack)).all(axis=1)
         if shares.ndim == 2:

@@ -3,9 +3,14 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from understudy.tables import arrow_table, record_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 HIDDEN = "a cause of actions that is not in the observation cannot be seen, and makes what psrs serves wrong"
 """What no estimate of propensities can exclude."""
@@ -45,6 +50,14 @@ class PropensityReport:
     def to_json(self) -> dict[str, Any]:
         """Return the report as a dictionary of plain types."""
         return asdict(self)
+
+    def to_frame(self) -> "pa.Table":
+        """Return an Arrow table of one line, a column for each field."""
+        types = dict.fromkeys(REPORTED, "float64") | dict.fromkeys(("n_rows", "n_episodes", "n_parts"), "int64")
+        return arrow_table({name: [value] for name, value in vars(self).items()}, types | {"features": "string"})
+
+    def _repr_html_(self) -> str:
+        return record_table("Estimated propensities", vars(self))._repr_html_()
 
     @classmethod
     def from_json(cls, content: Any) -> "PropensityReport":
@@ -115,11 +128,15 @@ KINDS = {
 
 
 def joined_source(sources: list[PropensitySource | None]) -> PropensitySource | None:
-    """Return the source of logs that are joined: their own where they agree, else "several" with each in words."""
+    """Return the source of logs that are joined: their own where they agree, else one that has each in words.
+
+    It is "estimated" where one of them is, and "several" otherwise.
+    """
     distinct = [source for source in dict.fromkeys(sources) if source is not None]
     if len(distinct) < 2:
         return distinct[0] if distinct else None
-    return PropensitySource("several", detail="; ".join(map(str, distinct)))
+    estimated = any(source.is_estimated for source in distinct)
+    return PropensitySource("estimated" if estimated else "several", detail="; ".join(map(str, distinct)))
 
 
 def _is_count(value: Any) -> bool:

@@ -32,8 +32,9 @@ def propensity_range(log: "Log") -> Iterator[Finding]:
 
 def _guessed_unit(p: np.ndarray) -> str:
     """Return a guess whether the values, all from rows with some outside 0 to 1, are percentages or logarithms."""
-    if p.ndim == 2 and np.all(p >= 0) and np.all(np.abs(p.sum(axis=1) - 100) < 1):
-        return " (are they percentages?)"
+    with np.errstate(over="ignore"):
+        if p.ndim == 2 and np.all(p >= 0) and np.all(np.abs(p.sum(axis=1) - 100) < 1):
+            return " (are they percentages?)"
     if p.ndim == 1 and np.all(p >= 0) and p.max() <= 100:
         return " (are they percentages?)"
     return " (are they logarithms?)" if np.all(p <= 0) else ""
