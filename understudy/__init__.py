@@ -64,9 +64,12 @@ if TYPE_CHECKING:  # what editors and type checkers see; the same names as in _H
     from understudy.logs import ColumnCoding as ColumnCoding
     from understudy.logs import Finding as Finding
     from understudy.logs import Log as Log
+    from understudy.logs import PropensityReport as PropensityReport
+    from understudy.logs import PropensitySource as PropensitySource
     from understudy.logs import Spec as Spec
     from understudy.logs import check as check
     from understudy.logs import concatenate as concatenate
+    from understudy.logs import estimate_propensities as estimate_propensities
     from understudy.logs import read as read
     from understudy.logs import write as write
     from understudy.reporting import plots as plots
@@ -117,8 +120,8 @@ _HOMES = {
         "run_table",
     ],
     "logs": [
-        "ActionFeatures", "Audit", "AuditTest", "Coding", "ColumnCoding", "Finding", "Log", "Spec", "check",
-        "concatenate", "read", "write",
+        "ActionFeatures", "Audit", "AuditTest", "Coding", "ColumnCoding", "Finding", "Log", "PropensityReport",
+        "PropensitySource", "Spec", "check", "concatenate", "estimate_propensities", "read", "write",
     ],
     "reporting": ["plots", "report"],
     "runs": [

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 import understudy as us
@@ -7,6 +8,7 @@ from understudy.cli.choices import (
     columns_of,
     encoder_for,
     learner_for,
+    read_log,
     round_number,
     shared_options,
     simulator_for,
@@ -186,3 +188,98 @@ def test_a_simulator_is_the_one_named_with_the_options_it_takes(log, name):
 )
 def test_a_round_number_is_not_above_the_number(number, rounded):
     assert round_number(number) == rounded
+
+
+def decisions(path, chosen=None, n=400, seed=0):
+    """A CSV of decisions with two pages and three arms, and the logger's propensities of the chosen arm, if any."""
+    rng = np.random.default_rng(seed)
+    table = np.array([[0.2, 0.3, 0.5], [0.6, 0.2, 0.2]])
+    page = rng.integers(2, size=n)
+    arm = (table[page].cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
+    frame = pd.DataFrame({"observation": page, "action": arm, "reward": (rng.random(n) < 0.3 + 0.2 * arm).astype(int)})
+    if chosen is not None:
+        frame["propensity"] = table[page, arm] if chosen == "logged" else chosen
+    frame.to_csv(path, index=False)
+    pd.DataFrame({"observation": [0, 1], "0": table[:, 0], "1": table[:, 1], "2": table[:, 2]}).to_csv(
+        path.with_name("table.csv"), index=False
+    )
+    return path
+
+
+COMMANDS = dict.fromkeys(("demo", "check", "forecast", "simulate", "compare", "report"))
+QUICK = ["--ends", "every-row", "--quick", "--runs", "2", "--every", "20"]
+
+
+def test_a_uniform_logger_needs_no_flag(tmp_path, capsys):
+    path = decisions(tmp_path / "log.csv", chosen=0.333)
+    assert main(["simulate", str(path), *QUICK, "--out", str(tmp_path / "out")]) == 0
+    told = capsys.readouterr().out
+    assert "propensities: uniform, recognized from those of the chosen actions" in told
+    assert us.load(tmp_path / "out" / "psrs").about.log_propensities.startswith("uniform")
+
+
+def test_a_table_of_propensities_is_a_file(tmp_path, capsys, refused):
+    path, table = decisions(tmp_path / "log.csv", chosen="logged"), tmp_path / "table.csv"
+    arguments = ["simulate", str(path), *QUICK, "--propensities", str(table), "--out", str(tmp_path / "out")]
+    assert main(arguments) == 0
+    assert "propensities: from a table" in capsys.readouterr().out
+    assert "Propensities: from a table." in (tmp_path / "out" / "report.html").read_text()
+    message = refused("check", path, "--ends", "every-row", "--propensities", table, "--estimate-propensities")
+    assert "leave one out" in message
+    told = refused("simulate", path, *QUICK, "--simulator", "psrs", "--out", tmp_path / "other")
+    for flag in ("--propensities FILE", "--estimate-propensities", "--bandit", "use qbe"):
+        assert flag in told
+
+
+def test_estimates_are_made_when_asked_and_every_page_warns(tmp_path, capsys):
+    path = decisions(tmp_path / "log.csv")
+    out = ["--out", str(tmp_path / "out")]
+    assert main(["simulate", str(path), *QUICK, *out]) == 0
+    assert (tmp_path / "out" / "qbe" / "experiment.json").exists()  # what needs no propensities, unless asked
+    assert "propensities: none" in capsys.readouterr().out
+    out = ["--out", str(tmp_path / "estimated")]
+    assert main(["simulate", str(path), *QUICK, *out, "--estimate-propensities"]) == 0
+    told = capsys.readouterr().out
+    assert "warning: propensity-source: propensities are estimated from the log" in told
+    assert "cannot be seen" in told
+    page = (tmp_path / "estimated" / "report.html").read_text()
+    assert "Propensities: estimated from the log, from which of 2 observations it is, cross-fitted by episode" in page
+    assert "The audit of the log found: propensities are estimated from the log" in page
+    assert "estimated" in us.load(tmp_path / "estimated" / "psrs").about.log_propensities
+
+
+def test_options_of_propensities_reach_the_log(tmp_path):
+    path = decisions(tmp_path / "log.csv", chosen=0.5)
+
+    def read(*flags):
+        return read_log(build_parser(COMMANDS).parse_args(["check", str(path), "--ends", "every-row", *flags]))
+
+    assert read("--propensity-samples", "4").propensity_source.n_samples == 4
+    assert read("--estimate-propensities").propensity_source.kind == "estimated"
+    frame = pd.read_csv(path).assign(p0=0.4, p1=0.3, p2=0.28)
+    frame.to_csv(path, index=False)
+    log = read("--propensity", "p0", "p1", "p2", "--renormalize")
+    assert np.allclose(log.propensity[0], np.array([0.4, 0.3, 0.28]) / 0.98)
+
+
+def test_sums_that_are_not_one_name_the_flag(tmp_path, refused):
+    path = decisions(tmp_path / "log.csv")
+    pd.read_csv(path).assign(p0=0.4, p1=0.3, p2=0.28).to_csv(path, index=False)
+    told = refused("simulate", path, "--propensity", "p0", "p1", "p2", *QUICK, "--out", tmp_path / "out")
+    assert "sums to 0.98, not 1, in row 0" in told
+    assert "--renormalize" in told
+
+
+def test_a_logger_that_adapts_is_said_to_need_the_order_of_the_log(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    late = np.linspace(0.2, 0.8, 2000).round(6)
+    arm = (rng.random(2000) < late).astype(int)
+    frame = pd.DataFrame({"observation": np.arange(2000) % 2, "action": arm, "reward": arm, "p": 1 - late, "q": late})
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    arguments = ["simulate", str(tmp_path / "log.csv"), *QUICK, "--propensity", "p", "q"]
+    assert main([*arguments, "--out", str(tmp_path / "out")]) == 0
+    told = capsys.readouterr().out
+    assert "the logger seems to adapt; simulate with --order log" in told  # the audit
+    assert "exact in the order of the log, --order log" in told
+    assert main([*arguments, "--order", "log", "--out", str(tmp_path / "in order")]) == 0
+    assert "exact in the order of the log" not in capsys.readouterr().out

@@ -98,7 +98,7 @@ EVEN = np.full((400, 2), 0.5)
         (ONE | {"observation": [[0.5, 0.1]]}, []),
         (LONG, []),
         (LONG | {"propensity": EVEN}, ["action-predicted"]),  # actions in turns were not drawn
-        (LONG | {"propensity": EVEN[:, 0]}, []),
+        (LONG | {"propensity": EVEN[:, 0]}, ["action-predicted"]),  # recognized as uniform: the same log
         (LONG | {"ends": "every-row"}, []),
         (LONG | {"observation": np.arange(400.0), "reward": np.zeros(400)}, []),
     ],

@@ -13,6 +13,7 @@ COLUMNS = {
     "terminated": [True] * 4,
 }
 KNOWN = {"actions": None, "n_actions": 2, "n_observations": 6, "max_episode_steps": None, "notes": [], "derived": []}
+LOGGED = {"kind": "logged", "n_samples": None, "detail": "", "report": None}
 
 
 def forged(**changes):
@@ -37,6 +38,7 @@ def test_a_column_that_is_named_was_not_derived(tmp_path):
 
 def test_the_forged_table_reads_where_nothing_is_forged():
     assert read(forged()).spec.n_observations == 6
+    assert read(forged(propensity_source=LOGGED)).propensity_source is None  # the table has no propensities
     assert read(forged(n_observations=100, n_actions=7, max_episode_steps=3)).spec.n_observations == 100
 
 
@@ -47,6 +49,10 @@ def test_the_forged_table_reads_where_nothing_is_forged():
     + [{"max_episode_steps": number} for number in (0, -5, 2**63, 10**30, "6", True, 2.0, [])]
     + [{"notes": notes} for notes in (None, "a", [1], [None], [["a"]], [{}], {"a": 1})]
     + [{"derived": derived} for derived in ("step", [1], ["reward"], {"step": 1}, [["step"]])]
+    + [
+        {"propensity_source": source}
+        for source in ("logged", [], {}, {"kind": "logged"}, {**LOGGED, "kind": "x"}, {**LOGGED, "n_samples": 1.5})
+    ]
     + [
         {"actions": actions}
         for actions in (

@@ -1,5 +1,11 @@
 from understudy.reporting.measurements import measure
-from understudy.reporting.summary import earnings_sentences, result_sentences, setup_sentence, tiles
+from understudy.reporting.summary import (
+    earnings_sentences,
+    propensity_sentences,
+    result_sentences,
+    setup_sentence,
+    tiles,
+)
 
 
 def test_what_was_done_names_learner_log_and_reference(runs_of, real_of):
@@ -67,3 +73,11 @@ def test_several_learners_are_counted(runs_of):
     learners = [{"class": "QLearning", "gamma": gamma} for gamma in (0.5, 0.9)]
     sets = {str(place): runs_of([40] * 3, learner=learner) for place, learner in enumerate(learners)}
     assert setup_sentence(measure(sets)).startswith("2 QLearning learners rehearsed")
+
+
+def test_pages_say_where_propensities_came_from(runs_of):
+    sets = {"a": runs_of([40], log_propensities="as logged"), "b": runs_of([40], log_propensities="as logged")}
+    assert propensity_sentences(measure(sets)) == ["Propensities: as logged."]
+    sets["c"] = runs_of([40], log_propensities="estimated from the log")
+    assert propensity_sentences(measure(sets))[1] == "Propensities: estimated from the log."
+    assert propensity_sentences(measure({"a": runs_of([40])})) == []

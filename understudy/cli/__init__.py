@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 
 import understudy as us
-from understudy.cli.choices import columns_of
+from understudy.cli.choices import read_log
 from understudy.cli.compare import run_compare
 from understudy.cli.flags import build_parser
 from understudy.cli.forecast import run_forecast
@@ -13,6 +13,7 @@ from understudy.cli.report import run_report
 from understudy.cli.running import run_command, use_escapes
 from understudy.cli.simulate import run_simulate
 from understudy.cli.words import as_flags, in_flags, print_table, say, show_table
+from understudy.logs.propensities.advice import source_words
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,11 +39,13 @@ def run_demo(options: argparse.Namespace) -> int:
 
 def run_check(options: argparse.Namespace) -> int:
     """Run `understudy check`, and return 1 where the log must not be believed, else 0. An unreadable file raises."""
-    audit = in_flags(us.check(us.read(options.log, **columns_of(options))))
+    log = read_log(options)
+    audit = in_flags(us.check(log))
     if options.json:
         print(json.dumps(audit.to_json(), indent=1))
     else:
         say(audit)
+        say(f"propensities: {source_words(log)}")
         if audit.tests:
             print_table(audit.tests_table())
     return 0 if audit.believable else 1
@@ -50,7 +53,7 @@ def run_check(options: argparse.Namespace) -> int:
 
 def run_convert(options: argparse.Namespace) -> int:
     """Run `understudy convert`, and return its exit code."""
-    log = us.read(options.log, **columns_of(options))
+    log = read_log(options)
     us.write(log, options.to, options.to_format)
     say(f"{options.to} has {len(log):,} rows, {log.n_episodes:,} episodes and {log.spec.n_actions:,} actions")
     for note in log.notes:

@@ -19,11 +19,21 @@ TRIALS = 5
 """Runs on trial, from which the length of runs is estimated."""
 
 
+def read_log(options: argparse.Namespace) -> us.Log:
+    """Return the log that the flags name, with the propensities that they name."""
+    log = us.read(options.log, **columns_of(options))
+    if options.propensities is not None:
+        if options.estimate_propensities:
+            raise SettingError("--propensities gives what --estimate-propensities would estimate; leave one out")
+        return log.with_propensities(options.propensities)
+    return us.estimate_propensities(log) if options.estimate_propensities else log
+
+
 def columns_of(options: argparse.Namespace) -> dict[str, Any]:
     """Return the column flags that were given, as `read` takes them."""
-    others = ("n_actions", "ends", "coding", "like", "unseen", "format")
+    others = ("n_actions", "ends", "coding", "like", "unseen", "format", "n_samples")
     names = [*(name.replace("-", "_") for name in COLUMN_FLAGS), *others]
-    given = {name: getattr(options, name) for name in names}
+    given = {name: getattr(options, name) for name in names} | {"renormalize": options.renormalize or None}
     return {
         name: value[0] if isinstance(value, list) and len(value) == 1 and name != "actions" else value
         for name, value in given.items()
@@ -38,6 +48,8 @@ def shared_options(options: argparse.Namespace, log: us.Log) -> dict[str, Any]:
         "max_steps",
     )  # fmt: skip
     found = columns_of(options) | {name: getattr(options, name) for name in shared} | {"log": log.fingerprint}
+    if options.propensities is not None or options.estimate_propensities:
+        found["propensities"] = str(log.propensity_source)
     if options.encoder not in (*ENCODERS, "identity") and os.path.isfile(options.encoder):
         found["encoder_content"] = digest(Path(options.encoder).read_bytes())
     return found

@@ -6,9 +6,9 @@ from typing import Any
 
 import understudy as us
 from understudy.cli.choices import (
-    columns_of,
     encoder_for,
     learner_for,
+    read_log,
     refuse_suspicious,
     simulator_for,
     simulators_of,
@@ -18,6 +18,7 @@ from understudy.cli.flags import LEARNER_SETTINGS, LEARNERS
 from understudy.cli.simulate import WITHOUT_STATES
 from understudy.cli.words import in_flags, say
 from understudy.errors import SettingError
+from understudy.logs.propensities.advice import source_words
 
 
 def run_compare(options: argparse.Namespace) -> int:
@@ -27,9 +28,10 @@ def run_compare(options: argparse.Namespace) -> int:
         raise SettingError("two of the learners are the same; give each --learner once")
     if len(given) < 2:
         raise SettingError("there is one learner only; give --learner twice or more, such as q-learning:epsilon=0.1")
-    log = us.read(options.log, **columns_of(options))
+    log = read_log(options)
     if not options.json:
         say(in_flags(us.check(log)))
+        say(f"propensities: {source_words(log)}")
     log.require_no_errors()
     encoder = encoder_for(log, options, None)
     name, *others = simulators_of(log, options)

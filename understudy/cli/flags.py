@@ -105,6 +105,25 @@ def add_log(parser: argparse.ArgumentParser) -> None:
     )
     columns.add_argument("--like", metavar="FILE", help="code the columns as in this log, a Parquet file of ours")
     columns.add_argument("--unseen", choices=UNSEEN, help="what a label becomes that --like does not have (error)")
+    propensities = parser.add_argument_group("propensities, where not those of all actions were logged")
+    propensities.add_argument(
+        "--propensities",
+        metavar="FILE",
+        help="those of the policy that acted: a row for each observation, a column for each action",
+    )
+    propensities.add_argument(
+        "--propensity-samples",
+        dest="n_samples",
+        type=positive,
+        metavar="NUMBER",
+        help="each is a share of so many draws of the policy",
+    )
+    propensities.add_argument("--renormalize", action="store_true", help="divide those of each row by their sum")
+    propensities.add_argument(
+        "--estimate-propensities",
+        action="store_true",
+        help="estimate them from the log, which cannot see what was not logged",
+    )
 
 
 def add_learner(parser: argparse.ArgumentParser) -> None:

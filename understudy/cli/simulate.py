@@ -5,9 +5,9 @@ from pathlib import Path
 
 import understudy as us
 from understudy.cli.choices import (
-    columns_of,
     encoder_for,
     learner_for,
+    read_log,
     reading_interval,
     refuse_suspicious,
     shared_options,
@@ -25,6 +25,7 @@ from understudy.cli.trusting import (
 )
 from understudy.cli.words import in_flags, say, show_table
 from understudy.errors import visible
+from understudy.logs.propensities.advice import source_words
 from understudy.reporting.belief import belief, doubts_propensities
 from understudy.reporting.measurements import measure
 from understudy.reporting.page import write_page
@@ -34,12 +35,20 @@ WITHOUT_STATES = ("actions_only", "any_row")
 """Simulators that use no states, so that suspicious ones do not matter to them."""
 
 
+def say_order(audit: us.Audit, options: argparse.Namespace) -> None:
+    """Say that a logger that adapts needs the log's order, where another one was asked for."""
+    if options.order != "log" and any(finding.rule == "propensity-trend" for finding in audit.findings):
+        say("the logger seems to have adapted while it logged: rows are exact in the order of the log, --order log")
+
+
 def run_simulate(options: argparse.Namespace) -> int:
     """Run `understudy simulate`, and return its exit code. Nothing is written before all options are checked."""
     check_halves(options)
-    log = us.read(options.log, **columns_of(options))
+    log = read_log(options)
     audit = with_dependence(in_flags(us.check(log)), log)
     say(audit)
+    say(f"propensities: {source_words(log)}")
+    say_order(audit, options)
     names = simulators_of(log, options)
     if "model" in names and options.max_steps is None:
         raise us.SettingError("model never runs out; say for how long to go on with max_steps=")

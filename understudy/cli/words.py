@@ -19,6 +19,14 @@ ADVICE = {
     r"turn it into codes \(np.*\) or features": "add a column of numbers to the file, and name that one",
     r"merge them with one, and let encoder\.audit\(log\) test its states": "merge them with --encoder NAME, whose "
     "states are tested before the first run",
+    r"log\.with_propensities\(\.\.\.\)": "--propensities FILE",
+    r"us\.estimate_propensities\(log\)": "--estimate-propensities",
+    r"us\.replay\(log\)": "--bandit",
+    r"\bn_samples=": "--propensity-samples",
+    r"\bn_actions=(\d+)": r"--n-actions \1",
+    r"\brenormalize=True": "--renormalize",
+    r"say with features= what [^,;]* saw, or use qbe": "use qbe",
+    r"; say with features= what .*": "; use qbe, which needs no propensities",
     r"encoders\.Boxes or encoders\.Function": "--encoder boxes or --encoder forward",
 }
 """Advice that is about Python code, as patterns, and what the command line says instead."""

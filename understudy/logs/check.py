@@ -52,7 +52,7 @@ def _log(source: Any, mapping: dict[str, Any]) -> Log:
     if not isinstance(source, Mapping):
         return read(source, **mapping)
     columns = {**dict.fromkeys(REQUIRED), **source, **mapping}
-    known = (*COLUMNS, "actions", "n_actions", "ends")
+    known = (*COLUMNS, "actions", "n_actions", "ends", "n_samples", "renormalize")
     if unknown := [str(name) for name in columns if name not in known]:
         raise LogError(f"there is no column {', '.join(unknown)}; the columns of a log are {', '.join(COLUMNS)}")
     return Log.from_columns(**columns)

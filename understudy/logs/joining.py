@@ -9,6 +9,7 @@ from understudy.errors import LogError, SettingError
 from understudy.logs.arrays import short_repr
 from understudy.logs.columns import common_length
 from understudy.logs.log import Log
+from understudy.logs.propensities.source import joined_source
 from understudy.logs.spec import Spec
 
 
@@ -35,6 +36,7 @@ def concatenate(logs: Sequence[Log]) -> Log:
         max_episode_steps=_common_limit(logs),
         notes=notes,
         derived=_derived(logs),
+        propensity_source=joined_source([log.propensity_source for log in logs]),
     )
 
 

@@ -18,6 +18,9 @@ from understudy.logs.ends import add_ends
 from understudy.logs.episodes import common_time_limit, starts_of, step_numbers
 from understudy.logs.findings import Finding, counted
 from understudy.logs.next_observations import add_next_observations
+from understudy.logs.propensities import PropensityOptions, PropensitySource, prepare
+from understudy.logs.propensities.given import given_propensities
+from understudy.logs.repeated_rows import blocks_of, take_rows
 from understudy.logs.spec import Spec
 
 
@@ -58,8 +61,11 @@ class Log:
     max_episode_steps: int | None = None  # the log's own time limit, where its truncated episodes agree on one
     notes: tuple[str, ...] = ()  # what was derived or dropped when the log was made, each as "rule: sentence"
     derived: tuple[str, ...] = ()  # those of terminated, step and next_observation that were not given
+    propensity_source: PropensitySource | None = None  # where propensities came from; None where there are none
 
     def __post_init__(self) -> None:
+        source = None if self.propensity is None else self.propensity_source or PropensitySource()
+        object.__setattr__(self, "propensity_source", source)
         for name, column in self.columns.items():
             view = column.view()
             view.setflags(write=False)
@@ -81,6 +87,8 @@ class Log:
         actions: Sequence[str] | None = None,
         n_actions: int | None = None,
         ends: str | None = None,
+        n_samples: int | None = None,
+        renormalize: bool = False,
     ) -> "Log":
         """Return a log of arrays or lists, one entry a row.
 
@@ -100,6 +108,11 @@ class Log:
         ended it), "truncated" (a limit cut each off there), "unfinished" (only the recording stopped; with no
         `episode`, all rows are one process that goes on), or "every-row" (each row is a decision by itself: an
         episode of one step, which terminates).
+
+        Propensities are of all actions, (N, A), or of the chosen one, (N,); where the latter are all one over the
+        number of actions, the logger chose uniformly, and those of all actions follow. With `n_samples` they are shares
+        of so many draws of the policy, besides the draw that acted. With `renormalize` those of a row are divided by
+        their sum. `propensity_source` says which it was.
         """
         given = {
             "observation": observation, "action": action, "reward": reward, "next_observation": next_observation,
@@ -112,7 +125,10 @@ class Log:
         common_length(given)
         cleaned = {name: CLEAN[name](name, values) for name, values in given.items() if name != "action"}
         cleaned["action"], labels = action_codes(action, actions)
-        log = assemble(cleaned, labels, labels_given=actions is not None, n_actions=n_actions, ends=ends, coding=coding)
+        log = assemble(
+            cleaned, labels, labels_given=actions is not None, n_actions=n_actions, ends=ends, coding=coding,
+            propensities=PropensityOptions(n_samples, renormalize),
+        )  # fmt: skip
         return log if features is None else replace(log, spec=replace(log.spec, features=features))
 
     def __len__(self) -> int:
@@ -122,6 +138,8 @@ class Log:
         counts = {"row": len(self), "episode": self.n_episodes, "action": self.spec.n_actions}
         title = f"Log of {', '.join(counted(number, noun) for noun, number in counts.items())}"
         shapes = {name: f"{column.shape} {column.dtype}" for name, column in self.columns.items()}
+        if self.propensity_source not in (None, PropensitySource()):
+            shapes["propensity"] += f", {self.propensity_source}"
         lines = [f"  {name:<17} {shapes.get(name, 'none')}" for name in COLUMNS]
         lines += [] if self.spec.coding is None else [f"  {'coding':<17} {self.spec.coding}"]
         return "\n".join([title, *lines])
@@ -146,24 +164,46 @@ class Log:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of the content: equal for equal columns, however the log was made."""
+        """A hash of the content: equal for equal columns, however the log was made.
+
+        So the source of propensities is not in it: runs depend on their values only.
+        """
         digest = hashlib.blake2b(digest_size=16)
         digest.update(json.dumps([self.spec.n_actions, self.spec.actions]).encode())
         if self.spec.coding is not None:
             digest.update(json.dumps(self.spec.coding.to_json()).encode())
         for name, column in self.columns.items():
             digest.update(f"{name} {column.dtype.str} {column.shape}".encode())
-            digest.update(np.ascontiguousarray(column).data.cast("B"))
+            for block in blocks_of(column):
+                digest.update(np.ascontiguousarray(block).data.cast("B"))
         return digest.hexdigest()
 
     def select(self, episodes: Any) -> "Log":
         """Return the log of these episodes, given by position, in this order; one given twice is two episodes."""
         episodes = self._positions(episodes)
         rows = self.rows_of(episodes)
-        chosen = {name: column[rows] for name, column in self.columns.items()}
+        chosen: dict[str, Any] = {name: take_rows(column, rows) for name, column in self.columns.items()}
         if len(np.unique(episodes)) < len(episodes):
             chosen["episode"] = np.repeat(np.arange(len(episodes)), np.diff(self.starts)[episodes])
         return replace(self, **chosen)
+
+    def with_propensities(self, given: Any) -> "Log":
+        """Return the log with the propensities of all actions, from a table or a function of the policy that acted.
+
+        `given` is an array (n_observations, actions) where observations are codes; a mapping from observations (tuples
+        where they have several entries) to vectors; a DataFrame, or a Parquet or CSV file, with the columns of the
+        observation and one for each action, a row for each distinct observation; a function of all observations that
+        returns (N, actions); or a function of one observation and one action that returns a probability. Raise
+        `LogError` for the first row where it is not a distribution, or not the propensity that the log has for the
+        chosen action.
+
+        >>> log = Log.from_columns(observation=[0, 1, 0], action=[1, 1, 0], reward=[0, 1, 0], ends="every-row",
+        ...     propensity=[0.8, 0.5, 0.2])
+        >>> log.with_propensities([[0.2, 0.8], [0.5, 0.5]]).propensity.tolist()
+        [[0.2, 0.8], [0.5, 0.5], [0.2, 0.8]]
+        """
+        table, kind = given_propensities(self, given)
+        return replace(self, propensity=table, propensity_source=PropensitySource(kind))
 
     def rows_of(self, episodes: Any) -> np.ndarray:
         """Return the rows of these episodes, given by position, in the order of the episodes.
@@ -213,6 +253,7 @@ def assemble(
     n_actions: int | None,
     ends: str | None,
     coding: Coding | None = None,
+    propensities: PropensityOptions = PropensityOptions(),  # noqa: B008 - it cannot be changed
 ) -> Log:
     """Return a log of columns that are in their dtypes, with actions as codes; what is missing is derived."""
     propensity = columns.get("propensity")
@@ -232,13 +273,15 @@ def assemble(
         notes += notes_on_next
     observation, next_observation = same_kind(columns["observation"], columns["next_observation"])
     columns |= {"observation": observation, "next_observation": next_observation}
-    given: dict[str, Any] = {"propensity": None, **columns}
+    prepared = prepare(columns.get("propensity"), n_actions, propensities)
+    given: dict[str, Any] = {**columns, "propensity": prepared.propensity}
     return Log(
         **given,
         spec=_spec(observation, next_observation, n_actions, labels, coding),
         max_episode_steps=limit,
-        notes=tuple(notes),
+        notes=(*notes, *prepared.notes),
         derived=(*derived_ends, *derived),
+        propensity_source=prepared.source,
     )
 
 

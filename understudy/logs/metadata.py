@@ -11,6 +11,7 @@ from understudy.logs.action_features import are_action_features
 from understudy.logs.coding import Coding
 from understudy.logs.labels import checked_labels
 from understudy.logs.log import Log
+from understudy.logs.propensities import PropensitySource
 from understudy.storage import parse_json
 
 KEY = b"understudy"
@@ -29,6 +30,7 @@ def to_metadata(log: Log) -> dict[bytes, bytes]:
         "features": log.spec.features,
         "action_features": None if log.spec.action_features is None else log.spec.action_features.to_json(),
         "coding": None if log.spec.coding is None else log.spec.coding.to_json(),
+        "propensity_source": None if log.propensity_source is None else log.propensity_source.to_json(),
     }
     return {KEY: json.dumps(known).encode()}
 
@@ -98,6 +100,13 @@ def _can_be_written(text: str) -> bool:
     return text == text.encode(errors="replace").decode()
 
 
+def _is_source(value: Any) -> bool:
+    try:
+        return value is None or PropensitySource.from_json(value) is not None
+    except ValueError:
+        return False
+
+
 FIELDS: dict[str, Callable[[Any], bool]] = {
     "actions": lambda value: value is None or (_are_strings(value) and _are_labels(value)),
     "n_actions": _is_count,
@@ -108,5 +117,6 @@ FIELDS: dict[str, Callable[[Any], bool]] = {
     "action_features": lambda value: value is None or are_action_features(value),
     "coding": _is_coding,
     "derived": lambda value: value is None or (_are_strings(value) and set(value) <= set(DERIVABLE)),
+    "propensity_source": _is_source,
 }
 """What is stored, and the test of a stored value."""

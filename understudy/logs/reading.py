@@ -36,6 +36,7 @@ from understudy.logs.labels import checked_labels, listing
 from understudy.logs.loading import load, shown_path
 from understudy.logs.log import Log, assemble
 from understudy.logs.metadata import from_metadata, refuse_more_than_fit, stored_coding
+from understudy.logs.propensities import PropensityOptions, PropensitySource
 from understudy.logs.propensity_order import order_propensities
 from understudy.logs.recoding import in_form, recoded, spec_of
 from understudy.logs.row_order import sorted_rows, with_episodes_together
@@ -59,6 +60,8 @@ def read(
     actions: Sequence[str] | None = None,
     n_actions: int | None = None,
     ends: str | None = None,
+    n_samples: int | None = None,
+    renormalize: bool = False,
     categories: Names = None,
     coding: str | None = None,
     unseen: str | None = None,
@@ -72,7 +75,8 @@ def read(
     of names, or spread over `observation_0, observation_1, ...`; propensities also a mapping from each action's label
     to its column. Propensity columns that are named like the actions belong to the actions of their names, whatever
     their order. With `order_by`, rows are sorted by those columns (text that spells numbers as numbers) and the rows of
-    an episode brought together. `actions`, `n_actions` and `ends` are as in `Log.from_columns`.
+    an episode brought together. `actions`, `n_actions`, `ends`,
+    `n_samples` and `renormalize` are as in `Log.from_columns`.
 
     Observations that are not numbers are coded, and `log.spec.coding` says how: truth values (true and false, yes and
     no) as 0 and 1; dates as days since the first one, or seconds where they have times; other text as categories, coded
@@ -106,7 +110,9 @@ def read(
             raise SettingError("propensity names the actions already, in another order than actions=; give one of them")
         labels = list(propensity)
     form = rules.like.form if coding is None and rules.like is not None else coding
-    options = _Options(rules, form, like_spec, order_by, labels, n_actions, ends)
+    options = _Options(
+        rules, form, like_spec, order_by, labels, n_actions, ends, PropensityOptions(n_samples, renormalize)
+    )
     observed, following = (_columns_of_names(wanted, [role]) for role in ROLES)
     if observation is None and rules.like is not None:
         observed = list(rules.like.names)
@@ -139,6 +145,7 @@ class _Options(NamedTuple):
     labels: Sequence[str] | None
     n_actions: int | None
     ends: str | None
+    propensities: PropensityOptions
 
 
 def _log_of_loaded(loaded: LoadedTable, wanted: dict[str, Names], options: _Options) -> Log:
@@ -197,6 +204,7 @@ def _log_of(table: Any, wanted: dict[str, Any], options: _Options) -> Log:
         n_actions=stored.get("n_actions") if n_actions is None else n_actions,
         ends=options.ends,
         coding=coding,
+        propensities=options.propensities._replace(stored=_stored_source(stored, wanted["propensity"])),
     )
     return in_form(_with_stored(log, stored, notes, wanted, selections["observation"]), options.form)
 
@@ -227,6 +235,12 @@ def _with_stored(
         ),
         derived=(*derived, *log.derived),
     )
+
+
+def _stored_source(stored: dict[str, Any], wanted: Names) -> PropensitySource | None:
+    """Return where a file's metadata says that its propensities came from; None where other columns are wanted."""
+    source = stored.get("propensity_source") if wanted in (None, "propensity") else None
+    return None if source is None else PropensitySource.from_json(source)
 
 
 def _columns_of_names(wanted: dict[str, Names], roles: Iterable[str]) -> list[str]:

@@ -39,6 +39,7 @@ def write(log: Log, path: str | os.PathLike, format: str | None = None) -> None:
     Parquet keeps everything. CSV keeps the values only, of coded observations those that they were coded from. Read
     again, labels that no row took, categories' own order, small dtypes and the log's notes are lost, and so is what was
     derived: a `next_observation` that was taken from the next row counts as recorded then (to `exo_psrs`, for one).
+    Where propensities came from is lost, too, so that estimates look as if they were logged.
     Labels that would come back in another order than their propensities, or not at all, are refused. dsjson is for
     decisions of one step with propensities, and keeps these, their contexts and rewards; Minari keeps numbers only:
     neither labels, nor how text was coded, nor notes.
@@ -77,11 +78,19 @@ def _write_parquet(log: Log, file: BinaryIO) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    columns = {name: to_arrow(column) for name, column in log.columns.items()}
+    columns = {name: to_arrow(column) for name, column in _written(log).items()}
     if log.spec.actions is not None:
         columns["action"] = pa.DictionaryArray.from_arrays(_labeled_codes(log), list(log.spec.actions))
     table = pa.table(columns).replace_schema_metadata(to_metadata(log))
     pq.write_table(table, file, write_page_checksum=True)
+
+
+def _written(log: Log) -> dict[str, np.ndarray]:
+    """Return the columns that a file holds: of a logger that was recognized as uniform, it is recognized again."""
+    columns = log.columns
+    if log.propensity_source is not None and log.propensity_source.kind == "uniform":
+        columns["propensity"] = columns["propensity"][:, 0]
+    return columns
 
 
 def _labeled_codes(log: Log) -> np.ndarray:
@@ -132,7 +141,7 @@ def _write_csv(log: Log, file: Any) -> None:
 def _flat_columns(log: Log) -> tuple[list[str], list[np.ndarray]]:
     """Return names and one-dimensional columns; an array has one for each entry, named `observation_0_3`."""
     names, columns = [], []
-    for name, column in log.columns.items():
+    for name, column in _written(log).items():
         if name == "action" and log.spec.actions is not None:
             column = np.array(log.spec.actions, object)[_labeled_codes(log)]
         elif name in ROLES and log.spec.coding is not None:

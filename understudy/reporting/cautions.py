@@ -12,7 +12,7 @@ MOST_NAMED = 3
 
 MISLEADING = (
     "propensity-frequency", "propensity-trend", "reward-drift", "visit-drift", "duplicate-episodes", "no-episode",
-    "next-observation-continuity", "step-order", "episode-dependence",
+    "next-observation-continuity", "step-order", "episode-dependence", "propensity-source",
 )  # fmt: skip
 """Findings of an audit that can make every number of a page wrong."""
 

@@ -24,7 +24,13 @@ from understudy.reporting.measurements import Measurements, measure
 from understudy.reporting.plots import mean_final_vector
 from understudy.reporting.returns import log_value
 from understudy.reporting.states import state_boxes
-from understudy.reporting.summary import earnings_sentences, result_sentences, setup_sentence, tiles
+from understudy.reporting.summary import (
+    earnings_sentences,
+    propensity_sentences,
+    result_sentences,
+    setup_sentence,
+    tiles,
+)
 from understudy.reporting.svg import inline_svg
 from understudy.runs import Runs
 from understudy.runs.folder import write_text
@@ -125,6 +131,7 @@ def _content(measured: Measurements, audit: Audit | None, title: str | None) -> 
         "lead": [
             *(measured.learners.sentences if measured.learners else []),
             setup_sentence(measured),
+            *propensity_sentences(measured),
             *earnings_sentences(measured),
             *result_sentences(measured),
         ],

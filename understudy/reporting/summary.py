@@ -45,6 +45,12 @@ def setup_sentence(measured: Measurements) -> str:
     return f"{text}."
 
 
+def propensity_sentences(measured: Measurements) -> list[str]:
+    """Return where the propensities of the logs came from, a sentence for each source; empty where it is not known."""
+    sources = dict.fromkeys(runs.about.log_propensities for runs in measured.finished.values())
+    return [f"Propensities: {source}." for source in sources if source is not None]
+
+
 def earnings_sentences(measured: Measurements) -> list[str]:
     """Return what an episode earned, beside the log's own; empty unless there is one learner and no reference."""
     named, earned = measured.finished, measured.earnings

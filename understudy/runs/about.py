@@ -25,6 +25,7 @@ class About:
     log_return: float | None = None  # the mean return of the log's episodes
     log_cut_off: int | None = None  # episodes that the end of the recording cut off
     log_reward: float | None = None  # the mean reward of the log's rows
+    log_propensities: str | None = None  # where the log's propensities came from, or "none", in words
     states: str | None = None  # a fingerprint of the state of each row
     n_states: int | None = None
     learner: Mapping[str, Any] = field(default_factory=dict)  # its class, under "class", and its settings

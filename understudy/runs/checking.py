@@ -15,7 +15,7 @@ ABOUT = {
     "simulator": "a table", "simulator_code": "a text, or null", "kind": "a text", "from_factory": "true or false",
     "log": "a text, or null",
     "log_rows": COUNT, "log_episodes": COUNT, "log_terminated": COUNT, "log_return": "a number, or null",
-    "log_cut_off": COUNT, "log_reward": "a number, or null",
+    "log_cut_off": COUNT, "log_reward": "a number, or null", "log_propensities": "a text, or null",
     "states": "a text, or null",
     "n_states": COUNT, "learner": "a table", "seed": "a whole number", "max_steps": COUNT, "probes": "a table",
     "every": "a count", "make": "a text", "factory": "a text, or null", "digest": "a text",

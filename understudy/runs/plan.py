@@ -15,6 +15,7 @@ from understudy.contracts.offering import offers
 from understudy.contracts.simulating import is_real, log_of, n_states_of, states_fingerprint
 from understudy.contracts.streams import spawn
 from understudy.errors import ContractError
+from understudy.logs.propensities.advice import source_words
 from understudy.runs.describing import describe
 from understudy.runs.folder import Folder
 from understudy.runs.logged import logged_return, logged_reward
@@ -202,6 +203,7 @@ class Plan:
             "log_return": earned.mean if earned is not None else None,
             "log_cut_off": earned.n_cut_off if earned is not None else None,
             "log_reward": logged_reward(log) if log is not None else None,
+            "log_propensities": source_words(log) if log is not None else None,
             "states": states_fingerprint(simulator),
             "n_states": count_of(n_states_of(simulator)),
             "learner": with_class(described.plain["learner"], learner),

@@ -14,6 +14,7 @@ from understudy.contracts.fitting import ensure_fitted
 from understudy.contracts.vocabulary import Vocabulary
 from understudy.errors import ContractError, EncoderError
 from understudy.logs.naming import observation_words
+from understudy.logs.repeated_rows import is_repeated
 from understudy.simulators.coding import LOG_POSITIONS
 from understudy.simulators.kernels.tape import OPENING, RECORD
 
@@ -183,7 +184,7 @@ def inverse_propensities(log: Log | None, n_rows: int, n_actions: int) -> tuple[
         return np.broadcast_to(np.int32(0), n_rows), np.ones((1, n_actions))
     matrix = log.propensity
     sample = matrix[:: max(1, n_rows // SAMPLE)]
-    if (matrix == matrix[0]).all():
+    if is_repeated(matrix) or (matrix == matrix[0]).all():
         vector, distinct = np.broadcast_to(np.int32(0), n_rows), matrix[:1]
     elif 2 * len(Vocabulary(sample)) > len(sample):  # few vectors repeat: finding them would cost more than it saves
         vector, distinct = np.arange(n_rows, dtype=np.int32), matrix

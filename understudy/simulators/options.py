@@ -5,6 +5,7 @@ from typing import Any
 
 from understudy.contracts import Log
 from understudy.errors import LogError, SettingError
+from understudy.logs.propensities.advice import next_moves
 from understudy.settings import steps_of
 
 LOG_LIMIT = "log"
@@ -36,5 +37,5 @@ def require_propensities(log: Log, name: str) -> None:
         found = "no propensities" if log.propensity is None else "the propensity of the chosen action only"
         raise LogError(
             f"{name} compares the learner's policy with the logged one, action by action, and this log has {found}; "
-            "give the probabilities of all actions, or use qbe, which needs none"
+            f"{next_moves(log)}"
         )

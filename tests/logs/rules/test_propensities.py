@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tests.logs.rules.columns import changed, rules_found
-from understudy.logs import check
+from understudy.logs import Log, check
 
 
 @pytest.mark.parametrize("row", [[-0.2, 0.6, 0.6], [1.4, -0.2, -0.2]])
@@ -66,3 +66,12 @@ def test_propensities_in_other_units_are_guessed(p, words):
     columns = {**NUMBERED, "action": [0, 1] * 4, "propensity": p}
     assert f"(are they {words}?)" in sentence_of("propensity-range", columns)
     assert "are they" not in sentence_of("propensity-range", {**columns, "propensity": [[-0.5, 1.5]] * 8})
+
+
+def test_a_source_that_is_not_the_log_is_noted(clean):
+    log = Log.from_columns(**clean)
+    assert not [finding for finding in check(log).findings if finding.rule == "propensity-source"]
+    given = check(log.with_propensities(lambda seen: log.propensity))
+    assert [finding.sentence for finding in given.findings if finding.rule == "propensity-source"] == [
+        "propensities are from a function"
+    ]

@@ -21,7 +21,13 @@ from understudy.logs.rules.observations import (
     next_observation_continuity,
     next_observation_is_reset,
 )
-from understudy.logs.rules.propensities import propensity_kind, propensity_range, propensity_sum, propensity_zero
+from understudy.logs.rules.propensities import (
+    propensity_kind,
+    propensity_range,
+    propensity_source,
+    propensity_sum,
+    propensity_zero,
+)
 from understudy.logs.rules.values import missing, notes
 
 if TYPE_CHECKING:
@@ -38,7 +44,7 @@ ERRORS: tuple[Rule, ...] = (
 """Rules that can find an error, in the order in which `Log.require_no_errors` applies them."""
 
 OTHERS: tuple[Rule, ...] = (
-    no_ends, next_observation_continuity, both_ends, propensity_kind, action_never_logged, distinct_observations,
-    unfinished, few_episodes, one_episode, notes,
+    no_ends, next_observation_continuity, both_ends, propensity_kind, propensity_source, action_never_logged,
+    distinct_observations, unfinished, few_episodes, one_episode, notes,
 )  # fmt: skip
 """Rules that find warnings and notes only."""

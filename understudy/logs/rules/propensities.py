@@ -7,6 +7,8 @@ import numpy as np
 
 from understudy.logs.findings import Finding, finding_in_rows
 from understudy.logs.policies import TOLERANCE
+from understudy.logs.propensities.advice import next_moves
+from understudy.logs.propensities.source import HIDDEN
 from understudy.logs.rules.values import rows_where
 
 if TYPE_CHECKING:
@@ -30,8 +32,9 @@ def propensity_range(log: "Log") -> Iterator[Finding]:
 
 def _guessed_unit(p: np.ndarray) -> str:
     """Return a guess whether the values, all from rows with some outside 0 to 1, are percentages or logarithms."""
-    if p.ndim == 2 and np.all(p >= 0) and np.all(np.abs(p.sum(axis=1) - 100) < 1):
-        return " (are they percentages?)"
+    with np.errstate(over="ignore"):
+        if p.ndim == 2 and np.all(p >= 0) and np.all(np.abs(p.sum(axis=1) - 100) < 1):
+            return " (are they percentages?)"
     if p.ndim == 1 and np.all(p >= 0) and p.max() <= 100:
         return " (are they percentages?)"
     return " (are they logarithms?)" if np.all(p <= 0) else ""
@@ -51,7 +54,7 @@ def propensity_sum(log: "Log") -> Iterator[Finding]:
             "propensity-sum",
             rows,
             f"propensity sums to {total[rows[0]]:.6g}, not 1, in row {rows[0]}, and so {{where}} in all; "
-            "fix the column, or drop it and use qbe",
+            "fix the column, say renormalize=True to divide each row by its sum, or drop it and use qbe",
         )
 
 
@@ -71,8 +74,8 @@ def propensity_zero(log: "Log") -> Iterator[Finding]:
             "error",
             "propensity-zero",
             rows,
-            "the action taken has propensity 0 {where}; fix the column (are its actions in another order?), "
-            "or drop it and use qbe",
+            "the action taken has propensity 0 {where}; fix the column (are its actions in another order?), say "
+            "n_samples= if it holds shares of draws, or drop it and use qbe",
         )
 
 
@@ -84,4 +87,20 @@ def propensity_kind(log: "Log") -> Iterator[Finding]:
         rule, what = "chosen-propensity", "only the chosen action's propensity was logged"
     else:
         return
-    yield Finding("warning", rule, (), len(log), f"{what}: this rules out psrs, actions_only and exo_psrs; use qbe")
+    sentence = f"{what}, which rules out psrs, actions_only and exo_psrs: {next_moves(log)}"
+    yield Finding("warning", rule, (), len(log), sentence)
+
+
+def propensity_source(log: "Log") -> Iterator[Finding]:
+    """Find that propensities are not those that were logged. What was recognized or smoothed is in the log's notes."""
+    source = log.propensity_source
+    if source is None:
+        return
+    if source.is_estimated:
+        sentence = (
+            f"propensities are {source}: {HIDDEN}; if anyone can tell those of the policy that acted, give them with "
+            "log.with_propensities(...)"
+        )
+        yield Finding("warning", "propensity-source", (), len(log), sentence)
+    elif source.kind in ("table", "function", "several"):
+        yield Finding("note", "propensity-source", (), len(log), f"propensities are {source}")

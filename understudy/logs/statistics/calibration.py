@@ -8,6 +8,7 @@ import numpy as np
 from understudy.logs.findings import RATES, Answer, AuditTest, Finding
 from understudy.logs.log import Log
 from understudy.logs.policies import TOLERANCE
+from understudy.logs.propensities.sampling import to_shares
 from understudy.logs.recurring import Recurring
 from understudy.logs.statistics.column_order import action_name, other_order
 from understudy.logs.statistics.groups import Groups, all_rows, by_observation, by_value, tenths_of_time
@@ -21,6 +22,10 @@ FLOORS = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 CERTAIN = "every propensity is 0 or 1"
 NOT_DRAWN = (
     "the actions were not drawn from the logged propensities; log them at decision time, or use qbe, which needs none"
+)
+MISFIT = (
+    "the estimated propensities do not fit, since the logger saw something else, or changed over the log; say with "
+    "features= what it saw, or use qbe, which needs none"
 )
 
 
@@ -52,24 +57,46 @@ def propensity_frequency(log: Log, states: Recurring) -> Answer:
     groups = [all_rows(log), tenths_of_time(log), *by_observation(log, states)]
     if log.propensity.ndim == 1:
         return _chosen_frequency(log, states, groups)
-    misfits = [misfit(log.action, log.propensity, action, groups) for action in range(log.spec.n_actions)]
+    source = log.propensity_source
+    n_samples = source.n_samples if source is not None else None
+    misfits = [misfit(log.action, log.propensity, action, groups, n_samples) for action in range(log.spec.n_actions)]
     tested = tested_misfits(RULE, QUESTION, misfits)
     if not tested.fires:
         return Answer(tested)
-    return Answer(tested, (_finding(log, misfits, other_order(log, _fits) or NOT_DRAWN),))
+    estimated = source is not None and source.is_estimated
+    return Answer(tested, (_finding(log, misfits, MISFIT if estimated else other_order(log, _fits) or NOT_DRAWN),))
 
 
-def misfit(action: np.ndarray, propensity: np.ndarray, which: int, groups: list[Groups]) -> Misfit:
-    """Return the worst misfit of one action, among these groups and tenths of the action's propensity."""
+def misfit(
+    action: np.ndarray,
+    propensity: np.ndarray,
+    which: int,
+    groups: list[Groups],
+    n_samples: int | None = None,
+    *,
+    tenths: bool = True,
+) -> Misfit:
+    """Return the worst misfit of one action, among these groups and, with `tenths`, tenths of its propensity.
+
+    With `n_samples`, propensities are of shares of draws. Then their tenths are left out, since the largest shares are
+    so by chance, too; and they vary: rows with one share may have the same draws, as if it was made once for all of
+    them, and each of these draws moves the sum by a share of that many rows.
+    """
     p = np.ascontiguousarray(propensity[:, which])
     taken = (action == which).astype(np.float64)
-    spread = p * (1 - p)
-    own = [by_value(p, "where its propensity is", TENTHS)] if p.max() - p.min() >= FLAT else []
+    spread, largest = p * (1 - p), 1.0
+    own = [by_value(p, "where its propensity is", TENTHS)] if tenths and p.max() - p.min() >= FLAT else []
+    if n_samples is not None:
+        _, code, rows = np.unique(p, return_inverse=True, return_counts=True)
+        p = np.ascontiguousarray(to_shares(propensity, n_samples)[:, which])
+        likely = (n_samples * p + 1) / (n_samples + 2)  # that no draw took it does not mean that it cannot be taken
+        spread = likely * (1 - likely) * (1 + rows[code] / n_samples)
+        largest, own = max(1.0, rows.max() / n_samples), []
     worst, comparisons = Misfit(which, 0.0, 0.0, 0.0, 1.0, "", 0), 0
     for group in [*groups, *own]:  # of equal tails the first is named
         times, expected, variance = group.sums(taken), group.sums(p), group.sums(spread)
         gap = np.abs(times - expected)
-        tails = 2 * freedman(gap, variance)
+        tails = 2 * freedman(gap, variance, largest)
         comparisons += int(((variance > 0) | (gap > 0.5)).sum())
         at = int(np.argmin(tails))
         if tails[at] < worst.tail:
@@ -113,7 +140,7 @@ def _chosen_frequency(log: Log, states: Recurring, groups: list[Groups]) -> Answ
     that are too small are found, and those that are too large are not; rows with p below a floor are left out, which
     bounds a term by 1/floor.
     """
-    rows, table = _known_policies(log, states)
+    rows, table = known_policies(log, states)
     misfits = []
     if len(rows):
         known = [group._replace(code=group.code[rows]) for group in groups]
@@ -128,7 +155,7 @@ def _chosen_frequency(log: Log, states: Recurring, groups: list[Groups]) -> Answ
     return Answer(tested, (Finding("doubt", RULE, (), 1, sentence),) if tested.fires else ())
 
 
-def _known_policies(log: Log, states: Recurring) -> tuple[np.ndarray, np.ndarray]:
+def known_policies(log: Log, states: Recurring) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows whose propensities of all actions can be told from other rows, and these propensities."""
     assert log.propensity is not None
     A = log.spec.n_actions

@@ -24,10 +24,15 @@ def action_predicted(log: Log, states: Recurring) -> Answer:
     """
     if log.propensity is None or log.propensity.ndim == 1:
         return Answer(AuditTest(RULE, QUESTION, 0, None, "the propensities of all actions are needed"))
+    source = log.propensity_source
+    if source is not None and source.is_sampled:
+        reason = "propensities are shares of draws, whose errors would look like something that the logger knew"
+        return Answer(AuditTest(RULE, QUESTION, 0, None, reason))
+    estimated = source is not None and source.is_estimated  # then tenths of propensities are of the model, and tested
     groups = by_past(log, states)
     misfits = []
     for action in range(log.spec.n_actions):
-        worst = misfit(log.action, log.propensity, action, groups)
+        worst = misfit(log.action, log.propensity, action, groups, tenths=not estimated)
         leaning = _leaning(log, action)
         comparisons = worst.comparisons + leaning.comparisons
         misfits.append(min(worst, leaning, key=lambda one: one.tail)._replace(comparisons=comparisons))

@@ -44,6 +44,9 @@ def propensity_trend(log: Log, states: Recurring) -> Answer:
     rule = "propensity-trend"
     if log.propensity is None:
         return Answer(AuditTest(rule, QUESTIONS[rule], 0, None, "there are no propensities"))
+    if log.propensity_source is not None and log.propensity_source.is_estimated:
+        reason = "propensities were estimated as if the logger had not changed"
+        return Answer(AuditTest(rule, QUESTIONS[rule], 0, None, reason))
     names = ["the propensity of the chosen action"]
     if log.propensity.ndim == 2:
         names = [f"the propensity of action {action_name(log, action)}" for action in range(log.spec.n_actions)]
