@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 
 import understudy as us
-from understudy.cli.choices import columns_of
+from understudy.cli.choices import read_log, suggest_bandit
 from understudy.cli.compare import run_compare
 from understudy.cli.flags import build_parser
 from understudy.cli.forecast import run_forecast
@@ -38,11 +38,13 @@ def run_demo(options: argparse.Namespace) -> int:
 
 def run_check(options: argparse.Namespace) -> int:
     """Run `understudy check`, and return 1 where the log must not be believed, else 0. An unreadable file raises."""
-    audit = in_flags(us.check(us.read(options.log, **columns_of(options))))
+    log = read_log(options)
+    audit = in_flags(us.check(log))
     if options.json:
         print(json.dumps(audit.to_json(), indent=1))
     else:
         say(audit)
         if audit.tests:
             print_table(audit.tests_table())
+        suggest_bandit(log, options)
     return 0 if audit.believable else 1

@@ -6,13 +6,14 @@ from typing import Any
 
 import understudy as us
 from understudy.cli.choices import (
-    columns_of,
     encoder_for,
     learner_for,
+    read_log,
     refuse_suspicious,
     simulator_for,
     simulators_of,
     states_for,
+    suggest_bandit,
 )
 from understudy.cli.flags import LEARNER_SETTINGS, LEARNERS
 from understudy.cli.simulate import WITHOUT_STATES
@@ -27,9 +28,10 @@ def run_compare(options: argparse.Namespace) -> int:
         raise SettingError("two of the learners are the same; give each --learner once")
     if len(given) < 2:
         raise SettingError("there is one learner only; give --learner twice or more, such as q-learning:epsilon=0.1")
-    log = us.read(options.log, **columns_of(options))
+    log = read_log(options)
     if not options.json:
         say(in_flags(us.check(log)))
+        suggest_bandit(log, options)
     log.require_no_errors()
     encoder = encoder_for(log, options, None)
     name, *others = simulators_of(log, options)

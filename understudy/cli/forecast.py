@@ -5,7 +5,7 @@ import json
 import sys
 
 import understudy as us
-from understudy.cli.choices import columns_of, encoder_for, learner_for, simulator_for, simulators_of
+from understudy.cli.choices import encoder_for, learner_for, read_log, simulator_for, simulators_of, suggest_bandit
 from understudy.cli.words import in_flags, print_table, say
 from understudy.errors import visible
 from understudy.reporting.belief import without_doubts_of_propensities
@@ -13,7 +13,7 @@ from understudy.reporting.belief import without_doubts_of_propensities
 
 def run_forecast(options: argparse.Namespace) -> int:
     """Run `understudy forecast`, and return its exit code. Nothing is written."""
-    log = us.read(options.log, **columns_of(options))
+    log = read_log(options)
     names = simulators_of(log, options)
     log.require_no_errors()
     audit = in_flags(us.check(log))
@@ -33,6 +33,7 @@ def run_forecast(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps({name: one.to_json() for name, one in found.items()}, indent=1))
     else:
+        suggest_bandit(log, options)
         for name, one in found.items():
             show_forecast(name, one)
     return 0

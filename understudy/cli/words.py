@@ -13,7 +13,7 @@ from understudy.tables import Table
 
 OTHER_FLAGS = (
     "n_actions", "ends", "order", "max_steps", "max_episode_steps", "out", "runs", "seed", "every", "workers", "level",
-    "margin", "steps", "pre_runs", "halves",
+    "margin", "steps", "pre_runs", "halves", "bound",
 )  # fmt: skip
 ADVICE = {
     "turn (it|them) into numbers first, for example .*": "add a column to the file that numbers the distinct texts 0, "
@@ -22,6 +22,8 @@ ADVICE = {
     r"merge them with one, and let encoder\.audit\(log\) test its states": "merge them with --encoder NAME, whose "
     "states are tested before the first run",
     r"encoders\.Boxes or encoders\.Function": "--encoder boxes or --encoder forward",
+    r"us\.replay\(log\)": "--bandit",
+    r"us\.estimate_propensities\(log\)": "--estimate-propensities",
 }
 """Advice that is about Python code, as patterns, and what the command line says instead."""
 

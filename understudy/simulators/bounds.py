@@ -74,14 +74,14 @@ def bound_for(log: Log, given: Any, quantile: float | None) -> Bound:
         return found_bound(log, longest)
     if isinstance(given, str) and given == RUNNING:
         # No logger has a smallest propensity above 1 / n_actions, so no bound can be less than this.
-        return Bound(_power(log.spec.n_actions, longest), "the largest so far", is_running=True)
+        return Bound(_power(log.spec.n_actions, longest), "the largest before", is_running=True)
     if isinstance(given, str) and given == QUANTILE:
         share = real("quantile", 0.99 if quantile is None else quantile, 0, 1)
         largest = ceilings(inverse_of_chosen(log), log.starts)[1]
         return Bound(float(np.quantile(largest, share, method="higher")), f"the {share:g} quantile of the log")
     if isinstance(given, str):
         raise SettingError(f"bound={given!r} is not one of 'running', 'quantile'; or give a number")
-    return Bound(real("bound", given, 1), "as given")  # no two policies have a largest ratio below 1
+    return Bound(real("bound", given, 1), "the number given")  # no two policies have a largest ratio below 1
 
 
 def found_bound(log: Log, longest: int) -> Bound:

@@ -96,6 +96,14 @@ class WholeEpisodes:
         repeated._arrays = repeated._coded_arrays()
         return repeated
 
+    @property
+    def acceptance(self) -> str:
+        """How many episodes are accepted, and how the bound is known, as a sentence."""
+        noun = "episode" if self.steps_back else "row"
+        if self.bound.is_running:
+            return f"{noun}s are accepted by a running bound, the largest that the {noun}s before them asked for"
+        return f"one {noun} in {self.bound.value:,.4g} is accepted: the bound by {self.bound.source}"
+
     def _coded_arrays(self) -> CodedArrays:
         return CodedArrays(self._coded, largest_observation(self.log.observation, self.log.next_observation))
 
@@ -247,7 +255,7 @@ def _whole_episodes(
         raise LogError(
             f"{name} compares the learner's policy with the logged one, and this log has no propensities; give the "
             "probability of each row's action (where all actions were equally likely, one over their number), estimate "
-            "it, or use qbe, which needs none"
+            "it with us.estimate_propensities(log), or use qbe, which needs none"
         )
     log.require_no_errors()
     if log.unfinished.all():

@@ -40,8 +40,8 @@ ANSWERS = "step(policy) returns a Step, or raises Exhausted when the log has no 
 APART = "rehearsals do not disturb each other"
 ENDS = "Exhausted takes a Stop"
 ADVICE = (
-    "return understudy.contracts.Step, and raise understudy.contracts.Exhausted(Stop(...)); None is for simulators that "
-    "say that they pass over episodes (understudy.contracts.PassesOverEpisodes)"
+    "return understudy.contracts.Step, and raise understudy.contracts.Exhausted(Stop(...)); None is for simulators "
+    "that say that they pass over episodes (understudy.contracts.PassesOverEpisodes)"
 )
 
 
