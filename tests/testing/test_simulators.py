@@ -23,6 +23,7 @@ OURS = {
     "actions_only": us.actions_only(LOG),
     "model": us.model(LOG),
     "exo_psrs": us.exo_psrs(COUNTED, split=COUNTER.split, merge=COUNTER.merge, reward=COUNTER.reward),
+    "pers": us.pers(LOG, bound=2.0),
     "real, by tables": us.real(GRID),
     "real": us.real(gymnasium.make("FrozenLake-v1")),
 }
