@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import understudy as us
-from understudy.runs.stepping_back import Memory
+from understudy.runs.stepping_back import LearnerMemory
 
 
 class Holder:
@@ -14,7 +14,7 @@ class Holder:
 
 def test_a_learner_is_put_back_with_its_random_numbers():
     learner = Holder()
-    memory, expected = Memory(learner), np.random.default_rng(0).random(2).tolist()
+    memory, expected = LearnerMemory(learner), np.random.default_rng(0).random(2).tolist()
     learner.table += 1
     learner.nested["rows"].append(2)
     learner.new = 3

@@ -24,7 +24,7 @@ class Rehearsal(Protocol):
     def begin(self) -> Any:
         """Start an episode and return its first observation. Raise `Exhausted` when there is none."""
 
-    def step(self, policy: np.ndarray) -> Step:
+    def step(self, policy: np.ndarray) -> Step | None:
         """Let this policy act at the current observation, and return the step. Raise `Exhausted` without an answer.
 
         The policy sums to 1 within 1e-5, and is normalized. After a terminated or truncated step, `begin` comes next.

@@ -10,9 +10,8 @@ import gymnasium
 import numpy as np
 
 from understudy.contracts import Exhausted, Rehearsal, Step, Stop
-from understudy.contracts.naming import name_of
-from understudy.contracts.simulating import is_real, n_actions_for, passes_over, start_copies
-from understudy.errors import ServedAgainWarning, SettingError, UsageError
+from understudy.contracts.simulating import is_real, n_actions_for, start_copies
+from understudy.errors import ServedAgainWarning, UsageError
 from understudy.runs.probes import History, Probes, Readings
 from understudy.runs.record import RunRecord
 from understudy.runs.run import Run
@@ -57,11 +56,6 @@ class EnvRun:
         check_cancelled: Callable[[], None] = lambda: None,
         keep_rows: bool = True,
     ) -> None:
-        if passes_over(simulator):
-            raise SettingError(
-                f"{name_of(simulator)} may pass over an episode after the learner has acted, and what acts in an env "
-                "cannot take that back; use psrs or qbe, or a learner with policy(observation) and learn(step)"
-            )
         self.simulator, self.seed, self.max_steps, self.learner = simulator, seed, max_steps, learner
         self.n_actions, self.n_copies = n_actions_for(simulator), 1
         self.is_real = is_real(simulator)

@@ -13,7 +13,7 @@ from understudy.runs.run import Run
 from understudy.runs.setup import CheckedRehearsal, NoAnswer, RunSetup
 
 
-class Memory:
+class LearnerMemory:
     """All that a learner knows, to be put back: copies of its attributes.
 
     Its random numbers are put back with the rest, where it holds its generator. That keeps a run a function of its seed
@@ -75,13 +75,13 @@ def play_episode(setup: RunSetup, record: RunRecord, rehearsal: CheckedRehearsal
                 return
             observation, over = owned(step.next_observation), step.terminated or step.truncated
             if before is None and not over:
-                before = Memory(learner)
+                before = LearnerMemory(learner)
             learner.learn(step)
             if at_limit is None:
                 record.add(step)
                 record.read_probes(learner)
                 if record.n_steps == setup.limit and not over:
-                    at_limit = Memory(learner)
+                    at_limit = LearnerMemory(learner)
     except NoAnswer:  # the recording stopped in an episode that was accepted
         if at_limit is None:
             raise

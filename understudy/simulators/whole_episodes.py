@@ -24,7 +24,7 @@ from understudy.simulators.kernels.whole_episodes import (
     ROW,
     TERMINATED,
     TRUNCATED,
-    Episodes,
+    EpisodeTape,
 )
 from understudy.simulators.options import option_code, require_log
 from understudy.simulators.rehearsal import STOPPED, begin_episode, refused_step, serve_step
@@ -75,7 +75,7 @@ class WholeEpisodes:
         weights, cursor = np.zeros(N_WEIGHTS), np.zeros(layout.N_CURSOR, np.int64)
         weights[NEXT_BOUND], cursor[layout.EPISODE_OVER], cursor[layout.STATE] = self.bound.value, 1, layout.EMPTY
         order = np.arange(len(episodes), dtype=np.int32)
-        source = Episodes(
+        source = EpisodeTape(
             rows, episodes, self._inverse_propensity, self._rules, order, streams_of(seed), weights, cursor
         )
         return EpisodeRehearsal(source, self.log)
@@ -143,7 +143,7 @@ class EpisodeRehearsal:
 
     state = layout.EMPTY
 
-    def __init__(self, source: Episodes, log: Log) -> None:
+    def __init__(self, source: EpisodeTape, log: Log) -> None:
         self.source, self._log = source, log
         self._observation: Any = None  # of the log itself: an array is copied before it is returned
         self._serve: Any = None

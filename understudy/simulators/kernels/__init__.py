@@ -15,7 +15,7 @@ KERNELS = {
     model.Model: model,
     exogenous.TwoTapes: exogenous,
     real.TableWalk: real,
-    whole_episodes.Episodes: whole_episodes,
+    whole_episodes.EpisodeTape: whole_episodes,
 }
 """The module that serves each kind of source."""
 

@@ -44,7 +44,7 @@ NOT_OVER, TERMINATED, TRUNCATED = range(3)
 """Values of `end` of a row."""
 
 THRESHOLD, WEIGHT, BOUND, NEXT_BOUND, LOST = range(5)
-"""Positions in `Episodes.weights`. Of the episode under way: u times the bound; the product of ratios so far; the
+"""Positions in `EpisodeTape.weights`. Of the episode under way: u times the bound; the product of ratios so far; the
 bound. Then the bound of the next episode, and the sum, over episodes, of the mass that acceptance lost, divided by
 the bound: its mean over accepted episodes estimates the total variation between the law served and the true one."""
 N_WEIGHTS = 5
@@ -53,7 +53,7 @@ ROUNDING = 1 + 1e-9
 """A ratio that is above the bound by less than this factor does not exceed it."""
 
 
-class Episodes(NamedTuple):
+class EpisodeTape(NamedTuple):
     """A log prepared to be offered episode by episode, and the state of one rehearsal."""
 
     rows: np.ndarray  # (N,) ROW, in log order
