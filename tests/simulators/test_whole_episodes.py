@@ -253,3 +253,16 @@ def test_loggers_that_could_not_act_like_the_learner_are_counted():
     sure = us.simulate(us.replay(log), us.learners.FixedPolicy(np.tile([1.0, 0.0], (n, 1))), 0)
     assert sure.stopped.counts["rows not supported"] == 0
     assert sure.stopped.bias is None
+
+
+def test_steps_out_of_turn_and_without_a_policy_are_refused():
+    rehearsal = us.replay(arms()).start(0)
+    with pytest.raises(us.UsageError, match="call begin before step"):
+        rehearsal.step(np.full(3, 1 / 3))
+    rehearsal.begin()
+    with pytest.raises(us.PolicyError):
+        rehearsal.step(np.array([0.5, 0.5, 0.5]))
+    while rehearsal.step(np.full(3, 1 / 3)) is None:
+        rehearsal.begin()
+    with pytest.raises(us.UsageError, match="call begin before step"):
+        rehearsal.step(np.full(3, 1 / 3))
