@@ -43,6 +43,8 @@ reveal_type(us.learners.PPO(log.spec))  # understudy.learners.ppo.PPO
 reveal_type(us.envs.Grid(3))  # understudy.envs.grid.Grid
 reveal_type(us.contracts.Stop("max steps"))  # .Stop
 reveal_type(us.load("out"))  # understudy.runs.run.Runs
+reveal_type(us.simulate(us.replay(log, bound="running"), make(0), 0))  # understudy.runs.run.Run
+reveal_type(us.experiment(us.pers(log), make, runs=2))  # understudy.runs.run.Runs
 """
 
 MISTAKES = """

@@ -89,9 +89,11 @@ if TYPE_CHECKING:  # what editors and type checkers see; the same names as in _H
     from understudy.simulators import any_row as any_row
     from understudy.simulators import exo_psrs as exo_psrs
     from understudy.simulators import model as model
+    from understudy.simulators import pers as pers
     from understudy.simulators import psrs as psrs
     from understudy.simulators import qbe as qbe
     from understudy.simulators import real as real
+    from understudy.simulators import replay as replay
     from understudy.simulators import states_only as states_only
     from understudy.trust import AgainstLog as AgainstLog
     from understudy.trust import Comparison as Comparison
@@ -128,7 +130,9 @@ _HOMES = {
         "About", "Cancelled", "Run", "Runs", "experiment", "gym_env", "gym_envs", "load", "probes", "simulate",
         "vector_env",
     ],
-    "simulators": ["actions_only", "any_row", "exo_psrs", "model", "psrs", "qbe", "real", "states_only"],
+    "simulators": [
+        "actions_only", "any_row", "exo_psrs", "model", "pers", "psrs", "qbe", "real", "replay", "states_only",
+    ],
     "trust": ["AgainstLog", "Comparison", "Forecast", "Selfcheck", "compare", "forecast", "selfcheck"],
 }  # fmt: skip
 """The public names of each room. To add one, write it here and import it above."""

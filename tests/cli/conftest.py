@@ -3,6 +3,7 @@
 import shutil
 
 import gymnasium
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -91,3 +92,16 @@ def refused(capsys):
         return message
 
     return run
+
+
+@pytest.fixture
+def clicks(tmp_path):
+    """A CSV of decisions whose contexts are numbers that never repeat, with the propensity of the chosen action."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(600, 2))
+    p = 1 / (1 + np.exp(-x[:, 0]))
+    arm = (rng.random(600) < p).astype(int)
+    frame = pd.DataFrame({"x0": x[:, 0], "x1": x[:, 1], "arm": arm, "p": np.where(arm, p, 1 - p)})
+    frame["click"] = (rng.random(600) < 0.3 + 0.4 * (arm == (x[:, 1] > 0))).astype(int)
+    frame.to_csv(tmp_path / "clicks.csv", index=False)
+    return tmp_path / "clicks.csv"

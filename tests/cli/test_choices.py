@@ -283,3 +283,75 @@ def test_a_logger_that_adapts_is_said_to_need_the_order_of_the_log(tmp_path, cap
     assert "exact in the order of the log, --order log" in told
     assert main([*arguments, "--order", "log", "--out", str(tmp_path / "in order")]) == 0
     assert "exact in the order of the log" not in capsys.readouterr().out
+
+
+CLICKS = ["--observation", "x0", "x1", "--action", "arm", "--reward", "click", "--propensity", "p"]
+
+
+def check_options(*arguments):
+    """The options of `understudy check` with these arguments."""
+    run = dict.fromkeys(("demo", "check", "forecast", "simulate", "compare", "report"))
+    return build_parser(run).parse_args(["check", *map(str, arguments)])
+
+
+def test_a_bandit_needs_no_column_of_ends(clicks, bandit, log, tmp_path):
+    assert read_log(check_options(clicks, *CLICKS, "--bandit")).n_episodes == 600
+    columns = ["--observation", "page", "--action", "arm", "--reward", "paid"]
+    assert read_log(check_options(bandit, *columns, "--episode", "visit", "--bandit")).n_episodes == 40
+    us.write(log, tmp_path / "ends.parquet")  # a column tells how episodes end
+    assert read_log(check_options(tmp_path / "ends.parquet", "--bandit")).n_episodes == log.n_episodes
+    with pytest.raises(us.SettingError, match="the episode that begins in row 0 has"):
+        read_log(check_options(bandit, *columns, "--episode", "shop", "--bandit"))
+
+
+def test_decisions_are_replayed_with_their_own_contexts(clicks, tmp_path, capsys):
+    out = tmp_path / "out"
+    arguments = ["simulate", str(clicks), *CLICKS, "--bandit", "--learner", "uniform", "--out", str(out)]
+    assert main([*arguments, "--runs", "8"]) == 0
+    said = capsys.readouterr().out
+    assert (
+        "is accepted: the bound by the smallest propensity of chosen actions, for which the log alone vouches" in said
+    )
+    assert "self-check: left out, since it tests states, of which replay makes no use" in said
+    assert "give --bandit" not in said
+    runs = us.load(out / "replay")
+    assert runs.about.simulator_name == "replay"
+    assert runs.about.n_states is None
+    assert all(run.stopped.cause == "used up" and len(run) > 5 for run in runs)
+    assert len(runs.halves) == 0 or len(runs.halves) == 8
+    assert not (out / "states.json").exists()
+    assert main(["report", str(out)]) == 0
+    assert main(["forecast", str(clicks), *CLICKS, "--bandit", "--learner", "uniform", "--pre-runs", "3"]) == 0
+
+
+def test_a_log_of_decisions_suggests_to_replay_them(clicks, tmp_path, capsys):
+    arguments = [*CLICKS, "--ends", "every-row"]
+    assert main(["check", str(clicks), *arguments]) == 0
+    assert "Every episode has one row: give --bandit to replay them" in capsys.readouterr().out
+    boxes = ["--encoder", "boxes", "--bins", "2", "--quick", "--runs", "1", "--anyway", "--out", str(tmp_path / "out")]
+    assert main(["simulate", str(clicks), *arguments, *boxes]) == 0
+    assert "give --bandit to replay them" in capsys.readouterr().out
+    assert main(["check", str(clicks), *arguments, "--json"]) == 0
+    assert "give --bandit to replay" not in capsys.readouterr().out
+
+
+def test_bounds_are_for_simulators_that_have_one(clicks, tmp_path, refused, capsys):
+    uniform = [*CLICKS, "--bandit", "--learner", "uniform"]
+    assert "--bound is for replay and pers, and not for qbe" in refused(
+        "simulate", clicks, *uniform, "--simulator", "qbe", "--bound", "3"
+    )
+    out = str(tmp_path / "out")
+    assert main(["simulate", str(clicks), *uniform, "--bound", "2", "--runs", "2", "--quick", "--out", out]) == 0
+    runs = us.load(tmp_path / "out" / "replay")
+    assert all(run.stopped.bias > 0 and run.stopped.counts["bounds exceeded"] > 0 for run in runs)
+    assert "above the bound" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_what_cannot_be_replayed_is_refused_in_the_words_of_the_command_line(clicks, events, columns, refused):
+    bare = [*CLICKS[:-2], "--bandit", "--learner", "uniform"]
+    message = refused("simulate", clicks, *bare)
+    assert "no propensities" in message
+    assert "--estimate-propensities, or use qbe" in message
+    message = refused("simulate", events, *columns, "--simulator", "replay")
+    assert "use psrs" in message
+    assert "say --ends every-row if" in message

@@ -128,7 +128,7 @@ def test_a_forecast_is_made_again_where_more_pre_runs_are_asked_for(results, mon
 
 
 def test_which_forecasts_are_as_good():
-    asked = {"pre_runs": 8, "order": None, "openings": None, "max_episode_steps": None}
+    asked = {"pre_runs": 8, "order": None, "openings": None, "max_episode_steps": None, "bound": None}
     for there, as_good in (
         (asked, True),
         (asked | {"pre_runs": None}, True),

@@ -11,16 +11,18 @@ from understudy.contracts.simulating import (
     log_of,
     n_actions_of,
     n_states_of,
+    passes_over,
     serves_emissions,
     serves_rows,
     start_copies,
     states_fingerprint,
+    steps_back,
 )
 from understudy.encoders import Function
 from understudy.envs import Grid
 from understudy.errors import ContractError
 from understudy.logs import Log
-from understudy.simulators import any_row, model, psrs, real
+from understudy.simulators import any_row, model, pers, psrs, real, replay
 
 ENV = Grid(3)
 LOG = Log.from_columns(**ENV.rollout(np.full((9, 5), 0.2), 20, seed=0))
@@ -40,7 +42,9 @@ def test_a_simulator_of_promises_only_has_defaults():
     bare = Bare()
     assert is_exhaustible(bare)
     assert serves_rows(bare)
-    assert not any(read(bare) for read in (is_real, serves_emissions, is_compiled, is_foreseeable))
+    assert not any(
+        read(bare) for read in (is_real, serves_emissions, is_compiled, is_foreseeable, passes_over, steps_back)
+    )
     assert log_of(bare) is n_states_of(bare) is n_actions_of(bare) is states_fingerprint(bare) is None
 
 
@@ -55,6 +59,15 @@ def test_a_simulator_of_promises_only_has_defaults():
 )  # fmt: skip
 def test_ours_say_what_they_are(read, expected):
     assert [read(one) for one in (psrs(LOG), model(LOG, emission="uniform"), real(ENV))] == expected
+
+
+def test_episodes_may_be_passed_over_and_only_of_several_steps_do_learners_step_back():
+    decisions = Log.from_columns(
+        observation=[0, 1], action=[0, 1], reward=[0, 1], propensity=[0.5] * 2, ends="every-row"
+    )
+    steps = Log.from_columns(observation=[0, 1], action=[0, 1], reward=[0, 1], propensity=[0.5] * 2, terminated=[0, 1])
+    found = [(passes_over(one), steps_back(one)) for one in (psrs(LOG), replay(decisions), pers(steps))]
+    assert found == [(False, False), (True, False), (True, True)]
 
 
 def test_a_log_is_found_only_where_it_is_one():

@@ -21,6 +21,11 @@ def test_every_stop_prints_as_a_sentence(cause):
     assert "{" not in sentence
 
 
+def test_a_bias_is_said_where_there_is_one():
+    assert "may be off" not in str(Stop("used up"))
+    assert str(Stop("used up", bias=0.0123)).endswith("after 0 steps; the law of an episode may be off by 0.012")
+
+
 def test_an_exhausted_log_says_why():
     stop = Stop("no opening", counts={"steps": 2})
     assert Exhausted(stop).stop == stop

@@ -43,3 +43,11 @@ def test_states_that_merge_observations_and_were_not_tested_are_named(run_of):
     (found,) = cautions({"a": merged, "b": single}, states_tested=False)
     assert found.startswith("States of “a” stand for several observations each, and were not tested")
     assert not cautions({"a": merged, "b": single})
+
+
+def test_bounds_that_were_exceeded_are_said_with_what_they_may_change(run_of):
+    counts = {"bounds exceeded": 4, "rows not supported": 0}
+    exceeded = Runs((run_of(20, stop=Stop("used up", counts=counts, bias=0.02)), run_of(20, stop=Stop("used up"))))
+    (found,) = cautions({"replay": exceeded, "other": Runs((run_of(20, stop=Stop("used up")),))})
+    assert found.startswith("In “replay”, 2.0 episodes a run had a ratio")
+    assert "may be off by 0.01 (total variation)" in found

@@ -13,7 +13,7 @@ from understudy.logs import Log
 from understudy.runs import experiment
 from understudy.runs.plan import Plan, count_of, noting_run, with_class
 from understudy.runs.stacked import BLOCK
-from understudy.simulators import psrs, real
+from understudy.simulators import pers, psrs, real
 
 ENV = Grid(3)
 LOG = Log.from_columns(**ENV.rollout(np.full((9, 5), 0.2), 60, seed=0))
@@ -139,6 +139,10 @@ def test_blocks_are_single_runs_unless_learners_can_be_stacked(make_stacked):
     assert plan().blocks([0, 3, 4]) == [(0,), (3,), (4,)]
     assert plan(make=make_stacked).blocks([0, 3, BLOCK]) == [(0, 3), (BLOCK,)]
     assert plan(make=make_stacked, compiled=False).blocks([0, 3]) == [(0,), (3,)]
+    assert plan(simulator=pers(LOG, bound=10.0), make=make_stacked).blocks([0, 3]) == [
+        (0,),
+        (3,),
+    ]  # they step back one by one
 
 
 def test_the_fastest_backend():

@@ -41,6 +41,34 @@ def test_rows_episodes_and_returns_are_kept_in_order():
     assert (run.seed, run.stopped, run.emissions) == (3, Stop("no row"), None)
 
 
+def test_an_episode_that_is_taken_back_leaves_no_step_and_no_reading():
+    read = []
+    measured = {"count": lambda learner: len(learner), "returns": probes.episode_returns}
+    record = record_of(measured=measured, every=2)
+
+    def play(opening, rewards, finished):
+        record.begin(opening)
+        for number, reward in enumerate(rewards):
+            read.append(reward)
+            record.add(step(10 * opening + number, reward, finished and number == len(rewards) - 1))
+            record.read_probes(read)
+
+    play(1, [1.0, 2.0, 3.0], finished=True)
+    n_read = len(read)
+    play(2, [9.0] * 5, finished=False)
+    assert record.partial == 45.0
+    record.take_back()
+    del read[n_read:]
+    assert record.partial is None
+    play(3, [4.0], finished=True)
+    run = record.finish(read, Stop("used up"))
+    assert (run.rows.tolist(), run.openings.tolist()) == ([10, 11, 12, 30], [1, 3])
+    assert (run.ends.tolist(), run.returns.tolist()) == ([3, 4], [6.0, 4.0])
+    assert run.steps.tolist() == [2, 4]
+    assert run.curves["count"].tolist() == [2, 4]
+    assert run.curves["returns"][1] == 5.0  # of both episodes: at the reading that is left, none was finished
+
+
 def test_episodes_of_copies_interleave():
     record = record_of()
     record.begin(0, copy=0)

@@ -75,6 +75,14 @@ def test_a_rehearsal_that_is_checked_tells_its_own_end_and_what_is_not_a_step():
         CheckedRehearsal(wrong, counts_visits=False).step(None)
 
 
+def test_only_a_simulator_that_says_so_may_pass_over_an_episode():
+    passing = Bare()
+    passing.step = lambda policy: None
+    assert CheckedRehearsal(passing, counts_visits=False, passes_over=True).step(None) is None
+    with pytest.raises(ContractError, match=r"step\(policy\) of Bare returned a NoneType"):
+        CheckedRehearsal(passing, counts_visits=False).step(None)
+
+
 def test_its_state_is_read_only_where_visits_are_counted():
     for counts_visits, state in ((True, 4), (False, -1)):
         rehearsal = CheckedRehearsal(Returns(), counts_visits)

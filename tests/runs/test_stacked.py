@@ -9,7 +9,7 @@ from understudy.learners import PPO
 from understudy.logs import Log
 from understudy.runs import experiment, load, probes, simulate
 from understudy.runs.backends import BACKENDS, in_turn
-from understudy.simulators import model, psrs, qbe, real, states_only
+from understudy.simulators import model, psrs, qbe, real, replay, states_only
 
 PLANE = ContinuousGrid(size=3, slip=0.2)
 CELLS = Function(PLANE.latent)
@@ -20,7 +20,13 @@ def logged(steps, seed=0):
 
 
 LOG = logged(3_000)
+RNG = np.random.default_rng(0)
+DECISIONS = Log.from_columns(
+    observation=RNG.normal(size=(3_000, 2)), action=RNG.integers(0, 5, 3_000), reward=RNG.random(3_000),
+    propensity=np.full(3_000, 0.2), ends="every-row",
+)  # fmt: skip
 SIMULATORS = {
+    "replay": (replay(DECISIONS), None),
     "psrs": (psrs(LOG, CELLS), None),
     "qbe": (qbe(LOG, CELLS), None),
     "states_only": (states_only(LOG, CELLS), 500),
@@ -40,7 +46,8 @@ def make(seed, spec=LOG.spec, **settings):
 
 
 def make_for(name):
-    return (lambda seed: make(seed, Grid(3))) if name == "real by tables" else make
+    specs = {"real by tables": Grid(3), "replay": DECISIONS.spec}
+    return (lambda seed: make(seed, specs[name])) if name in specs else make
 
 
 @pytest.mark.parametrize("name", SIMULATORS)

@@ -12,7 +12,7 @@ from understudy.encoders import Function
 from understudy.envs import CounterGrid, NoisyGrid
 from understudy.learners import ExpectedSarsa, Exponential, FixedPolicy, Harmonic, Linear, MonteCarlo, QLearning
 from understudy.logs import Log
-from understudy.simulators import exo_psrs, model, psrs, qbe, real
+from understudy.simulators import exo_psrs, model, psrs, qbe, real, replay
 
 STEPS = 150
 
@@ -21,6 +21,17 @@ def uneven(n_observations):
     """A policy that differs between observations."""
     weight = 1.0 + (7 * np.arange(n_observations)[:, None] + 3 * np.arange(5)) % 5
     return weight / weight.sum(axis=1, keepdims=True)
+
+
+def decisions():
+    """One-step decisions, some by a logger that could not take every action."""
+    rng = np.random.default_rng(6)
+    propensity = uneven(36)[observation := rng.integers(0, 36, 600)]
+    propensity[::7] = np.eye(5)[3]
+    action = (propensity.cumsum(axis=1) <= rng.random((600, 1))).sum(axis=1).clip(max=4)
+    return Log.from_columns(
+        observation=observation, action=action, reward=rng.random(600), propensity=propensity, ends="every-row"
+    )
 
 
 def simulators():
@@ -37,6 +48,7 @@ def simulators():
         "model": model(log, cells, max_episode_steps=20),
         "exo_psrs": exo_psrs(clocked, **oracles),
         "real tables": real(noisy, max_episode_steps=20),
+        "replay": replay(decisions(), bound="quantile"),
     }
 
 
@@ -60,6 +72,9 @@ def run(simulator, learner, seed):
                 observation = rehearsal.begin()
                 told.append([float(rehearsal.opening), float(observation)])
             step = rehearsal.step(learner.policy(observation))
+            if step is None:  # the row was passed over
+                over = True
+                continue
             learner.learn(step)
             told.append([float(number) for number in step])
             observation, over = step.next_observation, step.terminated or step.truncated

@@ -82,6 +82,12 @@ def test_rows_are_those_of_the_log(steps, said):
         check_rows(Rules("Mine"), us.psrs(LOG), steps, True)
 
 
+def test_an_episode_that_was_passed_over_is_taken_back():
+    served = Served([*STEPS[:4]], {0: "first", 2: "second"}, [1, 2, 3, 4])
+    served.take_back(2)
+    assert served == Served(STEPS[:2], {0: "first"}, [1, 2])
+
+
 def test_a_real_environment_has_no_rows():
     with pytest.raises(ContractError, match=r"have row -1: rows are \[0\]"):
         check_rows(Rules("Mine"), us.real(us.envs.Grid()), [step()], True)

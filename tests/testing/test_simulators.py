@@ -23,6 +23,7 @@ OURS = {
     "actions_only": us.actions_only(LOG),
     "model": us.model(LOG),
     "exo_psrs": us.exo_psrs(COUNTED, split=COUNTER.split, merge=COUNTER.merge, reward=COUNTER.reward),
+    "pers": us.pers(LOG, bound=2.0),
     "real, by tables": us.real(GRID),
     "real": us.real(gymnasium.make("FrozenLake-v1")),
 }
@@ -100,6 +101,7 @@ def out_of_words(self, policy):
 
 WRONG = {
     "not a step": (variant(made=lambda self, row: (row, 0)), "it returned a tuple; return understudy"),
+    "passed over unsaid": (variant(made=lambda self, row: None), "it returned a NoneType; .*PassesOverEpisodes"),
     "one rehearsal for all": (variant(start=shared_state), "same seed|do not disturb"),
     "no start": (3, r"has start\(seed\)"),
     "no rehearsal": (variant(start=lambda self, seed: None), r"returns a rehearsal with begin\(\) and step\(policy\)"),

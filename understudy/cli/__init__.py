@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 
 import understudy as us
-from understudy.cli.choices import read_log
+from understudy.cli.choices import read_log, suggest_bandit
 from understudy.cli.compare import run_compare
 from understudy.cli.flags import build_parser
 from understudy.cli.forecast import run_forecast
@@ -48,6 +48,7 @@ def run_check(options: argparse.Namespace) -> int:
         say(f"propensities: {source_words(log)}")
         if audit.tests:
             print_table(audit.tests_table())
+        suggest_bandit(log, options)
     return 0 if audit.believable else 1
 
 

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 import understudy as us
-from understudy.cli.flags import COLUMN_FLAGS, ENCODERS
-from understudy.errors import EncoderError, ResultsError, SettingError
+from understudy.cli.flags import COLUMN_FLAGS, ENCODERS, WHOLE_EPISODES
+from understudy.cli.words import say
+from understudy.errors import EncoderError, ResultsError, SettingError, UnderstudyError
+from understudy.logs.ends import EVERY_ROW
 from understudy.reporting.learners import PER_STEP
 from understudy.results import read_state_audit
 from understudy.runs.describing import digest
@@ -21,7 +23,7 @@ TRIALS = 5
 
 def read_log(options: argparse.Namespace) -> us.Log:
     """Return the log that the flags name, with the propensities that they name."""
-    log = us.read(options.log, **columns_of(options))
+    log = _read(options)
     if options.propensities is not None:
         if options.estimate_propensities:
             raise SettingError("--propensities gives what --estimate-propensities would estimate; leave one out")
@@ -39,6 +41,27 @@ def columns_of(options: argparse.Namespace) -> dict[str, Any]:
         for name, value in given.items()
         if value is not None
     }
+
+
+def _read(options: argparse.Namespace) -> us.Log:
+    """Return the log that the flags name. With --bandit each row is an episode, unless a column tells how they end."""
+    columns = columns_of(options)
+    if not options.bandit or columns.keys() & {"ends", "terminated", "truncated"}:
+        return us.read(options.log, **columns)
+    try:
+        return us.read(options.log, ends=EVERY_ROW, **columns)
+    except SettingError as error:
+        try:
+            return us.read(options.log, **columns)
+        except UnderstudyError:
+            raise error from None
+
+
+def suggest_bandit(log: us.Log, options: argparse.Namespace) -> None:
+    """Say that a log of one-step decisions can be replayed, where it is not."""
+    replayed = options.bandit or set(vars(options).get("simulator") or ()) & set(WHOLE_EPISODES)
+    if not replayed and log.propensity is not None and log.n_episodes == len(log) > 1 and not log.unfinished.all():
+        say("Every episode has one row: give --bandit to replay them, each with the observation it was logged with.")
 
 
 def shared_options(options: argparse.Namespace, log: us.Log) -> dict[str, Any]:
@@ -130,13 +153,18 @@ def refuse_suspicious(states: us.encoders.StateAudit) -> None:
 def simulators_of(log: us.Log, options: argparse.Namespace) -> list[str]:
     """Return the names of the simulators that the options name; by default the exact one that the log allows."""
     has_all = log.propensity is not None and log.propensity.ndim == 2
-    return options.simulator or (["psrs"] if has_all else ["qbe"])
+    names = options.simulator or (["replay"] if options.bandit else ["psrs"] if has_all else ["qbe"])
+    if options.bound is not None and not set(names) & set(WHOLE_EPISODES):
+        raise SettingError(f"bound= is for {' and '.join(WHOLE_EPISODES)}, and not for {names[0]}; leave it out")
+    return names
 
 
 def simulator_for(name: str, log: us.Log, encoder: Any, options: argparse.Namespace) -> Any:
     """Return the simulator of this name, with those options that it takes."""
-    given = {key: getattr(options, key) for key in ("order", "openings", "max_episode_steps")}
-    given = {key: value for key, value in given.items() if value is not None}
+    takes = ("order", "bound") if name in WHOLE_EPISODES else ("order", "openings", "max_episode_steps")
+    given = {key: value for key in takes if (value := getattr(options, key)) is not None}
+    if name in WHOLE_EPISODES:
+        return getattr(us, name)(log, **given)
     if name in ("actions_only", "any_row", "model"):
         given.pop("order", None)
     if name == "model":

@@ -13,6 +13,7 @@ from understudy.cli.choices import (
     simulator_for,
     simulators_of,
     states_for,
+    suggest_bandit,
 )
 from understudy.cli.flags import LEARNER_SETTINGS, LEARNERS
 from understudy.cli.simulate import WITHOUT_STATES
@@ -32,6 +33,7 @@ def run_compare(options: argparse.Namespace) -> int:
     if not options.json:
         say(in_flags(us.check(log)))
         say(f"propensities: {source_words(log)}")
+        suggest_bandit(log, options)
     log.require_no_errors()
     encoder = encoder_for(log, options, None)
     name, *others = simulators_of(log, options)

@@ -32,7 +32,10 @@ ENDINGS = (
     "there), unfinished (only the recording stopped), every-row (each row is a decision by itself)"
 )
 SEVERAL = ("observation", "next-observation", "propensity", "order-by", "actions", "categories")
-SIMULATORS = ("psrs", "qbe", "states_only", "actions_only", "any_row", "model")
+SIMULATORS = ("psrs", "qbe", "replay", "pers", "states_only", "actions_only", "any_row", "model")
+WHOLE_EPISODES = ("replay", "pers")
+"""Simulators that use no states: each row comes with its own observation."""
+
 LEARNERS = ("q-learning", "expected-sarsa", "ppo", "uniform")
 ENCODERS = ("identity", "boxes", "kmeans", "homer", "forward")
 
@@ -99,6 +102,11 @@ def add_log(parser: argparse.ArgumentParser) -> None:
     columns.add_argument("--n-actions", type=positive, metavar="NUMBER", help="how many actions there are (as logged)")
     columns.add_argument("--ends", choices=ENDS, help=ENDINGS)
     columns.add_argument(
+        "--bandit",
+        action="store_true",
+        help="each row is a decision by itself: --ends every-row where no column tells, and --simulator replay",
+    )
+    columns.add_argument(
         "--coding",
         choices=FORMS,
         help="of text in observations: a number for each label, or a column for each, as networks need it (codes)",
@@ -146,7 +154,16 @@ def add_simulator(parser: argparse.ArgumentParser) -> None:
     """Add the flags of simulators and their states."""
     simulator = parser.add_argument_group("simulator")
     simulator.add_argument(
-        "--simulator", nargs="+", choices=SIMULATORS, help="one or more (psrs; without propensities, qbe)"
+        "--simulator",
+        nargs="+",
+        choices=SIMULATORS,
+        help="one or more (psrs; without the propensities of all actions, qbe; with --bandit, replay)",
+    )
+    simulator.add_argument(
+        "--bound",
+        type=bound,
+        metavar="NUMBER|running|quantile",
+        help="replay, pers: the largest ratio of policy and propensity (found from the log's propensities)",
     )
     simulator.add_argument(
         "--encoder",
@@ -250,6 +267,19 @@ def several(text: str) -> int:
     number = positive(text)
     if number < 3:
         raise argparse.ArgumentTypeError(f"{text} is less than 3")
+    return number
+
+
+def bound(text: str) -> float | str:
+    """Return a bound of rejection sampling: a number from 1, or the name of a rule."""
+    if text in ("running", "quantile"):
+        return text
+    try:
+        number = finite(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number, nor running, nor quantile") from None
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is less than 1")
     return number
 
 

@@ -5,7 +5,7 @@ import json
 import sys
 
 import understudy as us
-from understudy.cli.choices import encoder_for, learner_for, read_log, simulator_for, simulators_of
+from understudy.cli.choices import encoder_for, learner_for, read_log, simulator_for, simulators_of, suggest_bandit
 from understudy.cli.words import in_flags, print_table, say
 from understudy.errors import visible
 from understudy.logs.propensities.advice import source_words
@@ -34,6 +34,7 @@ def run_forecast(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps({name: one.to_json() for name, one in found.items()}, indent=1))
     else:
+        suggest_bandit(log, options)
         for name, one in found.items():
             show_forecast(name, one)
         say(f"propensities: {source_words(log)}")

@@ -14,7 +14,9 @@ from understudy.cli.choices import (
     simulator_for,
     simulators_of,
     states_for,
+    suggest_bandit,
 )
+from understudy.cli.flags import WHOLE_EPISODES
 from understudy.cli.trusting import (
     check_halves,
     experiment_for,
@@ -31,7 +33,7 @@ from understudy.reporting.measurements import measure
 from understudy.reporting.page import write_page
 from understudy.results import ResultsFolder, write_state_audit
 
-WITHOUT_STATES = ("actions_only", "any_row")
+WITHOUT_STATES = ("actions_only", "any_row", *WHOLE_EPISODES)
 """Simulators that use no states, so that suspicious ones do not matter to them."""
 
 
@@ -49,6 +51,7 @@ def run_simulate(options: argparse.Namespace) -> int:
     say(audit)
     say(f"propensities: {source_words(log)}")
     say_order(audit, options)
+    suggest_bandit(log, options)
     names = simulators_of(log, options)
     if "model" in names and options.max_steps is None:
         raise us.SettingError("model never runs out; say for how long to go on with max_steps=")
@@ -61,19 +64,27 @@ def run_simulate(options: argparse.Namespace) -> int:
     encoder = encoder_for(log, options, folder / "encoder.npz" if goes_on else None)
     make, probes = learner_for(log, encoder, options)
     simulators = {name: simulator_for(name, log, encoder, options) for name in names}
-    states = states_for(log, encoder, folder if goes_on else None)
-    if encoder is not None:
+    for name in set(names) & set(WHOLE_EPISODES):
+        say(f"{name}: {simulators[name].acceptance}")
+    has_states = bool(set(names) - set(WHOLE_EPISODES))
+    states = states_for(log, encoder, folder if goes_on else None) if has_states else None
+    if encoder is not None and states is not None:
         say(states)
-    if not options.anyway and set(names) - set(WITHOUT_STATES):
+    if not options.anyway and states is not None and set(names) - set(WITHOUT_STATES):
         refuse_suspicious(states)
     results.create()
-    write_state_audit(folder, states)
+    if states is not None:
+        write_state_audit(folder, states)
     if encoder is not None:
         us.encoders.save(encoder, folder / "encoder.npz")
-    propensities = uses_propensities(names) or not doubts_propensities(audit)
-    selfcheck = selfcheck_for(log, encoder, folder, options, propensities=propensities)
-    if selfcheck is not None:
-        say(f"self-check: {selfcheck.verdict}")
+    selfcheck = None
+    if has_states:
+        propensities = uses_propensities(names) or not doubts_propensities(audit)
+        selfcheck = selfcheck_for(log, encoder, folder, options, propensities=propensities)
+        if selfcheck is not None:
+            say(f"self-check: {selfcheck.verdict}")
+    elif not options.quick and not options.no_selfcheck:
+        say(f"self-check: left out, since it tests states, of which {' and '.join(names)} makes no use")
     runs, forecasts = {}, {}
     for name, simulator in simulators.items():
         forecast = forecast_for(name, simulator, make, folder, options)

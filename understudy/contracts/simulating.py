@@ -24,10 +24,11 @@ class Rehearsal(Protocol):
     def begin(self) -> Any:
         """Start an episode and return its first observation. Raise `Exhausted` when there is none."""
 
-    def step(self, policy: np.ndarray) -> Step:
+    def step(self, policy: np.ndarray) -> Step | None:
         """Let this policy act at the current observation, and return the step. Raise `Exhausted` without an answer.
 
         The policy sums to 1 within 1e-5, and is normalized. After a terminated or truncated step, `begin` comes next.
+        Only a simulator that says so (`PassesOverEpisodes`) may return None instead of a step.
         """
 
 
@@ -193,6 +194,19 @@ class SelectsEpisodes(Protocol):
 
 
 @runtime_checkable
+class PassesOverEpisodes(Protocol):
+    """A simulator that offers whole episodes of its log, and may pass over one at any of its steps.
+
+    Promised: `step` of its rehearsals returns None where the episode under way is passed over; nothing of that episode
+    happened then, and `begin` comes next. An episode whose last step was returned is accepted. `steps_back` is True if
+    episodes may have several steps, so that a learner may have learned from one that is passed over later. Gained: the
+    loop takes the episode out of the record, and puts the learner back to what it was when the episode began.
+    """
+
+    steps_back: bool
+
+
+@runtime_checkable
 class CompiledSimulator(SaysRowsServed, SaysEmissionsServed, SaysWhetherExhaustible, HasStateCount, HasLog, Protocol):
     """A simulator whose rehearsals have a `source` of a class that the kernels of `simulators.kernels` work on.
 
@@ -278,6 +292,16 @@ def serves_rows(simulator: Any) -> bool:
 def serves_emissions(simulator: Any) -> bool:
     """True if a simulator says that next observations come from other rows than the step."""
     return simulator.serves_emissions if offers(simulator, SaysEmissionsServed) else False
+
+
+def passes_over(simulator: Any) -> bool:
+    """True if a simulator may pass over episodes: `step` of its rehearsals may return None."""
+    return offers(simulator, PassesOverEpisodes)
+
+
+def steps_back(simulator: Any) -> bool:
+    """True if learners may have learned from an episode that is passed over, and have to be put back."""
+    return offers(simulator, PassesOverEpisodes) and simulator.steps_back
 
 
 def is_compiled(simulator: Any) -> bool:

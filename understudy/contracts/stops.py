@@ -26,6 +26,8 @@ class Stop:
     place: str | None = None  # the observation that the state stands for, in words; None where there are several
     example: str | None = None  # one of several observations, in words
     label: str | None = None  # the label of the action, where the log has labels
+    bias: float | None = None  # by how much the law of an episode may be off, in total variation: an estimate, on the
+    # safe side, where a bound was exceeded or the log does not support the policy; None where nothing of that was met
 
     def __post_init__(self) -> None:
         if not isinstance(self.cause, str) or self.cause not in CAUSES:
@@ -60,7 +62,8 @@ class Stop:
         return f"{noun} {self.state}" + ("" if self.example is None else f" (such as {self.example})")
 
     def __str__(self) -> str:
-        return f"{self.reason} after {self.counts.get('steps', 0):,} steps"
+        told = f"{self.reason} after {self.counts.get('steps', 0):,} steps"
+        return told if self.bias is None else f"{told}; the law of an episode may be off by {self.bias:.2g}"
 
 
 CAUSES = {
@@ -78,6 +81,8 @@ CAUSES = {
     "no row": ("rows", "every logged row has been used"),
     "no opening": ("openings", "every logged opening observation has been used"),
     "exogenous queue empty": ("{place}", "{place} has no row left"),
+    "used up": ("episodes", "every logged episode has been offered"),
+    "cut off": ("the recording", "the recording stopped in the middle of the episode that was going on"),
 }
 """Every way a run can end: what ran out, and a clause that says so."""
 

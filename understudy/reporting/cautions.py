@@ -20,15 +20,15 @@ MISLEADING = (
 def cautions(named: Mapping[str, Runs], audit: Audit | None = None, states_tested: bool = True) -> list[str]:
     """Return a sentence for each reason to be careful.
 
-    Reasons are what the audit of the log found, states that merge observations and were not tested, few logged
-    episodes, and lengths that few runs reached.
+    Reasons are what the audit of the log found, states that merge observations and were not tested, bounds that were
+    exceeded, few logged episodes, and lengths that few runs reached.
     """
     simulated = {name: runs for name, runs in named.items() if not runs.about.is_real and len(runs)}
     found = () if audit is None else audit.findings
     wrong = [finding for finding in found if finding.severity in ("error", "doubt") or finding.rule in MISLEADING]
     from_audit = [f"The audit of the log found: {finding.sentence}." for finding in wrong if finding.severity != "note"]
     untested = [] if states_tested else _untested(simulated)
-    return [*from_audit, *untested, *_few_episodes(simulated), *_few_runs(simulated)]
+    return [*from_audit, *untested, *_biased(simulated), *_few_episodes(simulated), *_few_runs(simulated)]
 
 
 def _untested(named: Mapping[str, Runs]) -> list[str]:
@@ -41,6 +41,24 @@ def _untested(named: Mapping[str, Runs]) -> list[str]:
         f"States of {listed} stand for several observations each, and were not tested for whether those lead on alike: "
         "give the page states=encoder.audit(log)."
     ]
+
+
+def _biased(named: Mapping[str, Runs]) -> list[str]:
+    """Return a sentence for each set in which episodes were accepted less often than they should have been."""
+    sentences = []
+    for name, runs in named.items():
+        biases = [run.stopped.bias or 0.0 for run in runs]
+        if any(biases):
+            exceeded, unsupported = (
+                sum(run.stopped.counts.get(count, 0) for run in runs) / len(runs)
+                for count in ("bounds exceeded", "rows not supported")
+            )
+            sentences.append(
+                f"In “{name}”, {exceeded:,.1f} episodes a run had a ratio of policy and propensity above the bound, "
+                f"and at {unsupported:,.1f} rows the learner could have acted as the logger could not: the law of an "
+                f"episode may be off by {sum(biases) / len(biases):.2g} (total variation)."
+            )
+    return sentences
 
 
 def _few_episodes(named: Mapping[str, Runs]) -> list[str]:

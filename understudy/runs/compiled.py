@@ -37,6 +37,9 @@ def advance(source, arrays, record, policy, until, checks_policy):
         outcome = step(source, policy)
         if cursor[layout.CAUSE] != layout.RUNNING:
             break
+        if outcome.row == layout.PASSED_OVER:
+            begun -= 1
+            continue
         learn(arrays, code, outcome.action, outcome.reward, cursor[layout.CODE], outcome.terminated, outcome.truncated)
         if keep_rows:
             record.rows[steps] = outcome.row

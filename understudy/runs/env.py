@@ -15,7 +15,7 @@ from understudy.contracts.offering import offers
 from understudy.contracts.simulating import is_real, log_of
 from understudy.errors import SettingError, UsageError
 from understudy.runs.env_run import EnvRun
-from understudy.runs.prerequisites import check_limits
+from understudy.runs.prerequisites import check_acts_for_good, check_limits
 from understudy.runs.probes import Probes, named_probes
 from understudy.runs.run import Run
 from understudy.settings import whole
@@ -41,6 +41,7 @@ class GymEnv(gymnasium.Env[Any, Any]):
         keep_rows: bool = True,
     ) -> None:
         check_limits(simulator, max_steps, every)
+        check_acts_for_good(simulator)
         limit = None if max_steps is None else int(max_steps)
         self.shared_run = EnvRun(
             simulator, seed, limit, named_probes(probes), int(every), learner=learner, one_run=one_run,

@@ -119,6 +119,7 @@ class Folder:
                 "place": stop.place,
                 "example": stop.example,
                 "label": stop.label,
+                "bias": None if stop.bias is None else float(stop.bias),
             },
             "shapes": {name: [run.curves[name].shape, np.shape(run.final[name])] for name in run.curves},
         }

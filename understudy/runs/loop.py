@@ -17,7 +17,7 @@ from understudy.contracts import (
 from understudy.contracts.learning import codes_of, defined_with_policy
 from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
-from understudy.contracts.simulating import is_compiled
+from understudy.contracts.simulating import is_compiled, steps_back
 from understudy.errors import ContractError, SettingError
 from understudy.runs.backends import always
 from understudy.runs.compiled import CompiledLoop
@@ -27,6 +27,7 @@ from understudy.runs.prerequisites import check_parts
 from understudy.runs.probes import Probes, Readings, named_probes
 from understudy.runs.run import Run
 from understudy.runs.setup import NoAnswer, RunSetup
+from understudy.runs.stepping_back import stepping_back_loop
 from understudy.settings import seed_of
 
 LONGEST_CALL = 1 << 20
@@ -62,7 +63,7 @@ def simulate(
     readings = Readings(named_probes(probes), int(every), seed, bool(keep_rows))
     setup = RunSetup(simulator, learner, seed, None if max_steps is None else int(max_steps), readings, keep_going)
     loop = fastest_loop(simulator, learner, compiled is not False)
-    if compiled and loop in (python_loop, learners_own_loop):
+    if compiled and loop in (python_loop, stepping_back_loop, learners_own_loop):
         raise SettingError(
             f"{type(learner).__name__} in {name_of(simulator)} has no compiled form; leave compiled= out"
         )
@@ -73,6 +74,8 @@ def fastest_loop(simulator: Any, learner: Any, compiled: bool = True) -> Callabl
     """Return the fastest form of the loop that simulator and learner offer; with `compiled=False`, plain Python."""
     if offers(learner, LoopOwner):
         return learners_own_loop
+    if steps_back(simulator):
+        return stepping_back_loop
     if compiled and can_compile(simulator, learner):
         return compiled_loop
     return look_ahead_loop if compiled and can_look_ahead(simulator, learner) else python_loop
@@ -126,6 +129,10 @@ def step_by_step(setup: RunSetup, learn: Callable[[Step], Iterable[None]]) -> Ge
                 record.begin(rehearsal.opening)
             state = rehearsal.state
             step = rehearsal.step((yield observation))
+            if step is None:
+                record.take_back()
+                over = True
+                continue
             observation = owned(step.next_observation)  # a copy, made before the learner can write on it
             yield from learn(step)
             record.add(step, state)

@@ -12,7 +12,7 @@ from typing import Any
 from understudy.contracts import HasSettings, Learner, LoopOwner, Simulator
 from understudy.contracts.kernels import kernels_to_send, receive_kernels
 from understudy.contracts.offering import offers
-from understudy.contracts.simulating import is_real, log_of, n_states_of, states_fingerprint
+from understudy.contracts.simulating import is_real, log_of, n_states_of, states_fingerprint, steps_back
 from understudy.contracts.streams import spawn
 from understudy.errors import ContractError
 from understudy.logs.propensities.advice import source_words
@@ -161,7 +161,8 @@ class Plan:
 
     def blocks(self, numbers: Sequence[int]) -> list[tuple[int, ...]]:
         """Return the blocks of runs that are made together: they depend on the learner, not on the workers."""
-        size = BLOCK if self.compiled is None and can_stack(self.first.learner) else 1
+        alone = self.compiled is not None or steps_back(self.first.simulator) or not can_stack(self.first.learner)
+        size = 1 if alone else BLOCK
         return [tuple(block) for _, block in groupby(numbers, lambda number: number // size)]
 
     def fastest_backend(self, workers: int, blocks: int) -> str:

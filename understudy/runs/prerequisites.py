@@ -15,7 +15,7 @@ from understudy.contracts.fitting import ensure_fitted
 from understudy.contracts.learning import EpochLearner, OldEpochLearner, codes_of
 from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
-from understudy.contracts.simulating import is_exhaustible, log_of, n_actions_of
+from understudy.contracts.simulating import is_exhaustible, log_of, n_actions_of, passes_over
 from understudy.deprecation import warn_of_old_name
 from understudy.errors import ContractError, PolicyError, SettingError
 from understudy.settings import MOST_STEPS, steps_of, whole
@@ -31,6 +31,8 @@ def check_parts(simulator: Any, learner: Any, max_steps: int | None, every: int)
         what = f"the class {learner.__name__}" if isinstance(learner, type) else f"a {type(learner).__name__}"
         raise ContractError(f"{what} is not a learner: it needs policy(observation) and learn(step), or rehearse(env)")
     refuse_class("learner", learner)
+    if owns_loop:
+        check_acts_for_good(simulator)
     planned = learner.total_timesteps if owns_loop and offers(learner, HasPlannedSteps) else None
     if max_steps is None and planned is None and not is_exhaustible(simulator):
         raise SettingError(f"{name_of(simulator)} never runs out; say for how long to go on with max_steps=")
@@ -47,6 +49,15 @@ def check_parts(simulator: Any, learner: Any, max_steps: int | None, every: int)
     codes, log = codes_of(learner), log_of(simulator)
     if codes is not None and codes.encoder is not None and log is not None:
         ensure_fitted(codes.encoder, log)
+
+
+def check_acts_for_good(simulator: Any) -> None:
+    """Raise `SettingError` where a simulator may take back what a learner did that acts in an env by itself."""
+    if passes_over(simulator):
+        raise SettingError(
+            f"{name_of(simulator)} may pass over an episode after the learner has acted, and what acts in an env "
+            "cannot take that back; use psrs or qbe, or a learner with policy(observation) and learn(step)"
+        )
 
 
 def check_attributes(what: str, part: Any) -> None:

@@ -214,18 +214,18 @@ class Readings:
         self.steps: list[int] = []
         self._values: dict[str, list[Any]] = {name: [] for name in probes}
         self._shapes: dict[str, tuple[int, ...]] = {}
-        self._n_before = 0
+        self._n_finished: list[int] = []  # episodes, at each reading
 
     def read(
         self, learner: Any, steps: int, returns: np.ndarray, visits: np.ndarray, partial: float | None = None
     ) -> dict[str, Any]:
         """Return the value of each probe now."""
         shared: dict[Any, Any] = {}
-        now = {}
+        now, n_before = {}, self._n_finished[-1] if self._n_finished else 0
         for name, probe in self.probes.items():
             try:
                 if isinstance(probe, History):  # with copies of the arrays: the run goes on with these
-                    own = returns.copy(), self._n_before, visits.copy()
+                    own = returns.copy(), n_before, visits.copy()
                     now[name] = as_reading(
                         probe.measure(Progress(learner, steps, *own, self.seed, shared, partial or 0.0))
                     )
@@ -246,7 +246,13 @@ class Readings:
         for name, value in self.read(learner, steps, returns, visits, partial).items():
             self._values[name].append(value)
         self.steps.append(steps)
-        self._n_before = len(returns)
+        self._n_finished.append(len(returns))
+
+    def take_back(self, steps: int) -> None:
+        """Forget readings that were made after so many steps."""
+        while self.steps and self.steps[-1] > steps:
+            for readings in (self.steps, self._n_finished, *self._values.values()):
+                readings.pop()
 
     def curves(self) -> dict[str, np.ndarray]:
         """Return the curves, each (K,) or (K, ...)."""

@@ -40,7 +40,7 @@ class RunRecord:
 
     def __init__(self, simulator: Any, readings: Readings, seed: int, max_steps: int | None = None) -> None:
         self.readings, self.seed = readings, seed
-        self.n_steps = self.n_begun = self.n_finished = 0
+        self.n_steps = self.n_begun = self.n_finished = self._begun_at = 0
         self._serves_rows, self._serves_emissions = serves_rows(simulator), serves_emissions(simulator)
         self._earned: dict[int, float] = {}  # by the number of the copy whose episode is going on
         log = log_of(simulator)
@@ -71,7 +71,15 @@ class RunRecord:
             self.make_room("openings", "ends", "returns")
         self.arrays.openings[self.n_begun] = opening
         self.n_begun += 1
+        self._begun_at = self.n_steps
         self._earned[copy] = 0.0
+
+    def take_back(self) -> None:
+        """Forget the episode that began last, and its readings: it was passed over."""
+        self.n_begun -= 1
+        self.n_steps = self._begun_at
+        self._earned.clear()
+        self.readings.take_back(self.n_steps)
 
     def add(self, step: Step, state: int = -1, copy: int = 0) -> None:
         """Record a step, taken from this state where visits are counted."""

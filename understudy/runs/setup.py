@@ -8,6 +8,7 @@ import numpy as np
 
 from understudy.contracts import Exhausted, HasOpening, HasState, Rehearsal, Step, Stop, TellsStop
 from understudy.contracts.offering import offers
+from understudy.contracts.simulating import passes_over
 from understudy.errors import ContractError
 from understudy.runs.backends import always
 from understudy.runs.probes import Readings
@@ -43,7 +44,8 @@ class RunSetup:
 
     def new_rehearsal(self) -> "CheckedRehearsal":
         """Return a rehearsal of the simulator, as the plain loop asks it."""
-        return CheckedRehearsal(self.simulator.start(self.seed), self.readings.counts_visits)
+        rehearsal = self.simulator.start(self.seed)
+        return CheckedRehearsal(rehearsal, self.readings.counts_visits, passes_over(self.simulator))
 
     def check_cancelled(self) -> None:
         """Raise `Cancelled` where `keep_going` returns False."""
@@ -62,8 +64,8 @@ class NoAnswer(Exception):  # noqa: N818 (it is not an error)
 class CheckedRehearsal:
     """A rehearsal as the plain loop asks it: its end is `NoAnswer`, and what is not a `Step` is refused."""
 
-    def __init__(self, rehearsal: Rehearsal, counts_visits: bool) -> None:
-        self._rehearsal, self._counts_visits = rehearsal, counts_visits
+    def __init__(self, rehearsal: Rehearsal, counts_visits: bool, passes_over: bool = False) -> None:
+        self._rehearsal, self._counts_visits, self._passes_over = rehearsal, counts_visits, passes_over
         self.state = -1  # of the current observation, where visits are counted
 
     def begin(self) -> Any:
@@ -76,13 +78,13 @@ class CheckedRehearsal:
             self.state = state_of(self._rehearsal)
         return observation
 
-    def step(self, policy: Any) -> Step:
-        """Let this policy act."""
+    def step(self, policy: Any) -> Step | None:
+        """Let this policy act; return None where the episode is passed over, which only some simulators may do."""
         try:
             step = self._rehearsal.step(policy)
         except Exhausted as exhausted:
             raise NoAnswer(exhausted.stop) from None
-        if not isinstance(step, Step):
+        if not isinstance(step, Step) and not (step is None and self._passes_over):
             raise not_a_step(self._rehearsal, step)
         if self._counts_visits:
             self.state = state_of(self._rehearsal)

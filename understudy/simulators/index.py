@@ -12,11 +12,12 @@ from understudy.contracts.compiling import routine
 from understudy.contracts.encoding import check_encodes, states_of
 from understudy.contracts.fitting import ensure_fitted
 from understudy.contracts.vocabulary import Vocabulary
-from understudy.errors import ContractError, EncoderError
+from understudy.errors import EncoderError
 from understudy.logs.naming import observation_words
 from understudy.logs.repeated_rows import is_repeated
 from understudy.simulators.coding import LOG_POSITIONS
 from understudy.simulators.kernels.tape import OPENING, RECORD
+from understudy.simulators.options import require_log
 
 CHUNK = 65_536
 """The number of rows compared at a time, so that large observations take little memory."""
@@ -115,8 +116,7 @@ def index(log: Log, encoder: Encoder | None, *, propensities: bool = False) -> I
     Raises `LogError` where the log cannot be replayed, `EncoderError` where the encoder's states cannot be used, and
     `ContractError` where one of the two is something else.
     """
-    if not isinstance(log, Log):
-        raise ContractError(f"a {type(log).__name__} is not a log; make one with us.read or us.Log.from_columns")
+    require_log(log)
     if encoder is not None:
         check_encodes(encoder)
     log.require_no_errors()

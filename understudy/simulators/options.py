@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from understudy.contracts import Log
-from understudy.errors import LogError, SettingError
+from understudy.errors import ContractError, LogError, SettingError
 from understudy.logs.propensities.advice import next_moves
 from understudy.settings import steps_of
 
@@ -29,6 +29,12 @@ def time_limit(log: Log | None, given: Any) -> int | None:
     if isinstance(given, str) and given == LOG_LIMIT:
         given = log.max_episode_steps if log is not None else None
     return steps_of("max_episode_steps", given)
+
+
+def require_log(log: Any) -> None:
+    """Raise `ContractError` where something else than a log was given."""
+    if not isinstance(log, Log):
+        raise ContractError(f"a {type(log).__name__} is not a log; make one with us.read or us.Log.from_columns")
 
 
 def require_propensities(log: Log, name: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from understudy.contracts import Exhausted, LogUse, Step, Stop
 from understudy.contracts.compiling import compiled_for, routine
 from understudy.contracts.kernels import is_policy
-from understudy.errors import UsageError
+from understudy.errors import UnderstudyError, UsageError
 from understudy.logs.naming import action_label
 from understudy.logs.policies import as_vector, fault_of, refusal
 from understudy.simulators.consumption import use_of
@@ -63,8 +63,10 @@ class KernelRehearsal:
         if self._serve is None:
             self._serve = compiled_for(serve_step, self.source, policy)
         status, row, emission, action, reward, terminated, truncated = self._serve(self.source, policy)
+        if status == STOPPED:
+            raise Exhausted(self.stop())
         if status:
-            self._refuse(status, policy)
+            raise refused_step(status, policy, self._n_actions, self._observation)
         before, self._observation = self._observation, self._next_observation(row, emission)
         following = self._observation
         if self._is_array:
@@ -108,12 +110,12 @@ class KernelRehearsal:
         """Return how much of its log the rehearsal has used; None where rows are never used up."""
         return use_of(self.source, self._index, self._exogenous_index)
 
-    def _refuse(self, status: int, policy: np.ndarray) -> None:
-        if status == STOPPED:
-            raise Exhausted(self.stop())
-        if status == EPISODE_OVER:
-            raise UsageError("the episode is over, or none has begun; call begin before step")
-        raise refusal(policy, self._observation, fault_of(policy, self._n_actions))
+
+def refused_step(status: int, policy: np.ndarray, n_actions: int, observation: Any) -> UnderstudyError:
+    """Return the error for a step that was not served since it was asked for at the wrong time, or without a policy."""
+    if status == EPISODE_OVER:
+        return UsageError("the episode is over, or none has begun; call begin before step")
+    return refusal(policy, observation, fault_of(policy, n_actions))
 
 
 @routine

@@ -22,6 +22,10 @@ class Served(NamedTuple):
     openings: dict[int, Any]  # what begin() returned, by the number of the step that comes next
     states: list[Any]  # before each step; empty where the rehearsal has no states
 
+    def take_back(self, n_steps: int) -> None:
+        """Forget all but so many steps: the episode that began then was passed over."""
+        del self.steps[n_steps:], self.states[n_steps:], self.openings[n_steps]
+
 
 def check_fields(rules: Rules, steps: list[Step], n_actions: int) -> None:
     """Check that there are steps, and the values of their fields."""

@@ -16,6 +16,7 @@ from understudy.contracts.simulating import (
     log_of,
     n_actions_of,
     n_states_of,
+    passes_over,
 )
 from understudy.learners import Uniform
 from understudy.runs import simulate
@@ -38,6 +39,10 @@ BEGINS = "begin() returns the first observation of an episode"
 ANSWERS = "step(policy) returns a Step, or raises Exhausted when the log has no answer"
 APART = "rehearsals do not disturb each other"
 ENDS = "Exhausted takes a Stop"
+ADVICE = (
+    "return understudy.contracts.Step, and raise understudy.contracts.Exhausted(Stop(...)); None is for simulators "
+    "that say that they pass over episodes (understudy.contracts.PassesOverEpisodes)"
+)
 
 
 def check_simulator(
@@ -134,12 +139,13 @@ class SimulatorChecks:
         """
         rehearsal, observation = self.begin()
         served = Served([], {}, [])
-        over = True
+        over, begun = True, False
         while len(served.steps) < self.max_steps:
             try:
                 if over:
-                    if served.steps:
+                    if begun:
                         observation = self.answer(BEGINS, "", rehearsal.begin)
+                    begun = True
                     served.openings[len(served.steps)] = owned(observation)
                     overwrite(observation, write)
                 if offers(rehearsal, HasState):
@@ -148,17 +154,25 @@ class SimulatorChecks:
             except Exhausted as exhausted:
                 self.check_stop(exhausted)
                 break
+            if step is None:
+                served.take_back(max(served.openings))
+                over = True
+                continue
             served.steps.append(copied(step))
             overwrite(step.observation, write)
             overwrite(step.next_observation, write)
             over = step.terminated or step.truncated
         return served
 
-    def step(self, rehearsal: Rehearsal, policy: np.ndarray) -> Step:
-        """Return the next step. Raise `ContractError` where it is not a Step, `Exhausted` where there is none."""
-        advice = "return understudy.contracts.Step, and raise understudy.contracts.Exhausted(Stop(...))"
-        step = self.answer(ANSWERS, advice, rehearsal.step, policy.copy())
-        self.rules.check(ANSWERS, isinstance(step, Step), f"it returned a {type(step).__name__}", advice)
+    def step(self, rehearsal: Rehearsal, policy: np.ndarray, rule: str = ANSWERS, advice: str = ADVICE) -> Step | None:
+        """Return the next step, or None where the simulator may pass over episodes, and passed over this one.
+
+        Raise `ContractError` where it is neither, `Exhausted` where there is none.
+        """
+        step = self.answer(rule, advice, rehearsal.step, policy.copy())
+        found = f"it returned a {type(step).__name__}"
+        may_be_none = passes_over(self.simulator)
+        self.rules.check(rule, isinstance(step, Step) or (step is None and may_be_none), found, advice)
         return step
 
     def answer(self, rule: str, advice: str, method: Callable, *arguments: Any) -> Any:
@@ -201,18 +215,21 @@ class SimulatorChecks:
         other, _ = self.begin(1)
         rehearsal, _ = self.begin()
         steps: list[Step] = []
-        over = False
+        over, n_before = False, 0
         while len(steps) < n:
             try:
                 if over:
                     self.answer(APART, advice, rehearsal.begin)
+                    n_before = len(steps)
                 other = self.gone_on(other)
-                step = self.answer(APART, advice, rehearsal.step, self.uniform.copy())
+                step = self.step(rehearsal, self.uniform, APART, advice)
             except Exhausted:
                 break
-            self.rules.check(APART, isinstance(step, Step), f"step returned a {type(step).__name__}", advice)
-            steps.append(copied(step))
-            over = step.terminated or step.truncated
+            if step is None:
+                del steps[n_before:]
+            else:
+                steps.append(copied(step))
+            over = step is None or step.terminated or step.truncated
         return steps
 
     def gone_on(self, rehearsal: Rehearsal) -> Rehearsal:
@@ -223,12 +240,11 @@ class SimulatorChecks:
             rehearsal, _ = self.begin(1)
         return rehearsal
 
-    def step_on(self, rehearsal: Rehearsal) -> Step:
-        """Return the next step of a uniform learner; where it ends an episode, begin another one."""
+    def step_on(self, rehearsal: Rehearsal) -> None:
+        """Let a uniform learner take the next step; where it ends an episode, begin another one."""
         step = self.step(rehearsal, self.uniform)
-        if step.terminated or step.truncated:
+        if step is None or step.terminated or step.truncated:
             self.answer(BEGINS, "", rehearsal.begin)
-        return step
 
     def check_policy(self) -> None:
         """Check that steps have the actions that the policy asks for."""
@@ -313,8 +329,9 @@ class SimulatorChecks:
             for _ in range(50):
                 for each in shared:
                     step = self.step(each, self.uniform)
-                    rows.append(int(step.row))
-                    if step.terminated or step.truncated:
+                    if step is not None:
+                        rows.append(int(step.row))
+                    if step is None or step.terminated or step.truncated:
                         self.answer(BEGINS, "", each.begin)
         except Exhausted as exhausted:
             self.check_stop(exhausted)

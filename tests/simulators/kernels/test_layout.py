@@ -3,11 +3,13 @@
 from understudy.simulators.kernels import layout
 from understudy.simulators.sharing import POSITION
 
-RULES = "ACCEPT BY_STATE STOP_RULE READ_ORDER REPLACE_OPENINGS TIME_LIMIT REDRAW_OBSERVATION"
+RULES = (
+    "ACCEPT BY_STATE STOP_RULE READ_ORDER REPLACE_OPENINGS TIME_LIMIT REDRAW_OBSERVATION RUNNING_BOUND LACKS_SUPPORT"
+)
 EPISODE = "STATE CODE LATENT EPISODE_STEPS EPISODE_OVER"
 REST = (
     "TAPE_READ EPISODES_OPENED QUEUES_FILLED STEPS_SERVED ROWS_TAKEN ROWS_PASSED_OVER OPENED_WITH_REPLACEMENT "
-    "CAUSE STOP_STATE STOP_ACTION STOP_NANOMASS"
+    "CAUSE STOP_STATE STOP_ACTION STOP_NANOMASS CANDIDATE_ROW CANDIDATE_END EPISODES_ACCEPTED BOUNDS_EXCEEDED"
 )
 
 
@@ -28,7 +30,7 @@ def test_every_cause_has_its_name():
     named = {
         "RUNNING": "running", "QUEUE_EMPTY": "queue empty", "ACTION_QUEUE_EMPTY": "queue empty for action",
         "UNSUPPORTED": "unsupported", "NO_STATE": "no state", "NO_OPENING": "no opening",
-        "EXOGENOUS_EMPTY": "exogenous queue empty",
+        "EXOGENOUS_EMPTY": "exogenous queue empty", "USED_UP": "used up", "CUT_OFF": "cut off",
     }  # fmt: skip
     assert {name: layout.CAUSES[getattr(layout, name)] for name in named} == named
     assert len(layout.CAUSES) == len(named)

@@ -75,13 +75,16 @@ def distinct_observations(log: "Log") -> Iterator[Finding]:
     seen = Counter(hash(log.observation[row].tobytes()) for row in rows)
     once = sum(times == 1 for times in seen.values())
     if 2 * once > len(rows):
+        replayed = log.n_episodes == n and log.propensity is not None
         yield Finding(
-            "warning" if once > 0.9 * len(rows) else "note",
+            "warning" if once > 0.9 * len(rows) and not replayed else "note",
             "distinct-observations",
             (),
             once,
             f"{where}{len(seen):,} of {len(rows):,} observations are distinct, and {once:,} occur only once: without "
-            "an encoder a run stops almost at once; merge them with one, and let encoder.audit(log) test its states",
+            "an encoder a run stops almost at once; merge them with one, and let encoder.audit(log) test its states"
+            + ", or use us.replay(log), which needs no states"
+            * replayed,
         )
 
 

@@ -8,9 +8,15 @@ from numba import types
 from numba.extending import overload
 
 from understudy.contracts.compiling import MERGED
-from understudy.simulators.kernels import draws, exogenous, model, real, tape
+from understudy.simulators.kernels import draws, exogenous, model, real, tape, whole_episodes
 
-KERNELS = {tape.Tape: draws, model.Model: model, exogenous.TwoTapes: exogenous, real.TableWalk: real}
+KERNELS = {
+    tape.Tape: draws,
+    model.Model: model,
+    exogenous.TwoTapes: exogenous,
+    real.TableWalk: real,
+    whole_episodes.EpisodeTape: whole_episodes,
+}
 """The module that serves each kind of source."""
 
 

@@ -9,10 +9,12 @@ from typing import NamedTuple
 
 # Positions in `rules`.
 ACCEPT, BY_STATE, STOP_RULE, READ_ORDER, REPLACE_OPENINGS, TIME_LIMIT, REDRAW_OBSERVATION = range(7)
+RUNNING_BOUND, LACKS_SUPPORT = range(7, 9)
 """ACCEPT, STOP_RULE and READ_ORDER have the values below; TIME_LIMIT is a number of steps, 0 for no limit. The others
 are 0 or 1: queues are by state, not one for the whole log; openings are drawn with replacement; the observation of the
-next state is drawn anew, not the row's own."""
-N_RULES = 7
+next state is drawn anew, not the row's own; of whole episodes, the bound is the largest so far, and some rows were
+logged by a logger that could not take every action."""
+N_RULES = 9
 
 ALWAYS, REJECTION, DRAWN_ACTION = range(3)  # ACCEPT: every row; by rejection sampling; rows with a drawn action
 PLAIN, PREDICTABLE = range(2)  # STOP_RULE: as `qbe` describes them
@@ -31,10 +33,15 @@ STEPS_SERVED, ROWS_TAKEN, ROWS_PASSED_OVER, OPENED_WITH_REPLACEMENT = range(8, 1
 
 CAUSE, STOP_STATE, STOP_ACTION, STOP_NANOMASS = range(12, 16)
 """Why the rehearsal stopped, where, and for which action; the mass of the policy there, times 1e9."""
-N_CURSOR = 16
+
+CANDIDATE_ROW, CANDIDATE_END, EPISODES_ACCEPTED, BOUNDS_EXCEEDED = range(16, 20)
+"""Of whole episodes: the next row of the one under way, and the row after its last; how many were accepted, and how
+many of these had a ratio above the bound."""
+N_CURSOR = 20
 
 # Values of CAUSE.
 RUNNING, QUEUE_EMPTY, ACTION_QUEUE_EMPTY, UNSUPPORTED, NO_STATE, NO_OPENING, EXOGENOUS_EMPTY = range(7)
+USED_UP, CUT_OFF = range(7, 9)
 
 CAUSES = (
     "running",
@@ -44,11 +51,16 @@ CAUSES = (
     "no state",
     "no opening",
     "exogenous queue empty",
+    "used up",
+    "cut off",
 )
 """The name of each value of CAUSE, as `contracts.CAUSES` has it."""
 
 EMPTY = -1
 """Returned for a row, an action or a position where there is none."""
+
+PASSED_OVER = -2
+"""Returned for a row where the episode under way is passed over: nothing of it happened, and the next one begins."""
 
 
 class Outcome(NamedTuple):

@@ -21,9 +21,9 @@ class Model(NamedTuple):
     first_emission: np.ndarray  # (n_states + 1,) int64: where the observations of each state start in emissions
     emissions: np.ndarray  # int32: row i for its observation, i + N for its next observation
     emission_code: np.ndarray  # int32: the same observations, as the learner's tables index them
-    rules: np.ndarray  # (7,) int64
+    rules: np.ndarray  # (9,) int64
     streams: np.ndarray  # (5,) uint64
-    cursor: np.ndarray  # (16,) int64
+    cursor: np.ndarray  # (20,) int64
 
 
 @kernel

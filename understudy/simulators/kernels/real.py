@@ -18,9 +18,9 @@ class TableWalk(NamedTuple):
     tables: Tables
     state_of: np.ndarray  # (n_observations,) int32: the encoder's state of each observation
     code_of: np.ndarray  # (n_observations,) int32: each observation as the learner's tables index it
-    rules: np.ndarray  # (7,) int64
+    rules: np.ndarray  # (9,) int64
     streams: np.ndarray  # (5,) uint64
-    cursor: np.ndarray  # (16,) int64
+    cursor: np.ndarray  # (20,) int64
 
 
 @kernel

@@ -49,14 +49,14 @@ class Tape(NamedTuple):
     )  # (E, 3) int64: first row, last row + 1, and the end of the block of episodes it is shuffled in
     opening: np.ndarray  # (E,) OPENING
     inverse_propensity: np.ndarray  # (V, A) float64: one over each distinct propensity vector, infinite for zero
-    rules: np.ndarray  # (7,) int64
+    rules: np.ndarray  # (9,) int64
     queues: np.ndarray  # (Q, 4) int32: each queue's START and END in queued, its HEAD and its TAIL
     queued: np.ndarray  # (N,) RECORD: the rows in the queues
     order: np.ndarray  # (episodes or rows,) int32: the order of the tape, drawn as far as it was read
     opening_order: np.ndarray  # (E,) int32: the order of openings, where the tape is of single rows; else empty
     filled: np.ndarray  # (Q,) int32: the queues that received rows, in the order in which they first did
     streams: np.ndarray  # (5,) uint64
-    cursor: np.ndarray  # (16,) int64
+    cursor: np.ndarray  # (20,) int64
 
 
 @kernel
