@@ -19,6 +19,7 @@ from understudy.contracts.encoding import (
 )
 from understudy.contracts.learning import (
     BatchLearner,
+    BoundsRewards,
     CompiledLearner,
     EpisodeAbandoner,
     EpochLearner,
@@ -35,6 +36,7 @@ from understudy.contracts.learning import (
     LoopOwner,
     ObservationCodes,
     OldEpochLearner,
+    ReadsObservations,
     StackedLearner,
 )
 from understudy.contracts.probing import Probe
@@ -68,6 +70,7 @@ __all__ = [
     "CAUSES",
     "Backend",
     "BatchLearner",
+    "BoundsRewards",
     "Closable",
     "CompiledLearner",
     "CompiledRehearsal",
@@ -107,6 +110,7 @@ __all__ = [
     "ObservationSpec",
     "OldEpochLearner",
     "Probe",
+    "ReadsObservations",
     "Rehearsal",
     "RehearsalEnv",
     "RemembersLog",
