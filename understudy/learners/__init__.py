@@ -9,6 +9,7 @@ from understudy.learners.bandits import UCB1, EpsilonGreedy, Thompson
 from understudy.learners.codes import Codes
 from understudy.learners.exp3 import Exp3
 from understudy.learners.fixed import FixedPolicy, MonteCarlo, Uniform
+from understudy.learners.incremental import IncrementalModel
 from understudy.learners.linear_bandits import LinearThompson, LinUCB
 from understudy.learners.schedules import Exponential, Harmonic, Linear
 from understudy.learners.scripts import script
@@ -30,8 +31,8 @@ _EXTRAS = {
 
 __all__ = [
     "PPO", "UCB1", "Codes", "EpsilonGreedy", "Exp3", "ExpectedSarsa", "Exponential", "FixedPolicy", "Harmonic",
-    "LinUCB", "Linear", "LinearThompson", "MonteCarlo", "QLearning", "Thompson", "Uniform", "accepting",
-    "not_accepting", "register_kernels", "sb3", "script",
+    "IncrementalModel", "LinUCB", "Linear", "LinearThompson", "MonteCarlo", "QLearning", "Thompson", "Uniform",
+    "accepting", "not_accepting", "register_kernels", "sb3", "script",
 ]  # fmt: skip
 
 

@@ -28,8 +28,8 @@ from understudy.runs.prerequisites import check_parts
 from understudy.runs.probes import Probes, Readings, named_probes
 from understudy.runs.run import Run
 from understudy.runs.setup import NoAnswer, RunSetup
-from understudy.simulators.coding import LOG_POSITIONS
 from understudy.settings import seed_of
+from understudy.simulators.coding import LOG_POSITIONS
 
 LONGEST_CALL = 1 << 20
 """The largest number of compiled steps between two checks whether the run was cancelled."""

@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 
 from understudy.contracts import HasEstimate, HasValue, HasValues, owned
-from understudy.contracts.environments import HasStartObservations
+from understudy.contracts.environments import HasBestValue, HasStartObservations
 from understudy.contracts.offering import offers
 from understudy.contracts.streams import spawn
 from understudy.contracts.wrappers import time_limit
@@ -97,6 +97,23 @@ def mean_reward(progress: Progress) -> float:
     return float(progress.returns.sum() + progress.partial) / progress.steps if progress.steps else float("nan")
 
 
+def regret(env: Any) -> History:
+    """Return a probe of the regret so far: what the best policy would have earned in as many steps, less the earnings.
+
+    `env` is an environment that knows its `best_value(steps)`, such as the bandits of `us.envs`. The mean over runs is
+    the expected regret; in a single run the noise of rewards and contexts is left in it.
+    """
+    innermost = env.unwrapped if isinstance(env, gymnasium.Env) else env
+    if not offers(innermost, HasBestValue):
+        raise ContractError(f"{env!r} has no best_value(steps), which regret reads; give it one")
+    return History(partial(_regret, innermost))
+
+
+def _regret(env: HasBestValue, progress: Progress) -> float:
+    earned = float(progress.returns.sum() + progress.partial)
+    return env.best_value(progress.steps) * progress.steps - earned
+
+
 def visited_share(progress: Progress) -> np.ndarray:
     """The share of steps taken from each state so far."""
     return progress.visits / max(1, progress.steps)
@@ -157,10 +174,11 @@ def _mean_of(played: Validation, which: int, progress: Progress) -> float:
 
 
 episode_returns = History(mean_recent_return)
-"""Mean return of the episodes finished since the last reading; NaN if none was."""
+"""Mean return of the episodes finished since the last reading; NaN if none was. In a bandit, whose episodes have one
+step, this is the mean reward of the decisions since the last reading: let it be a window of hundreds, by every=."""
 
 reward_per_step = History(mean_reward)
-"""Mean reward of a step since the run began: what to look at where episodes are very long, or never end."""
+"""Mean reward of a step since the run began: what to look at in a bandit, and where episodes hardly or never end."""
 
 visitation = History(visited_share, counts_visits=True)
 """Share of steps taken from each state so far; a vector."""
