@@ -6,6 +6,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from understudy.contracts import owned
 from understudy.contracts.finite_tables import Tables
 from understudy.errors import SettingError
 from understudy.settings import real, seed_of, whole
@@ -29,7 +30,8 @@ class OneStepEnv(gymnasium.Env[Any, Any]):
     n_actions: int
 
     def __init__(self) -> None:
-        self._over, self._observation = True, None
+        self._over = True
+        self._observation: Any = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode. With a seed, time begins anew too."""
@@ -37,7 +39,7 @@ class OneStepEnv(gymnasium.Env[Any, Any]):
         if seed is not None:
             self._begin_time()
         self._over, self._observation = False, self._draw_observation()
-        return self._observation, {}
+        return owned(self._observation), {}
 
     def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take an action, which ends the episode; the observation stays as it was."""
@@ -46,7 +48,7 @@ class OneStepEnv(gymnasium.Env[Any, Any]):
         if not self.action_space.contains(action):
             raise SettingError(f"action is {action!r}; this environment has actions 0 to {self.n_actions - 1}")
         self._over = True
-        return self._observation, self._draw_reward(int(action)), True, False, {}
+        return owned(self._observation), self._draw_reward(int(action)), True, False, {}
 
     def _begin_time(self) -> None:
         """Set the clock of an environment that changes back to 0."""

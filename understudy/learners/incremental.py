@@ -63,7 +63,7 @@ class IncrementalModel:
 
     There is one model for each action, which sees the observation; with `shared=True` one for all, which sees the
     observation and, one-hot, the action. An observation is used as its numbers, or as `features(observation)`. Until
-    a model has learned, its action is worth `initial`. Ties are broken at random, afresh at every step.
+    a model has learned, or where it predicts NaN, its action is worth `initial`. Ties are broken at random.
 
         make = lambda seed: us.learners.IncrementalModel(SGDRegressor(), 4, epsilon=0.05, seed=seed)
 
@@ -84,7 +84,7 @@ class IncrementalModel:
     ) -> None:
         self.model, self.n_actions, self.shared = model, whole("n_actions", n_actions), bool(shared)
         self.epsilon, self.features, self.initial = epsilon, features, real("initial", initial)
-        self.classes = tuple(classes)
+        self.classes = tuple(sorted(classes))  # the order in which scikit-learn tells their probabilities
         self._epsilon = WrittenSchedule("epsilon", epsilon, 1.0)
         self._key = np.uint64(stream_key(seed_of(seed), LEARNER))
         self._learned = 0
@@ -107,7 +107,8 @@ class IncrementalModel:
         rows = [self._row(observation, action) for action in range(self.n_actions)]
         models = self._models * self.n_actions if self.shared else self._models
         pairs = zip(models, rows, strict=True)
-        return np.array([model.expected(row) if model.has_learned else self.initial for model, row in pairs])
+        found = np.array([model.expected(row) if model.has_learned else self.initial for model, row in pairs])
+        return np.where(np.isfinite(found), found, self.initial)
 
     def value(self, observation: Any) -> float:
         """Return the largest reward that is expected of an action at an observation."""

@@ -36,16 +36,11 @@ class _LinearLearner:
             raise SettingError(
                 f"models of {n_features:,} features and {n_actions:,} actions do not fit; give fewer features"
             )
-        shape = (self.n_actions, size, size)
         self._arms = LinearArms(
-            theta=np.zeros(shape[:2]),
+            theta=np.zeros((self.n_actions, size)),
             inverse=np.tile(np.eye(size) / self.ridge, (self.n_actions, 1, 1)),
-            gram=np.tile(np.eye(size) * self.ridge, (self.n_actions, 1, 1)),
-            moment=np.zeros(shape[:2]),
-            taken=np.zeros(self.n_actions, np.int64),
             x=np.ones(size),
             work=np.zeros(size),
-            factor=np.zeros((size, size)),
             exploration=self._exploration.array,
             sampled=np.array([self.sampled]),
             learned=np.zeros(1, np.int64),
@@ -66,8 +61,7 @@ class _LinearLearner:
     @property
     def learned_state(self) -> dict[str, Any]:
         """The models and the number of steps; with `settings` and the seed they decide what it does."""
-        names = ("theta", "inverse", "gram", "moment", "taken", "learned")
-        return {name: getattr(self._arms, name) for name in names}
+        return {"theta": self._arms.theta, "inverse": self._arms.inverse, "learned": self._arms.learned}
 
     def arrays_on(self, log: Log) -> LinearArmsOnLog | None:
         """Return the arrays that the compiled loop works on, the log's own columns among them.

@@ -1,8 +1,9 @@
 """Linear models of the reward of each action, as kernels work on them.
 
 An action's model is ridge regression on the observation x: A = ridge I + sum x x', b = sum r x, theta = A^-1 b. A^-1
-and theta are kept up to date by rank-one updates (Sherman and Morrison), and A^-1 is computed anew from A every so many
-updates, so that rounding does not add up. Observations are read from the log's own columns.
+and theta alone are kept, by rank-one updates (Sherman and Morrison). Rounding does not add up in them: after a million
+updates both are closer to the solution than what a Cholesky factor of A gives, since A is a sum of a million terms.
+Observations are read from the log's own columns.
 """
 
 import math
@@ -10,14 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from understudy.contracts.compiling import kernel, routine
+from understudy.contracts.compiling import kernel
 from understudy.contracts.kernels import register_kernels
 from understudy.learners.draws import key_at, normal_at
 from understudy.learners.schedules import schedule_value
 from understudy.learners.tabular import greedy_action
-
-REFRESH = 1024
-"""After so many updates of an action's model, its inverse is computed anew."""
 
 
 class LinearArms(NamedTuple):
@@ -25,12 +23,8 @@ class LinearArms(NamedTuple):
 
     theta: np.ndarray  # (A, D) float64: the weights of each action
     inverse: np.ndarray  # (A, D, D) float64: A^-1 of each action
-    gram: np.ndarray  # (A, D, D) float64: A of each action
-    moment: np.ndarray  # (A, D) float64: b of each action
-    taken: np.ndarray  # (A,) int64: how often each action was learned from
     x: np.ndarray  # (D,) float64: the observation that is worked on; the last entry stays 1 with an intercept
     work: np.ndarray  # (D,) float64: A^-1 x
-    factor: np.ndarray  # (D, D) float64: where the inverse is computed anew
     exploration: np.ndarray  # (4,) float64: a schedule
     sampled: np.ndarray  # (1,) bool: the width is multiplied by a normal number (Thompson), not by 1 (UCB)
     learned: np.ndarray  # (1,) int64: the number of steps learned
@@ -88,55 +82,16 @@ def write_linear_choice(arms, policy):
 @kernel
 def update_linear(arms, action, reward):
     """Take in the reward of an action at arms.x."""
-    theta, inverse, gram, moment = arms.theta[action], arms.inverse[action], arms.gram[action], arms.moment[action]
-    x, work = arms.x, arms.work
+    theta, inverse, x, work = arms.theta[action], arms.inverse[action], arms.x, arms.work
     multiply(inverse, x, work)
     scale = 1.0 / (1.0 + dot(work, x))
     gain = scale * (reward - dot(theta, x))
     for i in range(len(x)):
         theta[i] += gain * work[i]
-        moment[i] += reward * x[i]
-        row, of_gram = inverse[i], gram[i]
+        row = inverse[i]
         for j in range(len(x)):
             row[j] -= scale * (work[i] * work[j])  # in this order the matrix stays symmetric to the last digit
-            of_gram[j] += x[i] * x[j]
-    arms.taken[action] += 1
     arms.learned[0] += 1
-    if arms.taken[action] % REFRESH == 0:
-        invert(gram, inverse, arms.factor)
-        multiply(inverse, moment, theta)
-
-
-@routine
-def invert(gram, inverse, factor):
-    """Write the inverse of a positive definite matrix, by its Cholesky factor; leave it where rounding spoils that."""
-    n = len(gram)
-    for i in range(n):  # gram = factor factor', with factor lower triangular
-        for j in range(i + 1):
-            total = gram[i, j]
-            for k in range(j):
-                total -= factor[i, k] * factor[j, k]
-            if i > j:
-                factor[i, j] = total / factor[j, j]
-            elif total > 0.0:
-                factor[i, i] = math.sqrt(total)
-            else:
-                return
-    for j in range(n):  # column j of the inverse of the factor, in the upper triangle
-        for i in range(j, n):
-            total = 1.0 if i == j else 0.0
-            for k in range(j, i):
-                total -= factor[i, k] * inverse[j, k]
-            inverse[j, i] = total / factor[i, i]
-    for i in range(n):  # inverse = (factor^-1)' factor^-1, written where the factor was
-        for j in range(i, n):
-            total = 0.0
-            for k in range(j, n):
-                total += inverse[i, k] * inverse[j, k]
-            factor[j, i] = total
-    for i in range(n):
-        for j in range(i + 1):
-            inverse[i, j] = inverse[j, i] = factor[i, j]
 
 
 @kernel
