@@ -12,6 +12,7 @@ from understudy.contracts.simulating import (
     n_actions_of,
     n_states_of,
     serves_emissions,
+    serves_positions,
     serves_rows,
     start_copies,
     states_fingerprint,
@@ -55,6 +56,14 @@ def test_a_simulator_of_promises_only_has_defaults():
 )  # fmt: skip
 def test_ours_say_what_they_are(read, expected):
     assert [read(one) for one in (psrs(LOG), model(LOG, emission="uniform"), real(ENV))] == expected
+
+
+def test_observations_have_positions_where_all_are_those_of_a_log():
+    assert serves_positions(psrs(LOG))
+    assert serves_positions(model(LOG, emission="row"))
+    assert not serves_positions(model(LOG))  # next observations are drawn anew
+    assert not serves_positions(real(ENV))
+    assert not serves_positions(Bare())
 
 
 def test_a_log_is_found_only_where_it_is_one():

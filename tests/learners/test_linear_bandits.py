@@ -51,7 +51,7 @@ def test_models_and_widths_are_those_of_numpy(kind, intercept):
 
 
 def test_the_bonus_by_hand():
-    """After n times x = 1 the width is 1 / sqrt(ridge + n): of two equal models the one that was taken less is chosen."""
+    """After n times x = 1 the width is 1 / sqrt(ridge + n): of two equal models the one taken less is chosen."""
     learner = LinUCB(1, 2, ridge=2.0, intercept=False, exploration=3.0)
     for _ in range(7):
         learner.learn(step([1.0], 0, 0.0))

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 import understudy as us
-from understudy.cli.flags import COLUMN_FLAGS, ENCODERS
+from understudy.cli.flags import BANDITS, COLUMN_FLAGS, ENCODERS, is_own_learner
+from understudy.cli.learners import bandit_for, own_learner_for
 from understudy.errors import EncoderError, ResultsError, SettingError
 from understudy.reporting.learners import PER_STEP
 from understudy.results import read_state_audit
@@ -36,6 +37,8 @@ def shared_options(options: argparse.Namespace, log: us.Log) -> dict[str, Any]:
         "learner", "epsilon", "alpha", "gamma", "initial", "epoch_steps", "encoder", "bins", "states", "seed", "every",
         "max_steps",
     )  # fmt: skip
+    if options.learner in BANDITS:  # other learners do not have these, and folders of theirs go on without them
+        shared = (*shared, "exploration", "noise", "ridge")
     found = columns_of(options) | {name: getattr(options, name) for name in shared} | {"log": log.fingerprint}
     if options.encoder not in (*ENCODERS, "identity") and os.path.isfile(options.encoder):
         found["encoder_content"] = digest(Path(options.encoder).read_bytes())
@@ -51,6 +54,10 @@ def learner_for(log: us.Log, encoder: Any, options: argparse.Namespace) -> tuple
             lambda seed: us.learners.MonteCarlo(us.learners.Uniform(log.spec.n_actions), gamma=gamma),
             {f"mean return so far, discounted by {gamma:g}": us.probes.estimate} | endless,
         )
+    if options.learner in BANDITS:
+        return bandit_for(log, encoder, options)
+    if is_own_learner(options.learner):
+        return own_learner_for(log, options.learner)
     probes = {"start value": us.probes.start_value(log)} | endless
     if options.learner == "ppo":
         settings: dict[str, Any] = {"gamma": options.gamma, "epoch_steps": options.epoch_steps}
