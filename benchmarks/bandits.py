@@ -20,7 +20,7 @@ def contexts(n_rows):
 
 
 def compiled_rate(log, repeats):
-    """Steps a second of CPU time, the best of some runs in which every row is served: one decision and one update each."""
+    """Steps a CPU second, the best of some runs in which every row is served: one decision and one update each."""
     simulator = us.states_only(log, us.encoders.Function(lambda observations: np.zeros(len(observations), int)))
     rates = []
     for seed in range(repeats + 1):
