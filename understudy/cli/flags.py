@@ -231,6 +231,22 @@ def several(text: str) -> int:
     return number
 
 
+def finite(text: str) -> float:
+    """Return a finite number."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text} is not a finite number")
+    return number
+
+
+def probability(text: str) -> float:
+    """Return a number from 0 to 1."""
+    number = float(text)
+    if not 0.0 <= number <= 1.0:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
+    return number
+
+
 def learner_name(text: str) -> str:
     """Return the name of a learner: one of ours, or the module and class of one's own, module:Class."""
     if text not in LEARNERS and not is_own_learner(text):
@@ -263,22 +279,6 @@ def above_zero(text: str) -> float:
     number = finite(text)
     if number <= 0:
         raise argparse.ArgumentTypeError(f"{text} is not above 0")
-    return number
-
-
-def finite(text: str) -> float:
-    """Return a finite number."""
-    number = float(text)
-    if not math.isfinite(number):
-        raise argparse.ArgumentTypeError(f"{text} is not a finite number")
-    return number
-
-
-def probability(text: str) -> float:
-    """Return a number from 0 to 1."""
-    number = float(text)
-    if not 0.0 <= number <= 1.0:
-        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
     return number
 
 
