@@ -12,7 +12,7 @@ from scipy.stats import chi2_contingency
 import understudy as us
 
 REWARD, LOGGER, SECOND = np.array([[0.2, 0.7], [0.8, 0.3]]), np.array([[0.25, 0.75], [0.6, 0.4]]), 0.7
-RUNS, STEPS, ROWS, FEWEST = 1500, 3, 80, 20
+RUNS, STEPS, ROWS, FEWEST = 1500, 3, 300, 20
 LEARNERS = {
     "thompson": lambda seed: us.learners.Thompson(2, n_observations=2, seed=seed),
     "thompson that ignores contexts": lambda seed: us.learners.Thompson(2, seed=seed),
