@@ -33,7 +33,7 @@ def columns_of(options: argparse.Namespace) -> dict[str, Any]:
 
 def shared_options(options: argparse.Namespace, log: us.Log) -> dict[str, Any]:
     """Return the options that all runs of a results folder share, by the names of their flags, and the log's hash."""
-    shared = (
+    shared: tuple[str, ...] = (
         "learner", "epsilon", "alpha", "gamma", "initial", "epoch_steps", "encoder", "bins", "states", "seed", "every",
         "max_steps",
     )  # fmt: skip
@@ -146,7 +146,8 @@ def reading_interval(simulator: Any, make: Any, log: us.Log, options: argparse.N
     """
     if options.learner == "ppo":
         return min(options.epoch_steps, round_number(len(log) / 200))
-    trials = [us.simulate(simulator, make(seed), seed, options.max_steps) for seed in range(TRIALS)]
+    n_trials = 1 if is_own_learner(options.learner) else TRIALS  # one's own is mostly plain Python
+    trials = [us.simulate(simulator, make(seed), seed, options.max_steps) for seed in range(n_trials)]
     return round_number(float(np.median([len(trial) for trial in trials])) / 100)
 
 

@@ -104,11 +104,13 @@ class IncrementalModel:
 
     def predictions(self, observation: Any) -> np.ndarray:
         """Return the reward that is expected of each action at an observation, (n_actions,)."""
-        rows = [self._row(observation, action) for action in range(self.n_actions)]
-        models = self._models * self.n_actions if self.shared else self._models
-        pairs = zip(models, rows, strict=True)
-        found = np.array([model.expected(row) if model.has_learned else self.initial for model, row in pairs])
+        rows = np.stack([self._row(observation, action) for action in range(self.n_actions)])
+        parts = [rows] if self.shared else rows[:, None]  # what each model is asked
+        found = np.concatenate([self._expected(model, part) for model, part in zip(self._models, parts, strict=True)])
         return np.where(np.isfinite(found), found, self.initial)
+
+    def _expected(self, model: Any, rows: np.ndarray) -> np.ndarray:
+        return model.expected(rows) if model.has_learned else np.full(len(rows), self.initial)
 
     def value(self, observation: Any) -> float:
         """Return the largest reward that is expected of an action at an observation."""
@@ -149,14 +151,14 @@ class _SklearnModel:
             self.model.partial_fit(row[None], np.array([_class_of(reward, self.classes)]), classes=self.classes)
         self.has_learned = True
 
-    def expected(self, row: np.ndarray) -> float:
+    def expected(self, rows: np.ndarray) -> np.ndarray:
         if self.classes is not None and offers(self.model, PredictsProbabilities):
-            return float(np.asarray(self.model.predict_proba(row[None]))[0] @ self.classes)
-        return float(np.asarray(self.model.predict(row[None])).reshape(-1)[0])
+            return np.asarray(self.model.predict_proba(rows)) @ self.classes
+        return np.asarray(self.model.predict(rows), dtype=np.float64).reshape(-1)
 
 
 class _RiverModel:
-    """A model of River's form; features are named x0, x1, and so on. Such models predict before they have learned."""
+    """A model of River's form; features are named x0, x1, and so on."""
 
     def __init__(self, model: Any, classes: tuple[float, ...]) -> None:
         self.model, self.has_learned = model, False
@@ -168,11 +170,11 @@ class _RiverModel:
         self.model.learn_one(_named(row), bool(outcome) if is_binary else outcome)
         self.has_learned = True
 
-    def expected(self, row: np.ndarray) -> float:
+    def expected(self, rows: np.ndarray) -> np.ndarray:
         if self.classes is None:
-            return float(self.model.predict_one(_named(row)))
-        chances = self.model.predict_proba_one(_named(row))
-        return float(sum(float(found) * chance for found, chance in chances.items()))
+            return np.array([float(self.model.predict_one(_named(row))) for row in rows])
+        chances = [self.model.predict_proba_one(_named(row)) for row in rows]
+        return np.array([sum(float(found) * chance for found, chance in one.items()) for one in chances])
 
 
 def _named(row: np.ndarray) -> dict[str, float]:
