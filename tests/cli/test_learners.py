@@ -64,7 +64,7 @@ def mine(tmp_path, monkeypatch):
 
 def made(log, *flags, encoder=None):
     make, probes = learner_for(log, encoder, options_of(*flags))
-    assert list(probes) == ["reward per step"]
+    assert list(probes) == ["reward so far", "reward per step"]
     return make(3)
 
 
@@ -124,12 +124,12 @@ def test_a_learner_of_ones_own_rehearses(mine, name, kind):
     runs = us.load(mine / "out" / "psrs")
     assert runs.about.learner["class"] == kind
     assert min(runs.lengths) == 300
-    assert runs.probes == ["reward per step"]
+    assert runs.probes == ["reward so far", "reward per step"]
 
 
 def test_its_value_is_read_where_it_has_one_and_it_is_given_spec_and_seed(mine):
     make, probes = learner_for(CLICKS, None, options_of("--learner", "mine:Valuing"))
-    assert list(probes) == ["start value", "reward per step"]
+    assert list(probes) == ["start value", "reward so far", "reward per step"]
     assert (make(7).seed, make(7).n) == (7, 3)
 
 

@@ -201,9 +201,10 @@ def test_the_reward_of_a_step_counts_the_episode_under_way(log, make, compiled):
 @BOTH
 def test_regret_is_what_the_best_arm_would_have_earned_beyond_the_run(compiled):
     env = BernoulliBandit([0.2, 0.7])
-    measured = {"regret": probes.regret(env), "window": probes.episode_returns}
+    measured = {"regret": probes.regret(env), "window": probes.episode_returns, "total": probes.reward_so_far}
     run = simulate(real(env), FixedPolicy([1.0, 0.0]), 0, 400, probes=measured, every=100, compiled=compiled)
     earned = run.returns.cumsum()[[99, 199, 299, 399]]
+    assert run.curves["total"] == pytest.approx(earned)
     assert run.curves["regret"] == pytest.approx(0.7 * run.steps - earned)
     assert run.curves["regret"][-1] == pytest.approx(0.5 * 400, abs=5 * np.sqrt(400 * 0.16))
     assert run.curves["window"] == pytest.approx(run.returns.reshape(4, 100).mean(axis=1))

@@ -25,7 +25,12 @@ def bandit_for(log: us.Log, encoder: Any, options: argparse.Namespace) -> tuple[
     observation where observations are codes; else one row for all.
     """
     make = linear_bandit(log, options) if options.learner in LINEAR else table_bandit(log, encoder, options)
-    return make, {PER_STEP: us.probes.reward_per_step}
+    return make, probes_of_rewards()
+
+
+def probes_of_rewards() -> dict[str, Any]:
+    """Return the probes of what was earned. By the first a page judges: a mean of few rewards would be mostly noise."""
+    return {"reward so far": us.probes.reward_so_far, PER_STEP: us.probes.reward_per_step}
 
 
 def linear_bandit(log: us.Log, options: argparse.Namespace) -> Make:
@@ -88,7 +93,7 @@ def own_learner_for(log: us.Log, text: str) -> tuple[Make, dict[str, Any]]:
     except Exception as error:
         raise SettingError(f"--learner {text} could not be made: {type(error).__name__}: {error}") from error
     probes = {"start value": us.probes.start_value(log)} if offers(learner, HasValue) else {}
-    return make, probes | {PER_STEP: us.probes.reward_per_step}
+    return make, probes | probes_of_rewards()
 
 
 def own_class(text: str) -> Any:

@@ -92,9 +92,14 @@ def mean_recent_return(progress: Progress) -> float:
     return float(recent.mean()) if len(recent) else float("nan")
 
 
+def total_reward(progress: Progress) -> float:
+    """The sum of all rewards since the run began."""
+    return float(progress.returns.sum() + progress.partial)
+
+
 def mean_reward(progress: Progress) -> float:
     """The mean reward of a step since the run began; NaN before the first step."""
-    return float(progress.returns.sum() + progress.partial) / progress.steps if progress.steps else float("nan")
+    return total_reward(progress) / progress.steps if progress.steps else float("nan")
 
 
 def regret(env: Any) -> History:
@@ -110,8 +115,7 @@ def regret(env: Any) -> History:
 
 
 def _regret(env: HasBestValue, progress: Progress) -> float:
-    earned = float(progress.returns.sum() + progress.partial)
-    return env.best_value(progress.steps) * progress.steps - earned
+    return env.best_value(progress.steps) * progress.steps - total_reward(progress)
 
 
 def visited_share(progress: Progress) -> np.ndarray:
@@ -179,6 +183,9 @@ step, this is the mean reward of the decisions since the last reading: let it be
 
 reward_per_step = History(mean_reward)
 """Mean reward of a step since the run began: what to look at in a bandit, and where episodes hardly or never end."""
+
+reward_so_far = History(total_reward)
+"""Sum of all rewards since the run began: smooth where single rewards are noise, as in a bandit."""
 
 visitation = History(visited_share, counts_visits=True)
 """Share of steps taken from each state so far; a vector."""
