@@ -53,3 +53,21 @@ def plain_psrs(log, states, next_states, learner, rng, order):
             served.append(row)
             observation, state = following, next_state
     return served
+
+
+class PlainLinUCB:
+    """LinUCB with a model for each action, as one writes it in NumPy: all bounds by one product, a rank-one update."""
+
+    def __init__(self, n_features, n_actions, exploration):
+        self.inverse = np.tile(np.eye(n_features), (n_actions, 1, 1))
+        self.theta, self.exploration = np.zeros((n_actions, n_features)), exploration
+
+    def choose(self, x):
+        widths = np.sqrt((self.inverse @ x) @ x)
+        return (self.theta @ x + self.exploration * widths).argmax()
+
+    def learn(self, x, action, reward):
+        product = self.inverse[action] @ x
+        scale = 1 + product @ x
+        self.theta[action] += product * ((reward - self.theta[action] @ x) / scale)
+        self.inverse[action] -= np.outer(product, product) / scale

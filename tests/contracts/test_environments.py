@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 from understudy.contracts.environments import (
+    HasBestValue,
     HasParallelEpisodes,
     HasRollout,
     HasStartObservations,
@@ -11,7 +12,7 @@ from understudy.contracts.environments import (
     is_discrete,
 )
 from understudy.contracts.finite_tables import Tables
-from understudy.envs import ContinuousGrid, CounterGrid, Grid, HistoryGrid, NoisyGrid
+from understudy.envs import BernoulliBandit, ContinuousGrid, CounterGrid, Grid, HistoryGrid, LinearBandit, NoisyGrid
 
 FINITE = [Grid, NoisyGrid, CounterGrid, HistoryGrid]
 EVERYTHING = {HasParallelEpisodes, HasRollout, HasStartObservations, HasTables, HasTimeLimit}
@@ -28,6 +29,13 @@ def test_finite_grids_offer_everything(make):
 
 def test_the_continuous_grid_offers_what_it_has():
     assert offers(ContinuousGrid()) == {HasParallelEpisodes, HasTimeLimit}
+
+
+def test_bandits_know_what_is_best_and_plain_ones_have_tables():
+    assert isinstance(BernoulliBandit([0.5]), HasBestValue | HasTables)
+    assert isinstance(LinearBandit(2, 2), HasBestValue)
+    assert not isinstance(Grid(), HasBestValue)
+    assert offers(LinearBandit(2, 2)) == set()
 
 
 def test_a_gymnasium_environment_need_not_offer_anything():

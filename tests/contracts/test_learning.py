@@ -3,9 +3,15 @@
 import numpy as np
 import pytest
 
-from understudy.contracts.learning import CompiledLearner, codes_of, defined_with_policy
+from understudy.contracts.learning import (
+    CompiledLearner,
+    ReadsObservations,
+    codes_of,
+    defined_with_policy,
+    reward_refusal,
+)
 from understudy.contracts.offering import offers
-from understudy.learners import QLearning, Uniform
+from understudy.learners import Exp3, LinUCB, QLearning, Uniform
 
 
 class Overriding(QLearning):
@@ -49,6 +55,23 @@ class Borrowing:
 def test_a_faster_form_holds_where_no_subclass_overrides_only_the_plain_one(learner, holds):
     assert offers(learner, CompiledLearner)
     assert defined_with_policy(learner, "arrays") is holds
+
+
+class OtherPolicy(LinUCB):
+    def policy(self, observation):
+        return np.full(self.n_actions, 1 / self.n_actions)
+
+
+def test_a_subclass_with_another_policy_does_not_read_observations_by_the_kernels_it_inherits():
+    assert offers(LinUCB(2, 2), ReadsObservations)
+    assert defined_with_policy(LinUCB(2, 2), "arrays_on")
+    assert not defined_with_policy(OtherPolicy(2, 2), "arrays_on")
+    assert not offers(QLearning(3, 2), ReadsObservations)
+
+
+def test_a_refused_reward_names_the_range():
+    told = str(reward_refusal(Exp3(2, reward_range=(-1, 4)), "reward is 7 in row 3"))
+    assert told.startswith("reward is 7 in row 3, and Exp3 takes rewards from -1 to 4; give it reward_range=")
 
 
 def test_codes_are_those_of_a_learner_with_a_table():

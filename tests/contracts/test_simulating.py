@@ -13,6 +13,7 @@ from understudy.contracts.simulating import (
     n_states_of,
     passes_over,
     serves_emissions,
+    serves_positions,
     serves_rows,
     start_copies,
     states_fingerprint,
@@ -68,6 +69,14 @@ def test_episodes_may_be_passed_over_and_only_of_several_steps_do_learners_step_
     steps = Log.from_columns(observation=[0, 1], action=[0, 1], reward=[0, 1], propensity=[0.5] * 2, terminated=[0, 1])
     found = [(passes_over(one), steps_back(one)) for one in (psrs(LOG), replay(decisions), pers(steps))]
     assert found == [(False, False), (True, False), (True, True)]
+
+
+def test_observations_have_positions_where_all_are_those_of_a_log():
+    assert serves_positions(psrs(LOG))
+    assert serves_positions(model(LOG, emission="row"))
+    assert not serves_positions(model(LOG))  # next observations are drawn anew
+    assert not serves_positions(real(ENV))
+    assert not serves_positions(Bare())
 
 
 def test_a_log_is_found_only_where_it_is_one():

@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
 
+from understudy.errors import SettingError
 from understudy.learners.schedules import (
     Exponential,
     Harmonic,
     Linear,
+    WrittenSchedule,
     may_be_in_unit_interval,
     schedule_array,
     schedule_value,
@@ -54,3 +56,23 @@ def test_they_are_equal_by_value_and_print_what_they_are():
 )  # fmt: skip
 def test_a_schedule_that_leaves_the_unit_interval_is_known_beforehand_unless_it_is_a_function(schedule, allowed):
     assert may_be_in_unit_interval(schedule) == allowed
+
+
+def test_a_written_schedule_is_what_kernels_read():
+    ours, own = WrittenSchedule("rate", Harmonic(4.0, pace=2)), WrittenSchedule("rate", lambda n: 4.0 / (1 + n / 2))
+    for n in range(5):
+        ours.write(n)
+        own.write(n)
+        assert schedule_value(ours.array, n) == schedule_value(own.array, n)
+    assert (ours.compilable, own.compilable) == (True, False)
+
+
+@pytest.mark.parametrize("schedule", [-0.1, 1.5, np.nan, True, "0.5", Linear(0, 2, 10), Exponential(0.5, rate=2)])
+def test_a_written_schedule_that_must_leave_its_range_is_refused(schedule):
+    with pytest.raises(SettingError, match="give rate=, a number from 0 to 1 or a schedule of such"):
+        WrittenSchedule("rate", schedule, 1.0)
+    with pytest.raises(SettingError, match=r"rate is 2\.0 after 7 steps, not in"):
+        WrittenSchedule("rate", lambda n: 2.0, 1.0).write(7)
+    WrittenSchedule("rate", 1.5)
+    with pytest.raises(SettingError, match="give rate=, a finite number from 0 up"):
+        WrittenSchedule("rate", np.inf)

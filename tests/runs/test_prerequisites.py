@@ -6,7 +6,7 @@ import pytest
 from understudy.encoders import Boxes
 from understudy.envs import ContinuousGrid
 from understudy.errors import ContractError, PolicyError, SettingError
-from understudy.learners import QLearning, Uniform
+from understudy.learners import Exp3, QLearning, Uniform
 from understudy.logs import Log
 from understudy.runs.prerequisites import check_attributes, check_limits, check_parts
 from understudy.simulators import model, psrs
@@ -65,6 +65,14 @@ def test_an_endless_simulator_needs_max_steps_or_a_learner_that_knows(log):
     check_parts(model(log), Owner(total_timesteps=7), None, 10)
     with pytest.raises(SettingError, match=r"^Endless never runs out"):
         check_parts(Endless(), Uniform(5), None, 10)
+
+
+def test_rewards_outside_of_a_learners_range_are_refused_with_their_row(log):
+    low, high = float(log.reward.min()), float(log.reward.max())
+    check_parts(psrs(log), Exp3(5, reward_range=(low, high)), None, 10)
+    row = int((log.reward < 0).argmax())
+    with pytest.raises(SettingError, match=rf"reward is -0.1 in row {row}, and Exp3 takes rewards from 0 to 1; give"):
+        check_parts(psrs(log), Exp3(5), None, 10)
 
 
 def test_another_number_of_actions_is_refused_where_both_are_known(log):

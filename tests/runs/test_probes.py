@@ -1,9 +1,11 @@
 """Probes: what is measured of a run, when, and what happens when measuring fails."""
 
+import gymnasium
 import numpy as np
 import pytest
 
 from understudy.encoders import Function
+from understudy.envs import BernoulliBandit
 from understudy.errors import ContractError, SettingError
 from understudy.learners import FixedPolicy, MonteCarlo, QLearning, Uniform
 from understudy.runs import probes, simulate
@@ -194,6 +196,25 @@ def test_the_reward_of_a_step_counts_the_episode_under_way(log, make, compiled):
     assert run.final["per step"] == pytest.approx(earned[-1] / 97)
     under_way = run.ends[-1] if len(run.ends) else 0
     assert run.partial == pytest.approx(log.reward[run.rows[under_way:]].sum())
+
+
+@BOTH
+def test_regret_is_what_the_best_arm_would_have_earned_beyond_the_run(compiled):
+    env = BernoulliBandit([0.2, 0.7])
+    measured = {"regret": probes.regret(env), "window": probes.episode_returns, "total": probes.reward_so_far}
+    run = simulate(real(env), FixedPolicy([1.0, 0.0]), 0, 400, probes=measured, every=100, compiled=compiled)
+    earned = run.returns.cumsum()[[99, 199, 299, 399]]
+    assert run.curves["total"] == pytest.approx(earned)
+    assert run.curves["regret"] == pytest.approx(0.7 * run.steps - earned)
+    assert run.curves["regret"][-1] == pytest.approx(0.5 * 400, abs=5 * np.sqrt(400 * 0.16))
+    assert run.curves["window"] == pytest.approx(run.returns.reshape(4, 100).mean(axis=1))
+
+
+def test_regret_asks_for_an_environment_that_knows_what_is_best(grid):
+    wrapped = gymnasium.wrappers.TimeLimit(BernoulliBandit([0.2, 0.7]), 5)
+    assert isinstance(probes.regret(wrapped), History)
+    with pytest.raises(ContractError, match=r"has no best_value\(steps\), which regret reads"):
+        probes.regret(grid)
 
 
 def test_the_estimate_of_a_learner_that_has_none_is_refused_in_a_sentence():

@@ -292,3 +292,26 @@ def test_a_learner_that_cannot_be_copied_is_refused_in_words():
 def test_a_factory_that_fails_is_refused_in_words():
     with pytest.raises(ContractError, match=r"^make\(0\) raised KeyError: 0; let it return a learner$"):
         check_learner(lambda seed: {}[seed], LOG)
+
+
+class OffByOne(us.learners.LinUCB):
+    """Its plain form sees another observation than its kernels do."""
+
+    def policy(self, observation):
+        return super().policy(np.asarray(observation) + 1.0)
+
+    def arrays_on(self, log):
+        return super().arrays_on(log)
+
+
+class Overriding(us.learners.LinUCB):
+    def policy(self, observation):
+        return np.full(self.n_actions, 1 / self.n_actions)
+
+
+def test_learners_of_vectors_are_checked_on_runs_of_many_steps():
+    log = us.record(us.envs.LinearBandit(3, 4, seed=1), episodes=400, seed=0)
+    with pytest.raises(ContractError, match=r"the compiled form .* does what policy and learn do: "):
+        check_learner(lambda seed: OffByOne(3, 4, seed=seed), log)
+    unused = check_learner(lambda seed: Overriding(3, 4, seed=seed), log, max_steps=50).not_used
+    assert any(form.startswith("the compiled form on vectors, since arrays_on is defined in") for form in unused)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 import understudy as us
-from understudy.cli.flags import COLUMN_FLAGS, ENCODERS, WHOLE_EPISODES
+from understudy.cli.flags import BANDITS, COLUMN_FLAGS, ENCODERS, WHOLE_EPISODES, is_own_learner
+from understudy.cli.learners import bandit_for, own_learner_for
 from understudy.cli.words import say
 from understudy.errors import EncoderError, ResultsError, SettingError, UnderstudyError
 from understudy.logs.ends import EVERY_ROW
@@ -66,10 +67,12 @@ def suggest_bandit(log: us.Log, options: argparse.Namespace) -> None:
 
 def shared_options(options: argparse.Namespace, log: us.Log) -> dict[str, Any]:
     """Return the options that all runs of a results folder share, by the names of their flags, and the log's hash."""
-    shared = (
+    shared: tuple[str, ...] = (
         "learner", "epsilon", "alpha", "gamma", "initial", "epoch_steps", "encoder", "bins", "states", "seed", "every",
         "max_steps",
     )  # fmt: skip
+    if options.learner in BANDITS:  # other learners do not have these, and folders of theirs go on without them
+        shared = (*shared, "exploration", "noise", "ridge")
     found = columns_of(options) | {name: getattr(options, name) for name in shared} | {"log": log.fingerprint}
     if options.propensities is not None or options.estimate_propensities:
         found["propensities"] = str(log.propensity_source)
@@ -87,6 +90,10 @@ def learner_for(log: us.Log, encoder: Any, options: argparse.Namespace) -> tuple
             lambda seed: us.learners.MonteCarlo(us.learners.Uniform(log.spec.n_actions), gamma=gamma),
             {f"mean return so far, discounted by {gamma:g}": us.probes.estimate} | endless,
         )
+    if options.learner in BANDITS:
+        return bandit_for(log, encoder, options)
+    if is_own_learner(options.learner):
+        return own_learner_for(log, options.learner)
     probes = {"start value": us.probes.start_value(log)} | endless
     if options.learner == "ppo":
         settings: dict[str, Any] = {"gamma": options.gamma, "epoch_steps": options.epoch_steps}
@@ -180,7 +187,8 @@ def reading_interval(simulator: Any, make: Any, log: us.Log, options: argparse.N
     """
     if options.learner == "ppo":
         return min(options.epoch_steps, round_number(len(log) / 200))
-    trials = [us.simulate(simulator, make(seed), seed, options.max_steps) for seed in range(TRIALS)]
+    n_trials = 1 if is_own_learner(options.learner) else TRIALS  # one's own is mostly plain Python
+    trials = [us.simulate(simulator, make(seed), seed, options.max_steps) for seed in range(n_trials)]
     return round_number(float(np.median([len(trial) for trial in trials])) / 100)
 
 

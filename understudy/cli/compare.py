@@ -15,7 +15,7 @@ from understudy.cli.choices import (
     states_for,
     suggest_bandit,
 )
-from understudy.cli.flags import LEARNER_SETTINGS, LEARNERS
+from understudy.cli.flags import LEARNER_SETTINGS, LEARNERS, is_own_learner
 from understudy.cli.simulate import WITHOUT_STATES
 from understudy.cli.words import in_flags, say
 from understudy.errors import SettingError
@@ -57,10 +57,12 @@ def run_compare(options: argparse.Namespace) -> int:
 
 
 def settings_of(text: str, options: argparse.Namespace) -> argparse.Namespace:
-    """Return the options of one learner, given as NAME or as NAME:setting=value,setting=value.
+    """Return the options of one learner, given as NAME, as NAME:setting=value,setting=value, or as module:Class.
 
     Settings that are not named are as the flags of the same names say.
     """
+    if is_own_learner(text):
+        return argparse.Namespace(**vars(options) | {"learner": text})
     name, _, rest = text.partition(":")
     if name not in LEARNERS:
         raise SettingError(f"there is no learner {name!r} in --learner {text}; give one of {', '.join(LEARNERS)}")

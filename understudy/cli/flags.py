@@ -36,7 +36,8 @@ SIMULATORS = ("psrs", "qbe", "replay", "pers", "states_only", "actions_only", "a
 WHOLE_EPISODES = ("replay", "pers")
 """Simulators that use no states: each row comes with its own observation."""
 
-LEARNERS = ("q-learning", "expected-sarsa", "ppo", "uniform")
+BANDITS = ("epsilon-greedy", "ucb1", "thompson", "gaussian-thompson", "exp3", "linucb", "linear-thompson")
+LEARNERS = ("q-learning", "expected-sarsa", "ppo", "uniform", *BANDITS)
 ENCODERS = ("identity", "boxes", "kmeans", "homer", "forward")
 
 
@@ -137,7 +138,13 @@ def add_log(parser: argparse.ArgumentParser) -> None:
 def add_learner(parser: argparse.ArgumentParser) -> None:
     """Add the flags of learners."""
     learner = parser.add_argument_group("learner")
-    learner.add_argument("--learner", choices=LEARNERS, default="q-learning", help="(%(default)s)")
+    learner.add_argument(
+        "--learner",
+        type=learner_name,
+        default="q-learning",
+        metavar="NAME|MODULE:CLASS",
+        help=f"{', '.join(LEARNERS)}, or one of your own, module:Class (%(default)s)",
+    )
     add_learner_settings(learner)
 
 
@@ -148,6 +155,16 @@ def add_learner_settings(learner: argparse._ArgumentGroup) -> None:
     learner.add_argument("--gamma", type=probability, default=0.99, help="discount (%(default)s)")
     learner.add_argument("--initial", type=finite, default=0.0, help="value to start from (%(default)s)")
     learner.add_argument("--epoch-steps", type=positive, default=5000, help="ppo: steps of an epoch (%(default)s)")
+    learner.add_argument(
+        "--exploration", type=not_negative, default=1.0,
+        help="ucb1, linucb, linear-thompson: factor of what is added to explore (%(default)s)",
+    )  # fmt: skip
+    learner.add_argument(
+        "--noise", type=above_zero, default=1.0, help="gaussian-thompson: standard deviation of a reward (%(default)s)"
+    )
+    learner.add_argument(
+        "--ridge", type=above_zero, default=1.0, help="linucb, linear-thompson: penalty of weights (%(default)s)"
+    )
 
 
 def add_simulator(parser: argparse.ArgumentParser) -> None:
@@ -227,7 +244,7 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
         action="append",
         required=True,
         metavar="NAME[:SETTING=VALUE,...]",
-        help=f"give it twice or more, such as q-learning:epsilon=0.9; of {', '.join(LEARNERS)}",
+        help=f"give it twice or more, such as q-learning:epsilon=0.9; of {', '.join(LEARNERS)}, or module:Class",
     )
     add_learner_settings(learner)
     add_simulator(parser)
@@ -299,11 +316,49 @@ def probability(text: str) -> float:
     return number
 
 
+def learner_name(text: str) -> str:
+    """Return the name of a learner: one of ours, or the module and class of one's own, module:Class."""
+    if text not in LEARNERS and not is_own_learner(text):
+        raise argparse.ArgumentTypeError(
+            f"there is no learner {text!r}; give one of {', '.join(LEARNERS)}, or module:Class for one of your own"
+        )
+    return text
+
+
+def is_own_learner(text: str) -> bool:
+    """True if a text names a learner of the user's, by module and class.
+
+    >>> is_own_learner("shop.learners:Greedy"), is_own_learner("q-learning:epsilon=0.1")
+    (True, False)
+    """
+    module, _, name = text.partition(":")
+    return name.isidentifier() and all(part.isidentifier() for part in module.split("."))
+
+
+def not_negative(text: str) -> float:
+    """Return a finite number from 0."""
+    number = finite(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text} is less than 0")
+    return number
+
+
+def above_zero(text: str) -> float:
+    """Return a finite number above 0."""
+    number = finite(text)
+    if number <= 0:
+        raise argparse.ArgumentTypeError(f"{text} is not above 0")
+    return number
+
+
 LEARNER_SETTINGS: dict[str, Callable[[str], float]] = {
     "epsilon": probability,
     "alpha": probability,
     "gamma": probability,
     "initial": finite,
     "epoch-steps": positive,
+    "exploration": not_negative,
+    "noise": above_zero,
+    "ridge": above_zero,
 }
 """The settings of learners, by the names of their flags, and what reads each from a text."""

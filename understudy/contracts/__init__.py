@@ -19,6 +19,7 @@ from understudy.contracts.encoding import (
 )
 from understudy.contracts.learning import (
     BatchLearner,
+    BoundsRewards,
     CompiledLearner,
     EpisodeAbandoner,
     EpochLearner,
@@ -35,6 +36,7 @@ from understudy.contracts.learning import (
     LoopOwner,
     ObservationCodes,
     OldEpochLearner,
+    ReadsObservations,
     StackedLearner,
 )
 from understudy.contracts.probing import Probe
@@ -69,6 +71,7 @@ __all__ = [
     "CAUSES",
     "Backend",
     "BatchLearner",
+    "BoundsRewards",
     "Closable",
     "CompiledLearner",
     "CompiledRehearsal",
@@ -109,6 +112,7 @@ __all__ = [
     "OldEpochLearner",
     "PassesOverEpisodes",
     "Probe",
+    "ReadsObservations",
     "Rehearsal",
     "RehearsalEnv",
     "RemembersLog",

@@ -75,6 +75,17 @@ class HasStartObservations(Protocol):
 
 
 @runtime_checkable
+class HasBestValue(Protocol):
+    """An environment that knows what the best policy earns.
+
+    Gained: `probes.regret(env)` measures how far a learner is behind it.
+    """
+
+    def best_value(self, steps: int) -> float:
+        """Return the mean reward a step of the best policy, over the first `steps` steps of the environment."""
+
+
+@runtime_checkable
 class HasParallelEpisodes(Protocol):
     """An environment that can step many independent episodes with one call.
 

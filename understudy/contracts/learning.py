@@ -12,6 +12,8 @@ import numpy as np
 from understudy.contracts.encoding import Encoder
 from understudy.contracts.offering import offers
 from understudy.contracts.steps import Step, Steps
+from understudy.errors import SettingError
+from understudy.logs import Log
 
 
 @runtime_checkable
@@ -95,6 +97,23 @@ class CompiledLearner(Protocol):
 
     def arrays(self) -> Any:
         """Return the NamedTuple of arrays, the same object each time; None where this learner cannot be compiled."""
+
+
+@runtime_checkable
+class ReadsObservations(Protocol):
+    """A learner whose kernels read observations themselves, such as vectors of features, and need no table of codes.
+
+    Promised: `act` and `learn`, registered for the class of what `arrays_on` returns, do what `policy` and `learn` do
+    where `code` is a position in the log: r is row r's next observation, and N + e, in a log of N rows, is the first
+    observation of episode e, `log.observation[log.starts[e]]`. Gained: the loop is compiled on logs whose observations
+    are vectors that never repeat.
+    """
+
+    def arrays_on(self, log: Log) -> Any:
+        """Return the NamedTuple of arrays for a run on this log; None where this learner cannot be compiled.
+
+        The log's columns may be among them, as they are: kernels do not write on these.
+        """
 
 
 @runtime_checkable
@@ -217,6 +236,17 @@ class HasActionCount(Protocol):
 
 
 @runtime_checkable
+class BoundsRewards(Protocol):
+    """A learner that takes rewards of a known range only.
+
+    Promised: `reward_range` is the smallest and the largest reward that it takes; None where it takes any. Gained: a
+    log with other rewards is refused before a run.
+    """
+
+    reward_range: tuple[float, float] | None
+
+
+@runtime_checkable
 class HasLearnedState(Protocol):
     """A learner that shows what it has learned so far.
 
@@ -246,6 +276,15 @@ class HasCodes(Protocol):
     """
 
     codes: ObservationCodes | None
+
+
+def reward_refusal(learner: BoundsRewards, found: str) -> SettingError:
+    """Return the error for a reward outside of a learner's range; `found` says which, and where."""
+    low, high = learner.reward_range  # type: ignore[misc]
+    return SettingError(
+        f"{found}, and {type(learner).__name__} takes rewards from {low:g} to {high:g}; give it reward_range=, the "
+        "smallest and the largest reward, which it scales by, or choose a learner that takes any"
+    )
 
 
 def codes_of(learner: Any) -> ObservationCodes | None:

@@ -312,3 +312,8 @@ def is_compiled(simulator: Any) -> bool:
 def is_foreseeable(simulator: Any) -> bool:
     """True if the rows that a simulator may serve next can be listed ahead."""
     return is_compiled(simulator) and simulator.foreseeable
+
+
+def serves_positions(simulator: Any) -> bool:
+    """True if every observation that kernels meet in a simulator is one of the log's, told by its position there."""
+    return is_compiled(simulator) and log_of(simulator) is not None and not serves_emissions(simulator)

@@ -1,5 +1,6 @@
-"""The recorder of environments, and the paper's grids: recorded and run by compiled code, and solved exactly."""
+"""The recorder of environments, the paper's grids, which are run by compiled code and solved exactly, and bandits."""
 
+from understudy.envs.bandits import BernoulliBandit, LinearBandit
 from understudy.envs.continuous import ContinuousGrid
 from understudy.envs.counter import CounterGrid
 from understudy.envs.finite import FiniteGrid
@@ -8,4 +9,7 @@ from understudy.envs.history import HistoryGrid
 from understudy.envs.noisy import NoisyGrid
 from understudy.envs.recorder import record
 
-__all__ = ["ContinuousGrid", "CounterGrid", "FiniteGrid", "Grid", "HistoryGrid", "NoisyGrid", "record"]
+__all__ = [
+    "BernoulliBandit", "ContinuousGrid", "CounterGrid", "FiniteGrid", "Grid", "HistoryGrid", "LinearBandit",
+    "NoisyGrid", "record",
+]  # fmt: skip

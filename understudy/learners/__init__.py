@@ -5,8 +5,12 @@ from typing import TYPE_CHECKING, Any
 from understudy.contracts.kernels import register_kernels
 from understudy.deprecation import warn_of_old_name
 from understudy.extras import import_extra
+from understudy.learners.bandits import UCB1, EpsilonGreedy, Thompson
 from understudy.learners.codes import Codes
+from understudy.learners.exp3 import Exp3
 from understudy.learners.fixed import FixedPolicy, MonteCarlo, Uniform
+from understudy.learners.incremental import IncrementalModel
+from understudy.learners.linear_bandits import LinearThompson, LinUCB
 from understudy.learners.schedules import Exponential, Harmonic, Linear
 from understudy.learners.scripts import script
 from understudy.learners.tabular import ExpectedSarsa, QLearning
@@ -26,8 +30,9 @@ _EXTRAS = {
 """The module, and the extra, of each name that needs one."""
 
 __all__ = [
-    "PPO", "Codes", "ExpectedSarsa", "Exponential", "FixedPolicy", "Harmonic", "Linear", "MonteCarlo", "QLearning",
-    "Uniform", "accepting", "not_accepting", "register_kernels", "sb3", "script",
+    "PPO", "UCB1", "Codes", "EpsilonGreedy", "Exp3", "ExpectedSarsa", "Exponential", "FixedPolicy", "Harmonic",
+    "IncrementalModel", "LinUCB", "Linear", "LinearThompson", "MonteCarlo", "QLearning", "Thompson", "Uniform",
+    "accepting", "not_accepting", "register_kernels", "sb3", "script",
 ]  # fmt: skip
 
 

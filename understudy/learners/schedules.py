@@ -11,6 +11,7 @@ from numbers import Real
 import numpy as np
 
 from understudy.contracts.compiling import kernel
+from understudy.errors import SettingError
 
 CONSTANT, LINEAR, EXPONENTIAL, HARMONIC = range(4)
 
@@ -95,10 +96,41 @@ def schedule_array(schedule: Schedule) -> np.ndarray | None:
 
 def may_be_in_unit_interval(schedule: Schedule) -> bool:
     """True if a schedule stays in [0, 1], or is a callable of another class, which is checked at each step."""
+    return may_stay_within(schedule, 1.0)
+
+
+def may_stay_within(schedule: Schedule, most: float) -> bool:
+    """True if a schedule stays in [0, most], or is a callable of another class, which is checked at each step."""
     match schedule:
         case Linear(start, end, pace) | Harmonic(start, pace, end):
-            return 0.0 <= start <= 1.0 and 0.0 <= end <= 1.0 and 0.0 < pace < np.inf
+            return 0.0 <= start <= most and 0.0 <= end <= most and 0.0 < pace < np.inf
         case Exponential(start, rate, end):
-            return 0.0 <= start <= 1.0 and 0.0 <= rate <= 1.0 and 0.0 <= end <= 1.0
+            return 0.0 <= start <= most and 0.0 <= rate <= 1.0 and 0.0 <= end <= most
     is_number = isinstance(schedule, Real) and not isinstance(schedule, bool)
-    return callable(schedule) or (is_number and 0.0 <= schedule <= 1.0)
+    return callable(schedule) or (is_number and 0.0 <= schedule <= most)
+
+
+class WrittenSchedule:
+    """A schedule and its array, which kernels read; a Python function's value is written there before each call.
+
+    >>> epsilon = WrittenSchedule("epsilon", lambda step: 1 / (1 + step), most=1.0)
+    >>> epsilon.compilable, epsilon.write(3), float(schedule_value(epsilon.array, 3))
+    (False, None, 0.25)
+    """
+
+    def __init__(self, name: str, schedule: Schedule, most: float = np.finfo(float).max) -> None:
+        if not may_stay_within(schedule, most):
+            limits = f"a number from 0 to {most:g}" if most <= 1.0 else "a finite number from 0 up"
+            raise SettingError(f"{name} is {schedule!r}; give {name}=, {limits} or a schedule of such")
+        self.name, self.schedule, self.most = name, schedule, most
+        found = schedule_array(schedule)
+        self.compilable = found is not None
+        self.array = np.zeros(4) if found is None else found
+
+    def write(self, step: int) -> None:
+        """Write the present value of a Python function as a constant. Raise `SettingError` where it is out of range."""
+        if not self.compilable:
+            self.array[1] = self.schedule(step)  # type: ignore[operator]
+            if not 0.0 <= self.array[1] <= self.most:
+                limits = f"in [0, {self.most:g}]" if self.most <= 1.0 else "a finite number from 0 up"
+                raise SettingError(f"{self.name} is {self.array[1]} after {step:,} steps, not {limits}")

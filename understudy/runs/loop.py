@@ -10,6 +10,7 @@ from understudy.contracts import (
     HasObservationSpace,
     Learner,
     LoopOwner,
+    ReadsObservations,
     Simulator,
     Step,
     owned,
@@ -17,7 +18,7 @@ from understudy.contracts import (
 from understudy.contracts.learning import codes_of, defined_with_policy
 from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
-from understudy.contracts.simulating import is_compiled, steps_back
+from understudy.contracts.simulating import is_compiled, serves_positions, steps_back
 from understudy.errors import ContractError, SettingError
 from understudy.runs.backends import always
 from understudy.runs.compiled import CompiledLoop
@@ -29,6 +30,7 @@ from understudy.runs.run import Run
 from understudy.runs.setup import NoAnswer, RunSetup
 from understudy.runs.stepping_back import stepping_back_loop
 from understudy.settings import seed_of
+from understudy.simulators.coding import LOG_POSITIONS
 
 LONGEST_CALL = 1 << 20
 """The largest number of compiled steps between two checks whether the run was cancelled."""
@@ -83,6 +85,8 @@ def fastest_loop(simulator: Any, learner: Any, compiled: bool = True) -> Callabl
 
 def can_compile(simulator: Any, learner: Any) -> bool:
     """True if both simulator and learner offer the arrays that the compiled loop works on."""
+    if serves_positions(simulator) and offers(learner, ReadsObservations):
+        return learner.arrays_on(simulator.log) is not None and defined_with_policy(learner, "arrays_on")
     return is_compiled(simulator) and offers_arrays(learner)
 
 
@@ -160,7 +164,11 @@ def learners_own_loop(setup: RunSetup) -> Run:
 def compiled_loop(setup: RunSetup) -> Run:
     """Run compiled, from one reading of the probes to the next."""
     learner, record, readings = setup.learner, setup.new_record(), setup.readings
-    rehearsal, arrays = setup.simulator.start(setup.seed, learner.codes), learner.arrays()
+    if offers(learner, ReadsObservations):
+        codes, arrays = LOG_POSITIONS, learner.arrays_on(setup.simulator.log)
+    else:
+        codes, arrays = learner.codes, learner.arrays()
+    rehearsal = setup.simulator.start(setup.seed, codes)
     loop = CompiledLoop(setup.simulator, rehearsal.source, arrays, record)
     every = readings.every if readings.probes else LONGEST_CALL
     while record.n_steps < setup.limit and loop.is_running:

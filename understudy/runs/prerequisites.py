@@ -4,15 +4,17 @@ from numbers import Integral
 from typing import Any
 
 from understudy.contracts import (
+    BoundsRewards,
     HasLog,
     HasPlannedSteps,
     HasStateCount,
     Learner,
+    Log,
     LoopOwner,
     Simulator,
 )
 from understudy.contracts.fitting import ensure_fitted
-from understudy.contracts.learning import EpochLearner, OldEpochLearner, codes_of
+from understudy.contracts.learning import EpochLearner, OldEpochLearner, codes_of, reward_refusal
 from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import is_exhaustible, log_of, n_actions_of, passes_over
@@ -47,6 +49,8 @@ def check_parts(simulator: Any, learner: Any, max_steps: int | None, every: int)
             f"frozen and note of {type(learner).__name__}", "steps_until_update and collect, or it runs step by step"
         )
     codes, log = codes_of(learner), log_of(simulator)
+    if log is not None and offers(learner, BoundsRewards):
+        check_rewards(learner, log)
     if codes is not None and codes.encoder is not None and log is not None:
         ensure_fitted(codes.encoder, log)
 
@@ -58,6 +62,16 @@ def check_acts_for_good(simulator: Any) -> None:
             f"{name_of(simulator)} may pass over an episode after the learner has acted, and what acts in an env "
             "cannot take that back; use psrs or qbe, or a learner with policy(observation) and learn(step)"
         )
+
+
+def check_rewards(learner: BoundsRewards, log: Log) -> None:
+    """Raise `SettingError` with the first row of a log whose reward is outside of a learner's range."""
+    if learner.reward_range is None:
+        return
+    low, high = learner.reward_range
+    if log.reward.min() < low or log.reward.max() > high:
+        row = int(((log.reward < low) | (log.reward > high)).argmax())
+        raise reward_refusal(learner, f"reward is {log.reward[row]:g} in row {row}")
 
 
 def check_attributes(what: str, part: Any) -> None:

@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 
 from understudy.contracts import HasEstimate, HasValue, HasValues, owned
-from understudy.contracts.environments import HasStartObservations
+from understudy.contracts.environments import HasBestValue, HasStartObservations
 from understudy.contracts.offering import offers
 from understudy.contracts.streams import spawn
 from understudy.contracts.wrappers import time_limit
@@ -92,9 +92,30 @@ def mean_recent_return(progress: Progress) -> float:
     return float(recent.mean()) if len(recent) else float("nan")
 
 
+def total_reward(progress: Progress) -> float:
+    """The sum of all rewards since the run began."""
+    return float(progress.returns.sum() + progress.partial)
+
+
 def mean_reward(progress: Progress) -> float:
     """The mean reward of a step since the run began; NaN before the first step."""
-    return float(progress.returns.sum() + progress.partial) / progress.steps if progress.steps else float("nan")
+    return total_reward(progress) / progress.steps if progress.steps else float("nan")
+
+
+def regret(env: Any) -> History:
+    """Return a probe of the regret so far: what the best policy would have earned in as many steps, less the earnings.
+
+    `env` is an environment that knows its `best_value(steps)`, such as the bandits of `us.envs`. The mean over runs is
+    the expected regret; in a single run the noise of rewards and contexts is left in it.
+    """
+    innermost = env.unwrapped if isinstance(env, gymnasium.Env) else env
+    if not offers(innermost, HasBestValue):
+        raise ContractError(f"{env!r} has no best_value(steps), which regret reads; give it one")
+    return History(partial(_regret, innermost))
+
+
+def _regret(env: HasBestValue, progress: Progress) -> float:
+    return env.best_value(progress.steps) * progress.steps - total_reward(progress)
 
 
 def visited_share(progress: Progress) -> np.ndarray:
@@ -157,10 +178,14 @@ def _mean_of(played: Validation, which: int, progress: Progress) -> float:
 
 
 episode_returns = History(mean_recent_return)
-"""Mean return of the episodes finished since the last reading; NaN if none was."""
+"""Mean return of the episodes finished since the last reading; NaN if none was. In a bandit, whose episodes have one
+step, this is the mean reward of the decisions since the last reading: let it be a window of hundreds, by every=."""
 
 reward_per_step = History(mean_reward)
-"""Mean reward of a step since the run began: what to look at where episodes are very long, or never end."""
+"""Mean reward of a step since the run began: what to look at in a bandit, and where episodes hardly or never end."""
+
+reward_so_far = History(total_reward)
+"""Sum of all rewards since the run began: smooth where single rewards are noise, as in a bandit."""
 
 visitation = History(visited_share, counts_visits=True)
 """Share of steps taken from each state so far; a vector."""

@@ -7,7 +7,7 @@ import numpy as np
 from understudy.contracts import Encoder, Log, Rehearsal
 from understudy.contracts.streams import streams_of
 from understudy.contracts.vocabulary import Vocabulary
-from understudy.simulators.coding import CodedArrays, largest_observation
+from understudy.simulators.coding import LOG_POSITIONS, CodedArrays, largest_observation
 from understudy.simulators.index import Index, grouped, index
 from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.model import Model
@@ -67,6 +67,8 @@ class ModelSimulator:
 
     def _coded(self, codes: Any) -> tuple[np.ndarray, ...]:
         columns = (self.log.observation, self.log.next_observation)
+        if codes is LOG_POSITIONS:  # asked for only where no observation is drawn anew, so that there are no emissions
+            return *self.index.coded(codes), np.empty(0, np.int32)
         if codes is not None:
             # A terminal row's next observation may be drawn after a row that is not terminal.
             columns = (codes.batch(columns[0]), codes.batch(columns[1], self._needs_code))

@@ -5,7 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import CompiledLearner, EpochLearner, Rehearsal, Simulator, StackedLearner, owned
+from understudy.contracts import (
+    CompiledLearner,
+    EpochLearner,
+    ReadsObservations,
+    Rehearsal,
+    Simulator,
+    StackedLearner,
+    owned,
+)
 from understudy.contracts.learning import defined_with_policy
 from understudy.contracts.offering import members_of, offers
 from understudy.runs import Run, experiment, simulate
@@ -18,6 +26,7 @@ from understudy.testing.rules import CLOSE, Rules, is_whole, same_run
 COUNTED = "steps_until_update is a whole number from 1 between two updates"
 FORMS: dict[str, tuple[type, tuple[str, ...]]] = {
     "the compiled form": (CompiledLearner, ("arrays",)),
+    "the compiled form on vectors": (ReadsObservations, ("arrays_on",)),
     "the look-ahead form": (EpochLearner, members_of(EpochLearner)),
     "the stacked form": (StackedLearner, members_of(StackedLearner)),
 }

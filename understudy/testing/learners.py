@@ -10,6 +10,7 @@ from understudy.contracts.fitting import ensure_fitted
 from understudy.contracts.learning import codes_of
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import n_actions_of
+from understudy.encoders import Function
 from understudy.errors import ContractError
 from understudy.logs.policies import as_policy
 from understudy.runs import simulate
@@ -57,7 +58,9 @@ def check_learner(
         OTHER_LOG,
     )
     has_all = log.propensity is not None and log.propensity.ndim == 2
-    simulator: Simulator = psrs(log) if has_all else qbe(log)
+    # Observations that are not codes may never repeat, and runs would end at once: all of them are then one state.
+    states = None if log.spec.n_observations is not None else Function(lambda batch: np.zeros(len(batch), np.int64))
+    simulator: Simulator = psrs(log, states) if has_all else qbe(log, states)
     fitted = _with_fitted_encoder(rules, given, log)
     if offers(learner, LoopOwner):
         _check_loop_owner(rules, fitted, simulator, max_steps)
