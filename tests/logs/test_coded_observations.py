@@ -309,6 +309,17 @@ def test_coded_logs_come_back_from_files(tmp_path):
     assert [c.kind for c in values.spec.coding.columns] == [c.kind for c in log.spec.coding.columns]
 
 
+def test_truth_values_can_be_categories_and_columns_can_be_a_grid(tmp_path):
+    log = bandit({"vip": ["true", "false", "true", "true"]}, categories="vip")
+    assert log.spec.coding.columns[0].kind == "category"
+    grid = {f"observation_{at}_{to}": [f"{at}{to}", "x"] for at in range(2) for to in "01"}
+    log = read({**grid, "action": [0, 1], "reward": [0, 1]}, ends="every-row")
+    assert log.observation.tolist() == [[[0, 0], [0, 0]], [[1, 1], [1, 1]]]
+    assert log.spec.encode([["x", "x", "10", "11"]]).tolist() == [[[1, 1], [0, 0]]]
+    write(log, tmp_path / "log.parquet")
+    assert read(tmp_path / "log.parquet").spec == log.spec
+
+
 def test_a_coding_belongs_to_the_fingerprint():
     one, other = bandit({"page": ["a", "b", "a", "b"]}), bandit({"page": ["a", "c", "a", "c"]})
     assert one.observation.tolist() == other.observation.tolist()

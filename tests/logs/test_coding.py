@@ -91,6 +91,7 @@ def test_observations_of_another_coding_are_refused():
     for wrong in ([[2.5, 1, 0, 0]], [[3, 1, 0, 0]], [[-1, 1, 0, 0]], [[0, 1, 2, 0]], [[0, 1, 0]], [0, 1]):
         assert not CODING.accepts(np.array(wrong))
     assert Coding((PAGE,)).accepts(np.array([0, 1]))
+    assert CODING.accepts(np.array(CODES).reshape(2, 2, 2))
 
 
 def test_a_coding_survives_json_and_shows_itself():

@@ -26,6 +26,7 @@ AT = ColumnCoding("at", "date", origin="2024-01-01T10:00:00Z", unit="seconds")
         (SINCE, math.inf, "inf"),
         (AT, 1.5, "2024-01-01T10:00:01.500000Z"),
         (AT, 1e300, "1e+300"),
+        (AT, 86400.0 * 366 * 20, "2044-01-16T10:00:00Z"),
         (ColumnCoding("t", "time", unit="seconds"), 3600.0, "01:00:00"),
         (ColumnCoding("t", "time", unit="seconds"), -1.0, "1969-12-31T23:59:59"),
         (ColumnCoding("d", "duration", unit="seconds"), 90.5, "90.5 s"),
@@ -78,3 +79,4 @@ def test_values_have_their_own_types():
     assert str(SINCE.values(np.array([1.5])).type) == "timestamp[us]"
     assert str(AT.values(np.array([1.0])).type) == "timestamp[us, tz=UTC]"
     assert ColumnCoding("n", "integer").values(np.array([2.0])).to_pylist() == [2]
+    assert ColumnCoding("n", "integer").values(np.array([2.0, np.inf])).to_pylist() == [2.0, np.inf]

@@ -170,3 +170,18 @@ def test_observations_of_two_dtypes_are_joined_without_loss():
 def test_labels_decide_which_action_they_name():
     assert small(actions=["1", "0"]).action.tolist() == [1, 0, 1, 0]
     assert small(actions=["one", "two"]).action.tolist() == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("observation", "fingerprint"),
+    [
+        ([0, 1, 2, 5], "a94b67a11ff3bce50db60c23751dc7c5"),
+        ([0.5, 1.0, 2.0, 0.0], "598db0c05fdc3d916606f9455cc54ad8"),
+        ([True, False, True, True], "062363acbbace3245de6198d880f7a4a"),
+        ([[1, 2], [3, 4], [5, 6], [7, 8]], "581bd9934c5f4aa9c4fe72954c3a68a7"),
+    ],
+)
+def test_fingerprints_of_numbers_stay_as_they_were(observation, fingerprint):
+    """Results folders name their log by its fingerprint, so that of a log of numbers must not change."""
+    columns = {"action": [0, 1, 0, 1], "reward": [0.0, 0.5, 1.0, 0.0], "terminated": [False, True, False, True]}
+    assert Log.from_columns(observation=observation, **columns).fingerprint == fingerprint

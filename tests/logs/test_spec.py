@@ -14,6 +14,7 @@ def test_new_rows_are_coded_and_decoded_by_the_spec():
     assert spec.one_hot(np.array([[1, 0.5]])).tolist() == [[0, 1, 0.5]]
     assert spec == Log.from_columns(**COLUMNS, observation={"page": ["home", "cart"], "x": [0.5, 1.5]}).spec
     assert hash(spec)
+    assert spec.encode([("cart", 3)]).dtype == spec.observation_dtype == np.float64
 
 
 def test_numbers_stay_as_they_are():

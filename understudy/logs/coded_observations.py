@@ -149,7 +149,7 @@ def _coded(column: Given, coding: ColumnCoding, unseen: str) -> np.ndarray:
 
 
 def _is_coded(column: ColumnCoding) -> bool:
-    return column.kind not in NUMBERS and column.labels != FALSE_TRUE
+    return column.kind not in NUMBERS and (column.kind, column.labels) != ("truth", FALSE_TRUE)
 
 
 def _kind(column: Given) -> Any:

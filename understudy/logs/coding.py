@@ -1,5 +1,6 @@
 """How observations are coded as numbers: one coding for each column, applied to new rows, and read back as values."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -107,8 +108,7 @@ class Coding:
 
     def accepts(self, observations: np.ndarray) -> bool:
         """True if these can be observations of this coding: in their shape, and in the codes of their labels."""
-        entries = len(self.features)
-        if observations.shape[1:] not in ((entries,), () if entries == 1 else (entries,)):
+        if math.prod(observations.shape[1:]) != len(self.features):
             return False
         if self.form == "one-hot":
             return True

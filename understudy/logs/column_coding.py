@@ -19,7 +19,7 @@ FALSE_TRUE = ("false", "true")
 
 MICROSECONDS = {"days": 86_400_000_000, "seconds": 1_000_000}
 ORIGIN = re.compile(r"\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(\.\d{6})?Z?)?")
-LARGEST = 1e8  # of times that are shown as such: days or seconds
+LARGEST = 2.0**59  # microseconds from the origin, 18,000 years; what lies further away is shown as a number
 OTHER = "(other)"
 """The word for a category that the coding has no label for."""
 
@@ -80,7 +80,7 @@ class ColumnCoding:
         whole = np.isfinite(number) and number == int(number)
         if self.labels:
             return self.labels[int(number)] if whole and 0 <= number < len(self.labels) else OTHER
-        if self.kind in TIMES and abs(number) < LARGEST:
+        if self.kind in TIMES and abs(number) * MICROSECONDS[self.unit or "days"] < LARGEST:
             return self._moment(int(self._ticks(np.array([number]))[0]))
         return str(int(value)) if whole and self.kind == "integer" else f"{number + 0.0:.4g}"
 
@@ -98,10 +98,11 @@ class ColumnCoding:
             ticks = self._ticks(numbers)
             if self.kind == "date":
                 moments = pa.array(ticks, pa.timestamp("us", "UTC" if self.has_zone else None))
-                whole = self.unit == "days" and not (ticks % MICROSECONDS["days"]).any()
-                return moments.cast(pa.date32()) if whole else moments
+                days = self.unit == "days" and not (ticks % MICROSECONDS["days"]).any()
+                return moments.cast(pa.date32()) if days else moments
             return pa.array(ticks, pa.duration("us") if self.kind == "duration" else pa.time64("us"))
-        return pa.array(numbers.astype(np.int64) if self.kind == "integer" else numbers)
+        whole = self.kind == "integer" and np.isfinite(numbers).all() and (numbers == np.rint(numbers)).all()
+        return pa.array(numbers.astype(np.int64) if whole else numbers)
 
     def to_json(self) -> dict[str, Any]:
         """Return what is known of the column as a dict of plain values."""

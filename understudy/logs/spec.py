@@ -7,6 +7,7 @@ import numpy as np
 
 from understudy.errors import SettingError
 from understudy.logs.action_features import ActionFeatures
+from understudy.logs.arrays import common_dtype
 from understudy.logs.coding import Coding
 
 if TYPE_CHECKING:
@@ -31,9 +32,10 @@ class Spec:
 
         Use it where a learner that was trained on this log meets new rows. Of a log of numbers, numbers are returned.
         """
-        if self.coding is not None:
-            return self.coding.encode(rows, unseen)
-        return np.asarray(rows, self.observation_dtype).reshape(-1, *self.observation_shape)
+        if self.coding is None:
+            return np.asarray(rows, self.observation_dtype).reshape(-1, *self.observation_shape)
+        coded = {"observation": self.coding.encode(rows, unseen), "the log's": np.zeros(1, self.observation_dtype)}
+        return common_dtype(coded)[0].reshape(-1, *self.observation_shape)
 
     def decode(self, observations: Any) -> "pa.Table":
         """Return observations as the values that they were coded from: an Arrow table with a column for each."""
