@@ -85,6 +85,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; the same names as in _H
     from understudy.runs import probes as probes
     from understudy.runs import simulate as simulate
     from understudy.runs import vector_env as vector_env
+    from understudy.runs import warm_start as warm_start
     from understudy.simulators import actions_only as actions_only
     from understudy.simulators import any_row as any_row
     from understudy.simulators import exo_psrs as exo_psrs
@@ -128,7 +129,7 @@ _HOMES = {
     "reporting": ["plots", "report"],
     "runs": [
         "About", "Cancelled", "Run", "Runs", "experiment", "gym_env", "gym_envs", "load", "probes", "simulate",
-        "vector_env",
+        "vector_env", "warm_start",
     ],
     "simulators": [
         "actions_only", "any_row", "exo_psrs", "model", "pers", "psrs", "qbe", "real", "replay", "states_only",

@@ -7,6 +7,7 @@ from understudy.deprecation import warn_of_old_name
 from understudy.extras import import_extra
 from understudy.learners.bandits import UCB1, EpsilonGreedy, Thompson
 from understudy.learners.codes import Codes
+from understudy.learners.delays import Delayed, delayed
 from understudy.learners.exp3 import Exp3
 from understudy.learners.fixed import FixedPolicy, MonteCarlo, Uniform
 from understudy.learners.incremental import IncrementalModel
@@ -30,9 +31,9 @@ _EXTRAS = {
 """The module, and the extra, of each name that needs one."""
 
 __all__ = [
-    "PPO", "UCB1", "Codes", "EpsilonGreedy", "Exp3", "ExpectedSarsa", "Exponential", "FixedPolicy", "Harmonic",
-    "IncrementalModel", "LinUCB", "Linear", "LinearThompson", "MonteCarlo", "QLearning", "Thompson", "Uniform",
-    "accepting", "not_accepting", "register_kernels", "sb3", "script",
+    "PPO", "UCB1", "Codes", "Delayed", "EpsilonGreedy", "Exp3", "ExpectedSarsa", "Exponential", "FixedPolicy",
+    "Harmonic", "IncrementalModel", "LinUCB", "Linear", "LinearThompson", "MonteCarlo", "QLearning", "Thompson",
+    "Uniform", "accepting", "delayed", "not_accepting", "register_kernels", "sb3", "script",
 ]  # fmt: skip
 
 

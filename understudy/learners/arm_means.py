@@ -10,6 +10,7 @@ from understudy.contracts.compiling import kernel
 from understudy.contracts.kernels import register_kernels
 from understudy.contracts.streams import LEARNER, stream_key
 from understudy.learners.arms import ArmTable
+from understudy.learners.clocks import Clocked
 from understudy.learners.draws import beta_draw, key_at, normal_at
 from understudy.learners.schedules import Schedule, WrittenSchedule, schedule_value
 from understudy.learners.tabular import greedy_action
@@ -94,7 +95,7 @@ def update_mean(arms, code, action, reward, next_code, terminated, truncated):
 register_kernels(ArmMeans, act=write_choice, learn=update_mean)
 
 
-class MeanLearner(ArmTable):
+class MeanLearner(Clocked, ArmTable):
     """A learner that keeps the mean reward of each action; subclasses differ in how they choose."""
 
     def __init__(
@@ -126,6 +127,10 @@ class MeanLearner(ArmTable):
             learned=np.zeros(1, dtype=np.int64),
             key=np.array([stream_key(seed, LEARNER), stream_key(seed, LEARNER, 1)], dtype=np.uint64),
         )
+
+    @property
+    def _count(self) -> np.ndarray:
+        return self._arms.learned
 
     @property
     def counts(self) -> np.ndarray:

@@ -9,6 +9,7 @@ from understudy.contracts import Encoder, Step
 from understudy.contracts.compiling import kernel
 from understudy.contracts.kernels import register_kernels
 from understudy.learners.arms import ArmTable, reward_limits
+from understudy.learners.clocks import Clocked
 from understudy.learners.schedules import Schedule, WrittenSchedule, schedule_value
 
 
@@ -34,13 +35,10 @@ def write_exp3(weights, code, policy):
 
 
 @kernel
-def update_exp3(weights, code, action, reward, next_code, terminated, truncated):
-    """Raise the weight of an action by its reward over the probability that it had."""
-    log_weight = weights.log_weight[code if len(weights.log_weight) > 1 else 0]
-    n_actions, epsilon, total = len(log_weight), schedule_value(weights.epsilon, weights.learned[0]), 0.0
-    for other in range(n_actions):
-        total += math.exp(log_weight[other])
-    probability = (1.0 - epsilon) * (math.exp(log_weight[action]) / total) + epsilon / n_actions
+def raise_weight(weights, row, action, reward, probability):
+    """Raise the weight of an action by its reward over the probability that it was taken with."""
+    log_weight = weights.log_weight[row]
+    n_actions, epsilon = len(log_weight), schedule_value(weights.epsilon, weights.learned[0])
     low, high = weights.limits[0], weights.limits[1]
     scaled = min(1.0, max(0.0, (reward - low) / (high - low)))  # a log with other rewards is refused beforehand
     log_weight[action] += epsilon / n_actions * scaled / probability
@@ -52,10 +50,22 @@ def update_exp3(weights, code, action, reward, next_code, terminated, truncated)
     weights.learned[0] += 1
 
 
+@kernel
+def update_exp3(weights, code, action, reward, next_code, terminated, truncated):
+    """Raise the weight of an action by its reward over the probability that it has."""
+    row = code if len(weights.log_weight) > 1 else 0
+    log_weight = weights.log_weight[row]
+    n_actions, epsilon, total = len(log_weight), schedule_value(weights.epsilon, weights.learned[0]), 0.0
+    for other in range(n_actions):
+        total += math.exp(log_weight[other])
+    probability = (1.0 - epsilon) * (math.exp(log_weight[action]) / total) + epsilon / n_actions
+    raise_weight(weights, row, action, reward, probability)
+
+
 register_kernels(Exp3Weights, act=write_exp3, learn=update_exp3)
 
 
-class Exp3(ArmTable):
+class Exp3(Clocked, ArmTable):
     """Exp3 (Auer et al. 2002): weights that grow with the rewards earned, for rewards that need not come from one law.
 
     `epsilon` is the share of exploring steps (gamma in the paper), a number or a schedule; a step multiplies the weight
@@ -87,6 +97,10 @@ class Exp3(ArmTable):
         )
 
     @property
+    def _count(self) -> np.ndarray:
+        return self._weights.learned
+
+    @property
     def settings(self) -> dict[str, Any]:
         """Every argument that decides what the learner does."""
         return self.table_settings | {"epsilon": self.epsilon, "reward_range": self.reward_range}
@@ -110,6 +124,12 @@ class Exp3(ArmTable):
         self._epsilon.write(int(self._weights.learned[0]))
         reward, row = self.checked_reward(step.reward), self.row(step.observation)
         update_exp3(self._weights, row, step.action, reward, 0, step.terminated, step.truncated)
+
+    def learn_late(self, step: Step, policy: np.ndarray) -> None:
+        """Take in a step that was taken by an earlier policy: weights are raised by the probability it had then."""
+        self._epsilon.write(int(self._weights.learned[0]))
+        reward, row = self.checked_reward(step.reward), self.row(step.observation)
+        raise_weight(self._weights, row, step.action, reward, float(policy[step.action]))
 
     def __repr__(self) -> str:
         return f"Exp3({', '.join(f'{name}={value}' for name, value in self.settings.items())})"

@@ -87,7 +87,7 @@ class IncrementalModel:
         self.classes = tuple(sorted(classes))  # the order in which scikit-learn tells their probabilities
         self._epsilon = WrittenSchedule("epsilon", epsilon, 1.0)
         self._key = np.uint64(stream_key(seed_of(seed), LEARNER))
-        self._learned = 0
+        self.clock = 0
         n_models = 1 if self.shared else self.n_actions
         self._models = [_as_model(_new_model(model, seed), self.classes) for _ in range(n_models)]
 
@@ -117,15 +117,15 @@ class IncrementalModel:
         return float(self.predictions(observation).max())
 
     def policy(self, observation: Any) -> np.ndarray:
-        self._epsilon.write(self._learned)
-        epsilon = float(schedule_value(self._epsilon.array, self._learned))
+        self._epsilon.write(self.clock)
+        epsilon = float(schedule_value(self._epsilon.array, self.clock))
         policy = np.full(self.n_actions, epsilon / self.n_actions)
-        policy[greedy_action(self.predictions(observation), self._key, self._learned)] += 1.0 - epsilon
+        policy[greedy_action(self.predictions(observation), self._key, self.clock)] += 1.0 - epsilon
         return policy
 
     def learn(self, step: Step) -> None:
         self._models[0 if self.shared else step.action].learn(self._row(step.observation, step.action), step.reward)
-        self._learned += 1
+        self.clock += 1
 
     def _row(self, observation: Any, action: int) -> np.ndarray:
         """Return what a model sees of an observation and an action."""

@@ -7,13 +7,14 @@ import numpy as np
 from understudy.contracts import Log, Step
 from understudy.contracts.streams import LEARNER, stream_key
 from understudy.errors import SettingError
+from understudy.learners.clocks import Clocked
 from understudy.learners.linear_models import LinearArms, LinearArmsOnLog, update_linear, write_linear_choice
 from understudy.learners.schedules import Schedule, WrittenSchedule
 from understudy.learners.tabular import MOST_ENTRIES
 from understudy.settings import positive, seed_of, whole
 
 
-class _LinearLearner:
+class _LinearLearner(Clocked):
     """LinUCB, and linear Thompson sampling where `sampled` is True."""
 
     sampled: bool
@@ -46,6 +47,10 @@ class _LinearLearner:
             learned=np.zeros(1, np.int64),
             key=np.array([stream_key(seed, LEARNER), stream_key(seed, LEARNER, 1)], np.uint64),
         )
+
+    @property
+    def _count(self) -> np.ndarray:
+        return self._arms.learned
 
     @property
     def theta(self) -> np.ndarray:

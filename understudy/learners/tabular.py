@@ -9,6 +9,7 @@ from understudy.contracts.compiling import kernel
 from understudy.contracts.kernels import register_kernels
 from understudy.contracts.streams import LEARNER, stream_key, uniform_at
 from understudy.errors import SettingError
+from understudy.learners.clocks import Clocked
 from understudy.learners.codes import Codes
 from understudy.learners.schedules import Schedule, may_be_in_unit_interval, schedule_array, schedule_value
 from understudy.settings import real, seed_of, whole
@@ -82,7 +83,7 @@ def update_value(values, code, action, reward, next_code, terminated, truncated)
 register_kernels(Values, act=write_epsilon_greedy, learn=update_value)
 
 
-class _Tabular:
+class _Tabular(Clocked):
     """Q-learning, and Expected SARSA where `expected` is True."""
 
     expected: bool
@@ -122,6 +123,10 @@ class _Tabular:
             learned=np.zeros(1, dtype=np.int64),
             key=np.array([stream_key(seed_of(seed), LEARNER)], dtype=np.uint64),
         )
+
+    @property
+    def _count(self) -> np.ndarray:
+        return self._values.learned
 
     @property
     def q(self) -> np.ndarray:

@@ -9,12 +9,14 @@ from understudy.runs.loop import simulate
 from understudy.runs.run import Run, Runs
 from understudy.runs.setup import Cancelled
 from understudy.runs.vector import vector_env
+from understudy.runs.warm_starts import WarmStart, warm_start
 
 __all__ = [
     "About",
     "Cancelled",
     "Run",
     "Runs",
+    "WarmStart",
     "experiment",
     "gym_env",
     "gym_envs",
@@ -22,4 +24,5 @@ __all__ = [
     "probes",
     "simulate",
     "vector_env",
+    "warm_start",
 ]

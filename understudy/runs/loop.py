@@ -8,6 +8,7 @@ from understudy.contracts import (
     CompiledLearner,
     EpisodeAbandoner,
     HasObservationSpace,
+    HearsOpenings,
     Learner,
     LoopOwner,
     ReadsObservations,
@@ -125,12 +126,15 @@ def step_by_step(setup: RunSetup, learn: Callable[[Step], Iterable[None]]) -> Ge
     """Coroutine: yields an observation, expects send(policy), returns the Run. What `learn` yields is yielded too."""
     learner, record, rehearsal = setup.learner, setup.new_record(), setup.new_rehearsal()
     may_abandon, stopped, over = offers(learner, EpisodeAbandoner), None, True
+    hears = offers(learner, HearsOpenings)
     try:
         while record.n_steps < setup.limit:
             setup.check_cancelled()
             if over:
                 observation = rehearsal.begin()
                 record.begin(rehearsal.opening)
+                if hears:
+                    learner.begin(rehearsal.opening)
             state = rehearsal.state
             step = rehearsal.step((yield observation))
             if step is None:

@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from understudy.contracts import HasEstimate, HasValue, HasValues, owned
+from understudy.contracts import HasEstimate, HasPending, HasValue, HasValues, owned
 from understudy.contracts.environments import HasBestValue, HasStartObservations
 from understudy.contracts.offering import offers
 from understudy.contracts.streams import spawn
@@ -84,6 +84,13 @@ def estimate(learner: Any) -> float:
     if not offers(learner, HasEstimate):
         raise ContractError(f"{type(learner).__name__} has no estimate, which this probe reads; give it one")
     return learner.estimate
+
+
+def pending(learner: Any) -> float:
+    """The number of outcomes that are still on their way to a learner, see `learners.Delayed`."""
+    if not offers(learner, HasPending):
+        raise ContractError(f"{type(learner).__name__} has no pending, which this probe reads; use learners.delayed")
+    return float(learner.pending)
 
 
 def mean_recent_return(progress: Progress) -> float:

@@ -4,7 +4,7 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
-from understudy.contracts import EpisodeAbandoner, owned
+from understudy.contracts import EpisodeAbandoner, HearsOpenings, owned
 from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
 from understudy.errors import ContractError
@@ -65,6 +65,8 @@ def play_episode(setup: RunSetup, record: RunRecord, rehearsal: CheckedRehearsal
     learner, before, at_limit, over = setup.learner, None, None, False
     observation = rehearsal.begin()
     record.begin(rehearsal.opening)
+    if offers(learner, HearsOpenings):
+        learner.begin(rehearsal.opening)
     try:
         while not over:
             step = rehearsal.step(learner.policy(observation))
