@@ -145,3 +145,28 @@ def test_one_episode_is_not_asked_for_copies():
     log = Log.from_columns(observation=[0, 1], action=[0, 0], reward=[0, 0], ends="unfinished")
     assert asked(duplicate_episodes, log).tested.p_value is None
     assert asked(duplicate_rows, log).tested.p_value == 1.0
+
+
+@pytest.mark.parametrize("ends", ["every-row", "terminated"])
+def test_copies_are_found_among_decisions_with_text_in_their_observations(ends):
+    rng = np.random.default_rng(0)
+    n = 1000
+    columns = {
+        "country": np.array([f"c{at}" for at in range(20)])[rng.integers(20, size=n)],
+        "minute": rng.integers(1440, size=n),
+        "since": np.datetime64("2024-01-01") + rng.integers(365, size=n),
+        "action": np.array(["a", "b"])[rng.integers(2, size=n)],
+        "reward": rng.random(n).round(2),
+        "p_a": np.full(n, 0.5),
+        "p_b": np.full(n, 0.5),
+    }
+
+    def found(rows):
+        table = {name: column[rows] for name, column in columns.items()} | {"visit": np.arange(len(rows))}
+        episode = None if ends == "every-row" else "visit"
+        names = ["country", "minute", "since"]
+        return us.check(us.read(table, observation=names, propensity=["p_a", "p_b"], episode=episode, ends=ends))
+
+    assert found(np.arange(n)).believable
+    doubled = found(np.append(np.arange(n), rng.choice(n, 60, replace=False)))
+    assert [finding.rule for finding in doubled.findings if finding.severity == "doubt"] == ["duplicate-episodes"]
