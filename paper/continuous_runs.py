@@ -9,7 +9,7 @@ import understudy as us
 from paper import continuous_grid, grids
 from paper.continuous_grid import CAP, FORWARD, GAMMA, HOMER, POLICY_VALUE
 from paper.workspace import Workspace
-from understudy.contracts.progress import progress_bar
+from understudy.progress import progress_bar
 from understudy.runs import Runs
 from understudy.runs.backends import in_processes, in_turn, n_cores
 

@@ -11,9 +11,9 @@ from paper.options import Options, code_of, make_folder, take_folder
 from paper.page import write_page
 from paper.workspace import Workspace
 from paper.writing import write_item
-from understudy.contracts.extras import require
-from understudy.contracts.progress import every_minute
 from understudy.errors import SettingError
+from understudy.extras import require
+from understudy.progress import every_minute
 
 ITEMS = ("protocol", "discrete", "continuous", "encoder", "rollouts", "exogenous")
 WITH_TORCH = ("continuous", "encoder", "rollouts")

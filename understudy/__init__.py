@@ -38,7 +38,9 @@ if TYPE_CHECKING:  # what editors and type checkers see; the same names as in _H
     from understudy.evaluation import Fidelity as Fidelity
     from understudy.evaluation import Halves as Halves
     from understudy.evaluation import Interval as Interval
+    from understudy.evaluation import LearnedPolicy as LearnedPolicy
     from understudy.evaluation import MeanCurve as MeanCurve
+    from understudy.evaluation import OffPolicy as OffPolicy
     from understudy.evaluation import Ratio as Ratio
     from understudy.evaluation import Trusted as Trusted
     from understudy.evaluation import curve_table as curve_table
@@ -48,13 +50,18 @@ if TYPE_CHECKING:  # what editors and type checkers see; the same names as in _H
     from understudy.evaluation import halves as halves
     from understudy.evaluation import luck_of_logs as luck_of_logs
     from understudy.evaluation import mean_curve as mean_curve
+    from understudy.evaluation import off_policy as off_policy
+    from understudy.evaluation import off_policy_of_learner as off_policy_of_learner
     from understudy.evaluation import on_few_logs as on_few_logs
     from understudy.evaluation import one_log_floor as one_log_floor
     from understudy.evaluation import ratio_of_medians as ratio_of_medians
     from understudy.evaluation import ratio_of_spreads as ratio_of_spreads
     from understudy.evaluation import run_table as run_table
+    from understudy.logs import ActionFeatures as ActionFeatures
     from understudy.logs import Audit as Audit
     from understudy.logs import AuditTest as AuditTest
+    from understudy.logs import Coding as Coding
+    from understudy.logs import ColumnCoding as ColumnCoding
     from understudy.logs import Finding as Finding
     from understudy.logs import Log as Log
     from understudy.logs import PropensityReport as PropensityReport
@@ -107,13 +114,14 @@ _HOMES = {
         "ServedAgainWarning", "SettingError", "UnderstudyError", "UnderstudyWarning", "UsageError",
     ],
     "evaluation": [
-        "Earnings", "Efficiency", "Fidelity", "Halves", "Interval", "MeanCurve", "Ratio", "Trusted", "curve_table",
-        "earnings", "efficiency", "fidelity", "halves", "luck_of_logs", "mean_curve", "on_few_logs", "one_log_floor",
-        "ratio_of_medians", "ratio_of_spreads", "run_table",
+        "Earnings", "Efficiency", "Fidelity", "Halves", "Interval", "LearnedPolicy", "MeanCurve", "OffPolicy", "Ratio",
+        "Trusted", "curve_table", "earnings", "efficiency", "fidelity", "halves", "luck_of_logs", "mean_curve",
+        "off_policy", "off_policy_of_learner", "on_few_logs", "one_log_floor", "ratio_of_medians", "ratio_of_spreads",
+        "run_table",
     ],
     "logs": [
-        "Audit", "AuditTest", "Finding", "Log", "PropensityReport", "PropensitySource", "Spec", "check", "concatenate",
-        "estimate_propensities", "read", "write",
+        "ActionFeatures", "Audit", "AuditTest", "Coding", "ColumnCoding", "Finding", "Log", "PropensityReport",
+        "PropensitySource", "Spec", "check", "concatenate", "estimate_propensities", "read", "write",
     ],
     "reporting": ["plots", "report"],
     "runs": [

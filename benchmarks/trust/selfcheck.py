@@ -31,7 +31,9 @@ which a rate of 5 % exceeds with probability .02). Wrong: it fires in at least 9
 
 Logs from number 1,000,000 on were used while the method was written; the rates are of logs 0 to {LOGS - 1}. Before any
 of these was measured, the list of cases, 18 at first, was shortened to save time: merges without slip, noise bits
-without slip, four merged cells with noise bits, and four merged observations were left out.
+without slip, four merged cells with noise bits, and four merged observations were left out. After 30 logs of each
+case had been looked at (true states 1.7 % in all, wrong ones 100 %), a first look with few permutations was added to
+save time, and all logs were measured again.
 """
 
 TRUE_CASES: dict[str, dict[str, Any]] = {

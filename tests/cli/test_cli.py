@@ -88,11 +88,20 @@ def test_labels_of_truth_values_go_with_their_propensities(bandit, capsys, refus
     assert "give --actions every label" in refused("check", bandit, *BARE, "--actions", "yes", "no")
 
 
-def test_text_is_advised_upon_without_python(bandit, refused):
-    for names in (["shop"], ["page", "shop"]):
-        message = refused("check", bandit, "--observation", *names, "--action", "arm", "--reward", "paid")
-        assert "holds text ('south' in row 0); add a column to the file" in message
-        assert "astype" not in message
+def test_rules_of_text_are_told_in_flags(tmp_path, refused):
+    path = tmp_path / "log.csv"
+    path.write_text("id,age,arm,paid\n" + "".join(f"visit {at},{at if at else 'old'},a,1\n" for at in range(120)))
+    columns = ["--action", "arm", "--reward", "paid", "--ends", "every-row"]
+    message = refused("check", path, "--observation", "id", *columns)
+    assert "120 distinct texts in 120 rows" in message
+    assert "or give --categories id to code it all the same" in message
+    assert main(["check", str(path), "--observation", "id", *columns, "--categories", "id"]) == 0
+    message = refused("check", path, "--observation", "age", *columns)
+    assert "observation column age is 'old' in row 0; " in message
+    assert "--categories" in message
+    assert "--categories names arm, and observations are age" in refused(
+        "check", path, "--observation", "age", *columns, "--categories", "arm"
+    )
 
 
 def test_the_number_of_actions_can_be_told(bandit, capsys, refused):
@@ -178,3 +187,31 @@ def test_check_says_1_of_a_log_that_must_not_be_believed_and_qbe_still_takes_it(
     assert (found["ok"], found["believable"]) == (True, False)
     assert found["rates"]["all tests"] == 1e-3
     us.qbe(us.read(tmp_path / "wrong.csv", observation="cell", action="move", reward="paid", terminated="home"))
+
+
+VW = "".join(
+    f"{action}:{-reward}:0.5 |user age:{age}\n"
+    for action, reward, age in np.random.default_rng(0).integers(1, 3, (40, 3))
+)
+
+
+def test_a_file_of_another_tool_needs_no_flags(tmp_path, capsys):
+    (tmp_path / "clicks.txt").write_text(VW)
+    assert main(["check", str(tmp_path / "clicks.txt"), "--format", "vw"]) == 0
+    assert main(["check", str(tmp_path / "clicks.txt")]) == 0
+    assert "40 rows, 40 episodes, 2 actions" in capsys.readouterr().out
+
+
+def test_a_log_is_converted(tmp_path, capsys):
+    (tmp_path / "clicks.vw").write_text(VW)
+    for name in ("clicks.parquet", "clicks.dsjson.gz", "clicks.csv.zst"):
+        assert main(["convert", str(tmp_path / "clicks.vw"), str(tmp_path / name)]) == 0
+        assert us.read(tmp_path / name).reward.tolist() == us.read(tmp_path / "clicks.vw").reward.tolist()
+    assert "clicks.csv.zst has 40 rows, 40 episodes and 2 actions" in capsys.readouterr().out
+
+
+def test_refusals_of_formats_are_in_flags(tmp_path, refused):
+    (tmp_path / "clicks.txt").write_text("what is this")
+    assert "or say --format one of parquet, csv, open-bandit" in refused("check", tmp_path / "clicks.txt")
+    (tmp_path / "clicks.vw").write_text(VW)
+    assert "a log is written as .parquet" in refused("convert", tmp_path / "clicks.vw", tmp_path / "clicks.txt")

@@ -35,7 +35,7 @@ def test_values_to_start_from_are_finite(value, events, capsys, columns):
     assert "--initial" in capsys.readouterr().err
 
 
-COMMANDS = {name: name.upper for name in ("demo", "check", "forecast", "simulate", "compare", "report")}
+COMMANDS = {name: name.upper for name in ("demo", "check", "convert", "forecast", "simulate", "compare", "report")}
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,7 @@ COMMANDS = {name: name.upper for name in ("demo", "check", "forecast", "simulate
         (["simulate", "log.csv"], "simulate"),
         (["compare", "log.csv", "--learner", "ppo"], "compare"),
         (["report", "d"], "report"),
+        (["convert", "log.csv", "log.parquet"], "convert"),
     ],
 )
 def test_each_command_calls_its_own_function(arguments, command):
@@ -55,7 +56,7 @@ def test_each_command_calls_its_own_function(arguments, command):
 
 def test_every_argument_of_read_has_a_flag():
     options = vars(build_parser(COMMANDS).parse_args(["check", "log.csv"]))
-    assert set(inspect.signature(us.read).parameters) - {"source"} <= set(options)
+    assert set(inspect.signature(us.read).parameters) - {"source", "progress"} <= set(options)
 
 
 @pytest.mark.parametrize(

@@ -208,3 +208,56 @@ def test_a_process_without_ends_is_told_by_its_steps(tmp_path, capsys):
     assert main(["report", str(tmp_path / "a"), str(tmp_path / "b"), "--report", str(page)]) == 0
     assert "no episode of this log ends" in page.read_text()
     assert "a step earned: “" in page.read_text()
+
+
+def test_a_csv_with_text_is_checked_and_simulated_under_its_own_words(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    n = 600
+    pages = np.array(["home", "<script>alert(1)</script>", 'it is, "so"'])[rng.integers(3, size=n)]
+    frame = pd.DataFrame({"page": pages, "vip": np.where(rng.random(n) < 0.5, "yes", "no"), "zip": "007"})
+    frame["arm"], frame["p_a"], frame["p_b"] = np.array(["a", "b"])[rng.integers(2, size=n)], 0.5, 0.5
+    frame["paid"] = (rng.random(n) < 0.3 + 0.4 * (frame["arm"] == "a")).astype(float)
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    columns = [
+        "--observation",
+        "page",
+        "vip",
+        "zip",
+        "--action",
+        "arm",
+        "--reward",
+        "paid",
+        "--propensity",
+        "p_a",
+        "p_b",
+    ]
+    arguments = [str(tmp_path / "log.csv"), *columns, "--ends", "every-row"]
+    assert main(["check", *arguments]) == 0
+    assert main(["simulate", *arguments, "--runs", "2", "--quick", "--out", str(tmp_path / "out")]) == 0
+    run = us.load(tmp_path / "out" / "psrs")[0]
+    assert re.search(r"page=.*, vip=(yes|no), zip=007 has no row left", str(run.stopped))
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "<script>alert" not in page
+    assert "zip=007" in page
+    capsys.readouterr()
+    us.write(
+        us.read(tmp_path / "log.csv", observation="page", action="arm", reward="paid", ends="every-row"),
+        tmp_path / "a.parquet",
+    )
+    (tmp_path / "b.csv").write_text("page,arm,paid\nhome,a,1\nnew,b,0\n")
+    like = [
+        "check",
+        str(tmp_path / "b.csv"),
+        "--action",
+        "arm",
+        "--reward",
+        "paid",
+        "--ends",
+        "every-row",
+        "--like",
+        str(tmp_path / "a.parquet"),
+    ]
+    assert main(like) == 2
+    assert "page is 'new' in row 1; " in (message := capsys.readouterr().err)
+    assert "give --unseen other for a code" in message
+    assert main([*like, "--unseen", "other"]) == 0

@@ -23,7 +23,6 @@ ALLOWED = {
     },
     "logs/arrays.py": {"dtype": "NumPy's, of anything like an array"},
     "logs/policies.py": {"detach": "torch's, so that torch need not be imported"},
-    "logs/loading.py": {"__arrow_c_stream__": "the Arrow PyCapsule interface of DataFrames"},
     "results.py": {"strerror": "of Python's OSError"},
     "runs/backends.py": {
         "sched_getaffinity": "Python's, where the system has it",

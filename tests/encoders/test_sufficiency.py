@@ -3,6 +3,7 @@ import pytest
 from scipy.stats import kstest, norm
 
 from understudy.encoders.sufficiency import (
+    dependence,
     explained,
     holm,
     independence,
@@ -210,3 +211,30 @@ def test_holm_keeps_the_level_over_many():
     p = np.random.default_rng(0).random((2000, 20))
     assert sum((holm(row) < 0.01).any() for row in p) <= 37
     assert (p.min(axis=1) < 0.01).sum() > 37  # without adjusting
+
+
+def test_several_right_sides_share_the_permutations_of_the_left():
+    """The statistic is the sum over strata of squared covariances of leveled blocks, however many sides there are."""
+    rng, strata = np.random.default_rng(0), np.repeat([0, 1], [40, 60])
+    left, narrow, wide = (
+        [rng.normal(size=(100, 3))],
+        [rng.normal(size=(100, 1))],
+        [rng.normal(size=(100, w)) for w in (2, 4)],
+    )
+    found = dependence(left, [narrow, wide], strata, np.random.default_rng(1), 9)
+    assert found.shape == (2, 10)
+
+    def leveled(block):
+        centered = block - block.mean(axis=0)
+        return centered / np.sqrt(np.square(centered).sum() / len(block))
+
+    for statistic, right in zip(found, (narrow, wide), strict=True):
+        expected = sum(
+            np.square(leveled(left[0][rows]).T @ leveled(block[rows])).sum() / len(rows)
+            for rows in (np.arange(40), np.arange(40, 100))
+            for block in right
+        )
+        assert statistic[0] == pytest.approx(expected, rel=1e-5)
+        assert len(np.unique(statistic)) == 10
+    turned = dependence(wide, [left], strata, np.random.default_rng(1), 9)  # the narrower side is permuted
+    assert turned[0, 0] == pytest.approx(found[1, 0], rel=1e-5)

@@ -28,7 +28,7 @@ def test_the_counts_are_the_log_s(clean):
         ({"reward": None}, "columns"),
         ({"rewards": [0.0]}, "columns"),
         ({"action": np.full(3, np.nan)}, "columns"),
-        ({"observation": ["a", "b", "c"]}, "columns"),
+        ({"observation": ["a", "b", ""]}, "columns"),
     ],
 )
 def test_columns_that_make_no_log_are_a_finding(changes, rule):

@@ -1,8 +1,9 @@
 import os
 
+import pyarrow as pa
 import pytest
 
-from understudy.errors import LogError
+from understudy.errors import LogError, SettingError
 from understudy.logs import Log, check, read, write
 
 ENDED = {
@@ -24,9 +25,13 @@ def test_frames_are_read(library):
 
 def test_frames_that_arrow_cannot_hold_are_refused():
     pandas = pytest.importorskip("pandas")
-    for column in ([2**64] * 4, [1, "a", 2.5, None], [1j] * 4, [object()] * 4):
+    for column in ([2**64] * 4, [1j] * 4, [object()] * 4):
         with pytest.raises(LogError, match="has no Arrow form"):
             read(pandas.DataFrame({**ENDED, "x": column}))
+    with pytest.raises(
+        LogError, match=r"column x holds text \('a' in row 1\) and other values \(1 in row 0\); make all"
+    ):
+        read(pandas.DataFrame({**ENDED, "x": [1, "a", 2.5, None]}))
 
 
 def test_what_is_no_table_is_refused():
@@ -105,3 +110,27 @@ def test_a_pipe_is_not_waited_for(tmp_path):
         os.mkfifo(tmp_path / name)
         with pytest.raises(LogError, match="is not a plain file"):
             read(tmp_path / name)
+
+
+def test_a_format_is_named_or_known_by_the_name_or_content(tmp_path):
+    log = Log.from_columns(**ENDED)
+    write(log, tmp_path / "log.parquet")
+    write(log, tmp_path / "log.csv")
+    (tmp_path / "log.parquet").rename(tmp_path / "log.bin")
+    (tmp_path / "log.csv").rename(tmp_path / "log.txt")
+    assert read(tmp_path / "log.bin").fingerprint == log.fingerprint
+    assert read(tmp_path / "log.txt", format="csv").fingerprint == log.fingerprint
+    with pytest.raises(LogError, match=r"log\.txt is in no format that is known by its name or content.*say format="):
+        read(tmp_path / "log.txt")
+
+
+def test_the_wrong_format_is_refused_in_a_sentence(tmp_path):
+    (tmp_path / "log.csv").write_text("observation,action,reward\n1,0,1\n")
+    for name in ("vw", "dsjson", "parquet", "open-bandit"):
+        with pytest.raises(LogError, match=r"log\.csv") as refused:
+            read(tmp_path / "log.csv", format=name)
+        assert "\n" not in str(refused.value)
+    with pytest.raises(SettingError, match="format='excel' is unknown; give one of parquet, csv, open-bandit, vw"):
+        read(tmp_path / "log.csv", format="excel")
+    with pytest.raises(SettingError, match="format='vw' is about files, not a Table"):
+        read(pa.table(ENDED), format="vw")

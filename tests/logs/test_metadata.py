@@ -101,3 +101,23 @@ def test_damaged_metadata_is_refused():
     for text in (b"{", b"[1]", b'{"n_actions": "two"}', b"\xff"):
         with pytest.raises(LogError, match="metadata stored beside the columns is damaged"):
             read(pa.table(ENDED).replace_schema_metadata({b"understudy": text}))
+
+
+def test_a_coding_that_does_not_fit_the_columns_is_damage():
+    page = {"name": "page", "kind": "category", "labels": list("abcdef")}
+    coding = {"columns": [page], "unseen": "error", "form": "codes"}
+    assert read(forged(coding=coding)).spec.coding.columns[0].labels == tuple("abcdef")
+    for wrong in (
+        {**coding, "columns": [{**page, "labels": ["a", "b"]}]},
+        {**coding, "columns": [page, page]},
+        {**coding, "form": "one-hot"},
+        {**coding, "unseen": "maybe"},
+        [coding],
+        "page",
+    ):
+        with pytest.raises(LogError, match="metadata stored beside the columns is damaged"):
+            read(forged(coding=wrong))
+
+
+def test_files_from_before_codings_are_read():
+    assert read(forged()).spec.coding is None

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from understudy.logs import Spec
-from understudy.logs.naming import action_label, observation_words
+from understudy.logs import Coding, ColumnCoding, Spec
+from understudy.logs.naming import action_label, is_category, observation_words, value_words
 
 
 def spec(shape=(), features=None, actions=None):
@@ -48,3 +48,17 @@ def test_an_action_is_its_label():
     assert action_label(labeled, 2) == "z" * 40 + "..."
     assert action_label(labeled, 7) is None
     assert action_label(spec(), 1) is None
+
+
+def test_coded_columns_are_shown_by_their_values():
+    columns = [ColumnCoding(f"c{at}", "category", ("a", "b" * 60)) for at in range(8)]
+    one = Spec(2, None, (), np.dtype(int), 2, coding=Coding((columns[0],)))
+    assert observation_words(one, 1) == f"c0={'b' * 40}..."
+    assert value_words(one, 0, 0) == "a"
+    assert is_category(one, 0)
+    many = Spec(2, None, (8,), np.dtype(int), None, coding=Coding(tuple(columns)))
+    assert observation_words(many, np.zeros(8)) == "c0=a, c1=a, c2=a, c3=a, c4=a, c5=a, ... (8 columns)"
+    one_hot = Spec(2, None, (2,), np.dtype(float), None, coding=Coding((columns[0],), form="one-hot"))
+    assert observation_words(one_hot, [1.0, 0.0]) == "c0=a"
+    assert value_words(one_hot, 1, 1.0) == "1"
+    assert not is_category(one_hot, 0)

@@ -53,17 +53,6 @@ def test_what_is_refused_is_named_by_its_column_and_row_in_the_file(changes, mes
         read(pa.table(columns), **mapping, order_by=order_by, actions=["a", "b"])
 
 
-def test_columns_of_text_are_named_with_a_way_to_numbers():
-    table = pa.table({**ENDED, "page": ["home", "cart"] * 2, "land": ["de", "fr"] * 2})
-    codes = r"into numbers first, for example frame\['page'\]\.astype\('category'\)\.cat\.codes"
-    with pytest.raises(LogError, match=rf"observation column page holds text \('home' in row 0\); turn it {codes}"):
-        read(table, observation="page")
-    with pytest.raises(
-        LogError, match=rf"observation columns page, land hold text \('home' in row 0\); turn them {codes}"
-    ):
-        read(table, observation=["reward", "page", "land"])
-
-
 def test_labels_that_are_numbers_survive_sorting():
     table = pa.table({**ENDED, "action": [20, 10, 20, 10], "ts": [4, 3, 2, 1], "next_observation": [0, 1, 2, 5]})
     assert read(table, order_by="ts", actions=["10", "20"]).action.tolist() == [0, 1, 0, 1]
@@ -119,6 +108,13 @@ def originals(clean):
     short = {name: {key: column[:40] for key, column in columns.items()} for name, columns in
              {"plain": clean, "wide": wide, "bare": bare}.items()}  # fmt: skip
     logs = {name: Log.from_columns(**columns) for name, columns in short.items()}
+    logs["coded"] = Log.from_columns(
+        **short["plain"]
+        | {
+            name: {"page": np.array(["home", "cart", "pay"])[short["plain"][name] % 3], "x": short["plain"][name]}
+            for name in ("observation", "next_observation")
+        }
+    )
     logs["labels"] = Log.from_columns(**short["plain"], actions=["b", "a", "never\x1b[31m"])
     return logs
 
@@ -160,9 +156,15 @@ CELLS = [
 ]  # fmt: skip
 
 
+def coded(form="codes", **column):
+    return {"columns": [{"name": "x\x1b[2J", **column}], "unseen": "other", "form": form}
+
+
 FORGERIES = [
     None, True, 0, -1, 2, 2**31, 2**63, 10**30, 1.5, "a", "", [], {}, ["a"], ["a", "b"], ["\ud800"], [1], ["step"],
     ["a: b\x1b[2J"], ["true", "false"], ["0", "1"], [["a"]],
+    coded(kind="category", labels=["a", "\x1b[2J"]), coded(kind="truth", labels=["no", "yes"]), coded(kind="category"),
+    coded(kind="date", origin="2024-01-01", unit="days"), coded("one-hot", kind="category", labels=["a", "b"]),
 ]  # fmt: skip
 
 
@@ -172,7 +174,7 @@ NAMES = [
 ]  # fmt: skip
 
 
-STORED = ["actions", "n_actions", "n_observations", "max_episode_steps", "notes", "derived"]
+STORED = ["actions", "n_actions", "n_observations", "max_episode_steps", "notes", "derived", "coding"]
 
 
 def forge(path, rng):

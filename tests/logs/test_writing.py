@@ -181,3 +181,26 @@ def test_csv_refuses_labels_that_it_would_lose(tmp_path, labels):
     with pytest.raises(LogError, match="would not come back from a CSV"):
         write(labeled(labels, propensity=False), tmp_path / "log.csv")
     assert os.listdir(tmp_path) == []
+
+
+def test_a_format_is_that_of_the_ending(clean, tmp_path):
+    log = Log.from_columns(**clean)
+    write(log, tmp_path / "log.parquet", format="parquet")
+    with pytest.raises(LogError, match=r"a log is written as \.csv, \.csv\.gz"):
+        write(log, tmp_path / "other.parquet", format="csv")
+    with pytest.raises(SettingError, match="format='vw' cannot be written; give one of parquet, csv, dsjson, minari"):
+        write(log, tmp_path / "log.vw", format="vw")
+    assert [path.name for path in tmp_path.iterdir()] == ["log.parquet"]
+
+
+def test_a_csv_has_the_values_of_coded_observations(tmp_path):
+    columns = {
+        "page": ["a,b", "c"], "vip": [True, False], "at": np.array(["2024-01-01T10:00", "2024-01-02"], "M8[s]"),
+        "for": np.array([90, 30], "m8[s]"),
+    }  # fmt: skip
+    log = Log.from_columns(observation=columns, action=[0, 1], reward=[0, 1], ends="every-row")
+    write(log, tmp_path / "log.csv")
+    lines = (tmp_path / "log.csv").read_text().splitlines()
+    assert lines[0].startswith("observation_0,observation_1,observation_2,observation_3,action,")
+    assert lines[1].startswith('"a,b",True,2024-01-01 10:00:00.000000,90.0,0,')
+    assert read(tmp_path / "log.csv").observation.tolist() == log.observation.tolist()

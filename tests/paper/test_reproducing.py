@@ -110,7 +110,7 @@ def test_where_an_item_fails_those_before_it_are_on_both_pages(performed, monkey
 
 
 def test_a_long_item_is_heard_of_where_there_is_no_terminal(performed, monkeypatch, tmp_path):
-    monkeypatch.setattr("understudy.contracts.progress.FIRST_AFTER", 0.001)
+    monkeypatch.setattr("understudy.progress.FIRST_AFTER", 0.001)
     monkeypatch.setattr("sys.stderr.isatty", lambda: False, raising=False)
     heard = Event()
 

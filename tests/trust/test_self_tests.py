@@ -5,7 +5,15 @@ import pytest
 
 from understudy.envs import Grid, record
 from understudy.logs import Log, concatenate
-from understudy.trust.self_tests import SelfTest, _comparable, _looked, drift_test, shapes_test, sufficiency_test
+from understudy.trust.self_tests import (
+    GLANCE,
+    SelfTest,
+    _comparable,
+    _looked,
+    drift_test,
+    shapes_test,
+    sufficiency_test,
+)
 from understudy.trust.within_states import MORE_ROWS, MOST_ROWS, Predictions, StatedLog, p_value
 
 
@@ -73,30 +81,36 @@ CLEAR, DULL = (_predictions(np.tile(np.append(first, np.arange(159)), (2, 1))) f
 
 
 @pytest.mark.parametrize(
-    ("first", "closer", "fires"), [(DULL, CLEAR, False), (CLEAR, DULL, False), (CLEAR, CLEAR, True)]
+    ("looks", "n_looks"),
+    [
+        ([DULL], 1),
+        ([CLEAR, DULL], 2),
+        ([CLEAR, CLEAR, DULL], 3),
+        ([CLEAR, CLEAR, CLEAR], 3),
+    ],
 )
-def test_a_closer_look_takes_the_place_of_a_first_that_is_near_the_level(first, closer, fires):
-    rows = []
+def test_a_closer_look_takes_the_place_of_one_that_is_near_the_level(looks, n_looks):
+    asked = []
 
-    def look(most_rows):
-        rows.append(most_rows)
-        return closer if len(rows) == 2 else first
+    def look(most_rows, permutations):
+        asked.append((most_rows, permutations))
+        return looks[len(asked) - 1]
 
     found, p = _looked(look, 0.0125)
-    assert rows == ([MOST_ROWS] if first is DULL else [MOST_ROWS, MORE_ROWS])
-    assert found is (DULL if first is DULL else closer)
-    assert (p <= 0.0125) == fires
+    assert asked == [(MOST_ROWS, GLANCE), (MOST_ROWS, 159), (MORE_ROWS, 159)][:n_looks]
+    assert found is looks[-1]
+    assert (p <= 0.0125) == (looks[-1] is CLEAR)
 
 
 def test_nothing_to_look_at_has_no_p_value():
     nothing = [Predictions(np.array([], int), np.zeros((0, 2, 160)), 0)]
-    assert _looked(lambda rows: nothing, 0.0125) == (nothing, None)
+    assert _looked(lambda rows, permutations: nothing, 0.0125) == (nothing, None)
 
 
 def test_a_closer_look_is_no_second_chance_to_fire():
     """4,000 pairs of looks at noise, level .05: more than 244 are one in a thousand; either look would fire in 390."""
     rng, level = np.random.default_rng(0), 0.05
-    p_values = np.array([_looked(lambda rows: _noise(rng), level)[1] for _ in range(4000)])
+    p_values = np.array([_looked(lambda rows, permutations: _noise(rng), level)[1] for _ in range(4000)])
     assert (p_values <= level).sum() <= 244
     assert (p_values <= 0.5).sum() <= 2000 + 98  # it is a p-value at any level
     either = [min(p_value(*_noise(rng)), p_value(*_noise(rng))) for _ in range(4000)]

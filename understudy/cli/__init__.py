@@ -1,4 +1,4 @@
-"""The command line: demo, check, forecast, simulate, compare, report."""
+"""The command line: demo, check, convert, forecast, simulate, compare, report."""
 
 import argparse
 import json
@@ -12,15 +12,15 @@ from understudy.cli.forecast import run_forecast
 from understudy.cli.report import run_report
 from understudy.cli.running import run_command, use_escapes
 from understudy.cli.simulate import run_simulate
-from understudy.cli.words import in_flags, print_table, say, show_table
+from understudy.cli.words import as_flags, in_flags, print_table, say, show_table
 from understudy.logs.propensities.advice import source_words
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command, and return its exit code. Bad input gives one sentence on standard error and exit code 2."""
     commands = {
-        "demo": run_demo, "check": run_check, "forecast": run_forecast, "simulate": run_simulate,
-        "compare": run_compare, "report": run_report,
+        "demo": run_demo, "check": run_check, "convert": run_convert, "forecast": run_forecast,
+        "simulate": run_simulate, "compare": run_compare, "report": run_report,
     }  # fmt: skip
     use_escapes()
     options = build_parser(commands).parse_args(arguments)
@@ -49,3 +49,13 @@ def run_check(options: argparse.Namespace) -> int:
         if audit.tests:
             print_table(audit.tests_table())
     return 0 if audit.believable else 1
+
+
+def run_convert(options: argparse.Namespace) -> int:
+    """Run `understudy convert`, and return its exit code."""
+    log = read_log(options)
+    us.write(log, options.to, options.to_format)
+    say(f"{options.to} has {len(log):,} rows, {log.n_episodes:,} episodes and {log.spec.n_actions:,} actions")
+    for note in log.notes:
+        say(as_flags(note))
+    return 0

@@ -31,7 +31,8 @@ def read_log(options: argparse.Namespace) -> us.Log:
 
 def columns_of(options: argparse.Namespace) -> dict[str, Any]:
     """Return the column flags that were given, as `read` takes them."""
-    names = [*(name.replace("-", "_") for name in COLUMN_FLAGS), "n_actions", "ends", "n_samples"]
+    others = ("n_actions", "ends", "coding", "like", "unseen", "format", "n_samples")
+    names = [*(name.replace("-", "_") for name in COLUMN_FLAGS), *others]
     given = {name: getattr(options, name) for name in names} | {"renormalize": options.renormalize or None}
     return {
         name: value[0] if isinstance(value, list) and len(value) == 1 and name != "actions" else value

@@ -6,7 +6,10 @@ from collections.abc import Callable, Mapping
 
 import understudy as us
 from understudy.evaluation.halves import FEWEST_HALVES
+from understudy.logs.coding import FORMS, UNSEEN
 from understudy.logs.ends import ENDS
+from understudy.logs.loading import FORMATS
+from understudy.logs.writing import WRITTEN
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -22,12 +25,13 @@ COLUMN_FLAGS = {
     "propensity": "columns of the logged probability of each action, or the column of the chosen one's",
     "order-by": "column or columns to sort rows by, such as a time stamp",
     "actions": "the actions' labels, in the order of the propensity columns",
+    "categories": "columns of observations that are labels, though they look like numbers, dates or ids",
 }
 ENDINGS = (
     "how every episode ended, where no column tells: terminated (its last row ended it), truncated (a limit cut it off "
     "there), unfinished (only the recording stopped), every-row (each row is a decision by itself)"
 )
-SEVERAL = ("observation", "next-observation", "propensity", "order-by", "actions")
+SEVERAL = ("observation", "next-observation", "propensity", "order-by", "actions", "categories")
 SIMULATORS = ("psrs", "qbe", "states_only", "actions_only", "any_row", "model")
 LEARNERS = ("q-learning", "expected-sarsa", "ppo", "uniform")
 ENCODERS = ("identity", "boxes", "kmeans", "homer", "forward")
@@ -52,6 +56,14 @@ def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     add_log(check)
     check.add_argument("--json", action="store_true", help="print findings, tests, rates and the verdict as JSON")
     check.set_defaults(command=run["check"])
+
+    convert = commands.add_parser(
+        "convert", help="read a log of any format and write it as Parquet, CSV, dsjson, Minari"
+    )
+    add_log(convert)
+    convert.add_argument("to", metavar="OUT", help="a file that ends in .parquet, .csv or .dsjson, or a Minari id")
+    convert.add_argument("--to-format", choices=WRITTEN, help="of OUT, where its ending does not tell (minari)")
+    convert.set_defaults(command=run["convert"])
 
     simulate = commands.add_parser("simulate", help="how a learner would have learned, had it been deployed")
     add_log(simulate)
@@ -79,12 +91,20 @@ def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
 
 def add_log(parser: argparse.ArgumentParser) -> None:
     """Add the flags that name a log and its columns."""
-    parser.add_argument("log", metavar="LOG", help="a Parquet or CSV file, a row for each step")
+    parser.add_argument("log", metavar="LOG", help="a file, a row for each step (or the id of a Minari data set)")
+    parser.add_argument("--format", choices=FORMATS, help="of LOG (known by its name or content, except Minari ids)")
     columns = parser.add_argument_group("columns, where they are not named as here")
     for name, meaning in COLUMN_FLAGS.items():
         columns.add_argument(f"--{name}", nargs="+" if name in SEVERAL else None, metavar="NAME", help=meaning)
     columns.add_argument("--n-actions", type=positive, metavar="NUMBER", help="how many actions there are (as logged)")
     columns.add_argument("--ends", choices=ENDS, help=ENDINGS)
+    columns.add_argument(
+        "--coding",
+        choices=FORMS,
+        help="of text in observations: a number for each label, or a column for each, as networks need it (codes)",
+    )
+    columns.add_argument("--like", metavar="FILE", help="code the columns as in this log, a Parquet file of ours")
+    columns.add_argument("--unseen", choices=UNSEEN, help="what a label becomes that --like does not have (error)")
     propensities = parser.add_argument_group("propensities, where not those of all actions were logged")
     propensities.add_argument(
         "--propensities",

@@ -12,12 +12,10 @@ from understudy.reporting.measurements import Measurements
 from understudy.tables import Table
 
 OTHER_FLAGS = (
-    "n_actions", "ends", "order", "max_steps", "max_episode_steps", "out", "runs", "seed", "every", "workers", "level",
-    "margin", "steps", "pre_runs", "halves",
+    "n_actions", "ends", "coding", "like", "unseen", "order", "max_steps", "max_episode_steps", "out", "runs", "seed",
+    "every", "workers", "level", "margin", "steps", "pre_runs", "halves", "format",
 )  # fmt: skip
 ADVICE = {
-    "turn (it|them) into numbers first, for example .*": "add a column to the file that numbers the distinct texts 0, "
-    "1, ..., and name that one",
     r"turn it into codes \(np.*\) or features": "add a column of numbers to the file, and name that one",
     r"merge them with one, and let encoder\.audit\(log\) test its states": "merge them with --encoder NAME, whose "
     "states are tested before the first run",

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Any
 
 from understudy.contracts.encoding import EncoderContents
-from understudy.contracts.extras import import_extra
 from understudy.encoders.auditing import audit
 from understudy.encoders.boxes import Boxes
 from understudy.encoders.files import load, save
@@ -12,6 +11,7 @@ from understudy.encoders.identity import Identity
 from understudy.encoders.kmeans import KMeans
 from understudy.encoders.registry import EXTRAS, OURS, register
 from understudy.encoders.state_audit import StateAudit
+from understudy.extras import import_extra
 
 if TYPE_CHECKING:  # what editors and type checkers see of the parts that need an extra
     from understudy.encoders.forward import Forward as Forward

@@ -7,10 +7,10 @@ from understudy.contracts.encoding import Encodes, RemembersLog, check_encodes, 
 from understudy.contracts.fitting import ensure_fitted, needs_fit
 from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
-from understudy.contracts.progress import progress_bar
 from understudy.contracts.vocabulary import Vocabulary
 from understudy.encoders.state_audit import MOST_STATES, StateAudit
 from understudy.encoders.sufficiency import holm, sufficiency
+from understudy.progress import progress_bar
 
 LEVEL = 0.01
 SAMPLE_SIZE = 20_000  # observations kept for the picture

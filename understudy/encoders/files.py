@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts.encoding import EncoderContents, ObservationSpec, Savable
-from understudy.contracts.extras import how_to_install
 from understudy.contracts.offering import offers
 from understudy.encoders.archive import DTYPE_KINDS, first_line, read_arrays
 from understudy.encoders.observations import KINDS
 from understudy.encoders.registry import class_of, known_names, name_of
 from understudy.errors import ContractError, EncoderError
+from understudy.extras import how_to_install
 from understudy.storage import parse_json, write_whole
 
 FORMAT = 1

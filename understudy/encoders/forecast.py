@@ -14,9 +14,9 @@ from torch.nn import functional
 
 from understudy.contracts import Log
 from understudy.contracts.encoding import ObservationSpec
-from understudy.contracts.progress import Report
 from understudy.encoders.features import Features
 from understudy.encoders.training import TRAINING, WEIGHTS, BestWeights, generator_of, input_layer, seeded_module
+from understudy.progress import Report
 
 FREQUENCIES = (1.0, 2.0, 4.0, 8.0)  # of the sines and cosines that let a small network draw sharp borders
 DIMENSION = 32  # of phi and mu

@@ -8,7 +8,6 @@ import torch
 from understudy.contracts import Log
 from understudy.contracts.devices import device_of, one_thread
 from understudy.contracts.encoding import EncoderContents
-from understudy.contracts.progress import progress_bar
 from understudy.encoders import files
 from understudy.encoders.auditing import audit
 from understudy.encoders.clustering import ROUND, OutcomeBank, embeddings_of, nearest
@@ -25,6 +24,7 @@ from understudy.encoders.training import (
     weights_of,
 )
 from understudy.errors import EncoderError, SettingError
+from understudy.progress import progress_bar
 from understudy.settings import positive, whole
 
 FEWEST_ROWS = 200  # of a log

@@ -11,7 +11,6 @@ import torch
 from understudy.contracts import Log
 from understudy.contracts.devices import device_of, one_thread
 from understudy.contracts.encoding import EncoderContents
-from understudy.contracts.progress import Report, progress_bar
 from understudy.encoders import files
 from understudy.encoders.auditing import audit
 from understudy.encoders.contents import check_names, check_options, losses_of, observation_of, with_prefix
@@ -19,6 +18,7 @@ from understudy.encoders.features import Features
 from understudy.encoders.homer_training import Network, TrainingSplit, n_epochs, train
 from understudy.encoders.training import check_split, in_chunks, module_with_weights, weights_of
 from understudy.errors import EncoderError, SettingError
+from understudy.progress import Report, progress_bar
 from understudy.settings import positive, whole
 
 SELECTIONS = ("states", "soft")

@@ -8,7 +8,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from understudy.contracts import Log
-from understudy.contracts.progress import Report
 from understudy.encoders.features import Features
 from understudy.encoders.training import (
     TRAINING,
@@ -21,6 +20,7 @@ from understudy.encoders.training import (
     seeded_module,
     split_rows,
 )
+from understudy.progress import Report
 
 PUBLISHED_BATCH = 64
 FEWEST_STEPS = 32  # of an epoch, where the log is small

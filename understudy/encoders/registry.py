@@ -4,8 +4,8 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from understudy.contracts.encoding import Encodes, Savable
-from understudy.contracts.extras import import_extra
 from understudy.errors import ContractError, SettingError
+from understudy.extras import import_extra
 
 OURS = {"Boxes": "boxes", "Forward": "forward", "Homer": "homer", "Identity": "identity", "KMeans": "kmeans"}
 """The module of each class of ours, which is imported when one is used."""

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import Log
-from understudy.contracts.progress import Report
 from understudy.encoders.observations import SINGLE_INTEGERS, spec_of
+from understudy.progress import Report
 
 Blocks = Sequence[np.ndarray]
 """Blocks of features, each (n, width of the block). Blocks have equal weight, whatever their width."""
@@ -104,27 +104,37 @@ def independence(
     >>> independence([x], [x**2 + rng.normal(size=(300, 1)), x], strata, rng) < 1e-6
     True
     """
-    return _p_value(*dependence(left, right, strata, rng, permutations))
+    [[observed, *permuted]] = dependence(left, [right], strata, rng, permutations)
+    return _p_value(observed, np.array(permuted))
 
 
 def dependence(
-    left: Blocks, right: Blocks, strata: np.ndarray, rng: np.random.Generator, permutations: int = PERMUTATIONS
-) -> tuple[float, np.ndarray]:
-    """Return the sum over strata of squared covariances between left and right, and those of permuted rows."""
-    observed, permuted = 0.0, np.zeros(permutations)
+    left: Blocks, rights: Sequence[Blocks], strata: np.ndarray, rng: np.random.Generator, permutations: int
+) -> np.ndarray:
+    """Return the sum over strata of squared covariances between left and each right, (len(rights), 1 + permutations).
+
+    The first column is that of the rows as they are, the others are of permuted ones.
+    """
+    found = np.zeros((len(rights), 1 + permutations))
+    ours, our_widths = _side_by_side(left)
+    theirs, their_widths = _side_by_side([block for right in rights for block in right])
+    ends = np.cumsum([sum(block.shape[1] for block in right) for right in rights])
+    begins = np.append(0, ends[:-1])  # of the columns of each right
     for members in _members(strata):
-        one, other = (_leveled([block[members] for block in blocks]) for blocks in (left, right))
+        one, other = _leveled(ours[members], our_widths), _leveled(theirs[members], their_widths)
         if not one.any() or not other.any():
             continue
         n = len(members)
-        observed += float(np.square(one.T @ other).sum() / n)
-        orders = rng.permuted(np.tile(np.arange(n), (permutations, 1)), axis=1)
+        orders = np.tile(np.arange(n), (1 + permutations, 1))
+        orders[1:] = rng.permuted(orders[1:], axis=1)
         # Covariances are the same whichever side is permuted: the narrower one is cheaper.
         narrow, wide = (one, other) if one.shape[1] <= other.shape[1] else (other, one)
         shuffled = np.take(narrow.T, orders, axis=1).reshape(-1, n)  # permutations of each column
-        squares = np.square(shuffled @ wide).reshape(narrow.shape[1], permutations, -1)
-        permuted += squares.sum(axis=(0, 2), dtype=np.float64) / n
-    return observed, permuted
+        squares = np.square(shuffled @ wide).reshape(narrow.shape[1], 1 + permutations, -1)
+        by_column = squares.sum(axis=0 if narrow is one else 2, dtype=np.float64)
+        of_right = np.add.reduceat(by_column.T if narrow is one else by_column, begins, axis=0)
+        found += of_right / n
+    return found
 
 
 def _p_value(observed: float, permuted: np.ndarray) -> float:
@@ -145,7 +155,7 @@ def explained(left: Blocks, right: Blocks, strata: np.ndarray, ridge: float = 1e
     """
     total, unexplained = np.zeros(len(right)), np.zeros(len(right))
     for members in _members(strata):
-        x = _leveled([block[members] for block in left]).astype(np.float64)
+        x = _leveled(*_side_by_side([block[members] for block in left])).astype(np.float64)
         fit, held = np.arange(0, len(members), 2), np.arange(1, len(members), 2)
         gram = x[fit].T @ x[fit] + ridge * len(fit) * np.eye(x.shape[1])
         for place, block in enumerate(right):
@@ -189,14 +199,17 @@ def _members(strata: np.ndarray) -> list[np.ndarray]:
     return np.split(order, np.flatnonzero(np.diff(strata[order])) + 1) if len(order) else []
 
 
-def _leveled(blocks: Blocks) -> np.ndarray:
-    """Return blocks side by side, each centered and of total variance 1; a block that does not vary is 0."""
-    leveled = []
-    for block in blocks:
-        centered = block - block.mean(axis=0, dtype=np.float64)  # exact where nothing varies
-        total = math.sqrt(float(np.square(centered).sum(dtype=np.float64)) / len(block))
-        leveled.append(centered / total if total > 1e-6 else np.zeros_like(centered))
-    return np.hstack(leveled).astype(np.float32)
+def _side_by_side(blocks: Blocks) -> tuple[np.ndarray, np.ndarray]:
+    """Return blocks as one array of columns, and the width of each block."""
+    return np.hstack(blocks).astype(np.float64, copy=False), np.array([block.shape[1] for block in blocks])
+
+
+def _leveled(columns: np.ndarray, widths: np.ndarray) -> np.ndarray:
+    """Return columns centered, each block of them with a total variance of 1; a block that does not vary is 0."""
+    centered = columns - columns.mean(axis=0)
+    total = np.sqrt(np.add.reduceat(np.square(centered).sum(axis=0), np.cumsum(widths) - widths) / len(columns))
+    scale = np.where(total > 1e-6, 1 / np.maximum(total, 1e-6), 0.0)
+    return (centered * np.repeat(scale, widths)).astype(np.float32)
 
 
 def standardized(columns: np.ndarray) -> np.ndarray:

@@ -7,7 +7,9 @@ from understudy.evaluation.efficiency import Efficiency, efficiency
 from understudy.evaluation.fidelity import Fidelity, fidelity
 from understudy.evaluation.halves import Halves, halves
 from understudy.evaluation.intervals import Interval
+from understudy.evaluation.learned_policies import LearnedPolicy, off_policy_of_learner
 from understudy.evaluation.luck import luck_of_logs, on_few_logs, one_log_floor
+from understudy.evaluation.off_policy import OffPolicy, off_policy
 from understudy.evaluation.ratios import Ratio, ratio_of_medians, ratio_of_spreads
 from understudy.evaluation.trusted import Trusted
 
@@ -18,7 +20,9 @@ __all__ = [
     "Fidelity",
     "Halves",
     "Interval",
+    "LearnedPolicy",
     "MeanCurve",
+    "OffPolicy",
     "Ratio",
     "Trusted",
     "curve_table",
@@ -28,6 +32,8 @@ __all__ = [
     "halves",
     "luck_of_logs",
     "mean_curve",
+    "off_policy",
+    "off_policy_of_learner",
     "on_few_logs",
     "one_log_floor",
     "ratio_of_medians",

@@ -13,7 +13,6 @@ import numpy as np
 from understudy.contracts import Learner, LoopOwner, SelectsEpisodes, Simulator
 from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
-from understudy.contracts.progress import progress_bar
 from understudy.contracts.simulating import log_of
 from understudy.contracts.streams import spawn
 from understudy.errors import ContractError, LogError, ResultsError, SettingError
@@ -22,6 +21,7 @@ from understudy.evaluation.dependence import dependence_of_episodes
 from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of
 from understudy.evaluation.trusted import Trusted, trusted_horizon
 from understudy.logs import Log
+from understudy.progress import progress_bar
 from understudy.runs import Runs, experiment
 from understudy.runs.folder import half_folder
 from understudy.settings import real, seed_of, whole

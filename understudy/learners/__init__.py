@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from understudy.contracts.extras import import_extra
 from understudy.contracts.kernels import register_kernels
 from understudy.deprecation import warn_of_old_name
+from understudy.extras import import_extra
 from understudy.learners.codes import Codes
 from understudy.learners.fixed import FixedPolicy, MonteCarlo, Uniform
 from understudy.learners.schedules import Exponential, Harmonic, Linear

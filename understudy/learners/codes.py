@@ -42,11 +42,12 @@ class Codes:
         """Return the code of each observation as int32; 0 where none is needed (after a terminal step)."""
         if self.encoder is not None:
             codes = np.asarray(self.encoder.encode(observations.copy()))
-        elif observations.ndim == 1 and np.issubdtype(observations.dtype, np.integer):
+        elif observations.ndim == 1 and observations.dtype.kind in "iu":
             codes = observations
         else:
             raise SettingError(_NOT_INTEGER.format(what=observations[0]))
-        codes = np.where(needed, codes, 0)
+        if needed is not True:
+            codes = np.where(needed, codes, 0)
         if len(codes) and not (codes.min() >= 0 and codes.max() < self.n):
             raise SettingError(_OUT_OF_RANGE.format(code=codes.min() if codes.min() < 0 else codes.max(), n=self.n))
         return codes.astype(np.int32)

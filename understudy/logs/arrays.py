@@ -66,6 +66,8 @@ def as_floats(name: str, array: np.ndarray) -> np.ndarray:
         positions = (at for test in tests for at, value in enumerate(array.flat) if test(value))
         position = next(positions, 0)  # a word among numbers, a number too long for a float, or text throughout
         row, value = position * len(array) // array.size, array.flat[position]
+        if is_missing(value):
+            raise LogError(f"{name} has no value in row {row}; fill it in, or drop the row") from None
         what = "text that spells a number" if spells_a_number(value) else "not a number"
         what = "more than a float can be" if isinstance(value, int) else what
         raise LogError(f"{name} is {short_repr(value)} in row {row}, {what}; {_advice(value)}") from None
@@ -161,6 +163,20 @@ def spells_a_number(value: Any) -> bool:
         return value is None or float(value) is not None
     except (TypeError, ValueError, OverflowError):
         return False
+
+
+def first_word(array: np.ndarray) -> str | None:
+    """Return the first value of a column of words, and its row, for a message; None if a value is or spells a number.
+
+    >>> first_word(np.array(["home", "cart"]))
+    "'home' in row 0"
+    >>> first_word(np.array(["0.5", "oops"]))
+    """
+    if not array.size or not isinstance(array.flat[0], str):
+        return None
+    if any(value is not None and spells_a_number(value) for value in array.flat):
+        return None
+    return f"{short_repr(array.flat[0])} in row 0"
 
 
 def short_repr(value: Any) -> str:

@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import LogError
-from understudy.logs.arrays import first_true
+from understudy.logs.arrays import as_array, first_true, short_repr
 from understudy.logs.labels import numbers_of
 from understudy.storage import error_reason
 
 DEEPEST = 16  # lists within lists
 LONGEST = 300  # characters of a type in a message
+ARROW_UNITS = ("D", "s", "ms", "us", "ns")  # of NumPy's dates that Arrow takes
 TEXT_TYPES = ("string", "large_string", "binary", "large_binary", "fixed_size_binary")
 """How the names of Arrow's types of text and bytes begin."""
 
@@ -165,3 +166,29 @@ def to_arrow(column: np.ndarray) -> Any:
     for width in reversed(column.shape[1:]):
         array = pa.FixedSizeListArray.from_arrays(array, width)
     return array
+
+
+def values_to_arrow(name: str, values: Any) -> Any:
+    """Return a column that a user gives as an Arrow array. Raise `LogError` where it mixes text and other values."""
+    import pyarrow as pa
+
+    array = as_array(name, values)
+    if array.dtype.kind in "biuf":
+        return to_arrow(array)
+    if array.ndim > 1:
+        raise LogError(f"{name} has shape {array.shape} and is not numbers; give each of its entries a column")
+    if array.dtype.kind == "M" and np.datetime_data(array.dtype)[0] not in ARROW_UNITS:
+        array = array.astype("M8[s]")
+    plain = array.dtype.kind in "mM" or isinstance(values, np.ndarray)
+    try:
+        return pa.array(array if plain else values, from_pandas=True)
+    except (pa.ArrowException, OverflowError) as error:
+        text = np.array([isinstance(item, str) for item in array.tolist()])
+        missing = array != array
+        if text.any() and (~text & ~missing).any():
+            one, other = first_true(text), first_true(~text & ~missing)
+            raise LogError(
+                f"{name} holds text ({short_repr(array[one])} in row {one}) and other values "
+                f"({short_repr(array[other])} in row {other}); make all of them text, or all of them numbers"
+            ) from None
+        raise LogError(f"{name} has no Arrow form ({error_reason(error)}); convert it first") from None

@@ -7,6 +7,7 @@ import numpy as np
 
 from understudy.errors import LogError, SettingError
 from understudy.logs import labels as labeling
+from understudy.logs.action_kinds import refuse_continuous, refuse_slates
 from understudy.logs.arrays import (
     as_array,
     as_floats,
@@ -15,17 +16,18 @@ from understudy.logs.arrays import (
     contains_text,
     content_in_words,
     exact_floats,
+    first_word,
     is_missing,
     one_value_per_row,
     refuse_rows,
     short_repr,
-    spells_a_number,
 )
 
 REQUIRED = ("observation", "action", "reward")
 COLUMNS = (*REQUIRED, "next_observation", "terminated", "truncated", "episode", "step", "propensity")
 MOST_ROWS = 2**31 - 2  # kernels name a row by an int32
 MOST_ACTIONS = 2**20  # a policy is a vector of so many probabilities, made at every step
+FLAG_WORDS = labeling.TRUTH | {"no": 0, "No": 0, "NO": 0, "yes": 1, "Yes": 1, "YES": 1, "0": 0, "1": 1}
 TRUTH_VALUES = ("false", "true")  # labels of actions that were logged as truth values
 
 
@@ -64,8 +66,7 @@ def observations(name: str, values: Any) -> np.ndarray:
         raise LogError(f"{name} has shape {array.shape}; give at least one number a row")
     if word := first_word(array):
         raise LogError(
-            f"{name} holds text ({word}); turn it into numbers first, for example "
-            "np.unique(observation, return_inverse=True)[1]"
+            f"{name} holds lists of text ({word}); give each of their entries a column, or turn it into numbers first"
         )
     if array.dtype == object or (array.dtype.kind == "f" and array.dtype.itemsize > 8):
         array = exact_floats(name, array)
@@ -80,20 +81,6 @@ def observations(name: str, values: Any) -> np.ndarray:
         f"{name} holds {content_in_words(array)}, not numbers; turn it into codes (np.unique, return_inverse=True) or "
         "features"
     )
-
-
-def first_word(array: np.ndarray) -> str | None:
-    """Return the first value of a column of words, and its row, for a message; None if a value is or spells a number.
-
-    >>> first_word(np.array(["home", "cart"]))
-    "'home' in row 0"
-    >>> first_word(np.array(["0.5", "oops"]))
-    """
-    if not array.size or not isinstance(array.flat[0], str):
-        return None
-    if any(value is not None and spells_a_number(value) for value in array.flat):
-        return None
-    return f"{short_repr(array.flat[0])} in row 0"
 
 
 def same_kind(observation: np.ndarray, next_observation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -141,13 +128,22 @@ def steps(name: str, values: Any) -> np.ndarray:
 
 
 def flags(name: str, values: Any) -> np.ndarray:
-    """Return one truth value a row; 0 and 1 are accepted as well."""
+    """Return one truth value a row; 0 and 1, yes and no, and these as text are accepted as well.
+
+    >>> flags("terminated", ["no", "yes"])
+    array([False,  True])
+    """
     array = one_value_per_row(name, values)
     if array.dtype.kind == "b":
         return array
+    advice = "give true and false, or 1 and 0"
+    if contains_text(array):
+        words = [FLAG_WORDS.get(item, 2) if isinstance(item, str) else 2 for item in array.tolist()]
+        refuse_rows(name, array, np.array(words) == 2, advice)
+        array = np.array(words)
     if array.dtype.kind not in "iu":
         array = as_floats(name, array)
-    refuse_rows(name, array, (array != 0) & (array != 1), "give true and false, or 1 and 0")
+    refuse_rows(name, array, (array != 0) & (array != 1), advice)
     return array.astype(bool)
 
 
@@ -212,6 +208,7 @@ def action_codes(
     >>> action_codes([True, False], ["true", "false"])
     (array([0, 1], dtype=int32), ('true', 'false'))
     """
+    refuse_slates(name, values)
     array = one_value_per_row(name, values)
     given = None if labels is None else labeling.checked_labels(labels)
     if contains_text(array):
@@ -225,6 +222,7 @@ def action_codes(
         and (truth or any(labeling.spelled_value(label) is not None for label in given))
     ):
         return labeling.codes_by_label(array, given, name), given
+    refuse_continuous(name, array)
     return integers(name, array, "give every row an integer, or give the values as labels with actions="), given
 
 

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
+
 from understudy.errors import LogError
 from understudy.logs.arrays import EXACT
 from understudy.logs.arrow_columns import TEXT_TYPES
@@ -12,29 +14,76 @@ from understudy.logs.arrow_columns import TEXT_TYPES
 WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
 DIGITS = 76  # of Arrow's widest decimal
 TRUTH_WORDS = ((b"true", b"false"), (b"True", b"False"), (b"TRUE", b"FALSE"))
+PADDED = r"^\s*[+-]?0[0-9][0-9.]*\s*$"
+BEFORE_NUMBERS = np.isin(np.arange(256), list(b",\n\r\"' \t+-"))  # bytes after which a number may begin
+IS_DIGIT = np.isin(np.arange(256), list(b"0123456789"))
+OBSERVATION = re.compile("(next_)?observation(_[0-9]+)*")
 INTEGRAL_FLOAT = r"^(0|-?[1-9][0-9]{0,14})\.0$"
 
 
-def parse_csv(content: bytes, as_written: Iterable[str] = ()) -> Any:
+def parse_csv(
+    content: bytes,
+    as_written: Iterable[str] = (),
+    as_text: Iterable[str] = (),
+    observed: Iterable[str] = (),
+) -> Any:
     """Return the text of a CSV file as a table.
 
     An empty cell is null everywhere; NA, null and nan are null in columns of numbers. Types are guessed. The columns
     named in `as_written` hold ids or labels, where 7 and 007 are two: they become numbers or truth values only if no
-    two texts can have one value, and stay text otherwise.
+    two texts can have one value, and stay text otherwise. Those in `as_text` always stay text; those in `observed`, and
+    all that are named like observations, where a number has leading zeros.
     """
     import pyarrow as pa
 
     _refuse_other_formats(content)
-    types = {name: pa.large_binary() for name in as_written if name == name.encode(errors="replace").decode()}
+    as_written = [name for name in as_written if _can_be_named(name)]
+    texts = [name for name in as_text if _can_be_named(name)]
+    types = {name: pa.large_binary() for name in (*as_written, *texts)}
     table = _with_long_numbers(_parse(content, types), content)
+    table = _with_leading_zeros(table, content, observed)
     for at, name in enumerate(table.column_names):
         column = table.column(at)
-        if name in types:
+        if name in as_written:
             column = _typed_without_loss(_text(column))
         elif str(column.type).startswith(TEXT_TYPES):
             column = _text(column)
         table = table.set_column(at, name, column)
     return table
+
+
+def _can_be_named(name: str) -> bool:
+    """True if UTF-8 can hold a name; Arrow takes no other."""
+    return name == name.encode(errors="replace").decode()
+
+
+def _with_leading_zeros(table: Any, content: bytes, observed: Iterable[str]) -> Any:
+    """Return the table with those observed columns as text in which a number has leading zeros."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    observed, names = set(observed), table.column_names
+    numbers = [
+        name
+        for name in names
+        if (name in observed or OBSERVATION.fullmatch(name))
+        and names.count(name) == 1
+        and str(table.schema.field(name).type).startswith(("int64", "double", "decimal"))
+    ]
+    if not numbers or not _may_have_leading_zeros(content):
+        return table
+    written = _parse(content, dict.fromkeys(numbers, pa.large_binary()))
+    for name in numbers:
+        if pc.any(pc.match_substring_regex(written.column(name), PADDED)).as_py():
+            table = table.set_column(names.index(name), name, written.column(name))
+    return table
+
+
+def _may_have_leading_zeros(content: bytes) -> bool:
+    """True if a 0 follows on a comma, a quote, a space or a sign, and a digit on the 0."""
+    codes = np.frombuffer(content, np.uint8)
+    zeros = np.flatnonzero(codes[1:-1] == ord("0"))
+    return bool((BEFORE_NUMBERS[codes[zeros]] & IS_DIGIT[codes[zeros + 2]]).any())
 
 
 def _refuse_other_formats(content: bytes) -> None:

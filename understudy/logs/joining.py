@@ -6,9 +6,11 @@ from dataclasses import replace
 import numpy as np
 
 from understudy.errors import LogError, SettingError
+from understudy.logs.arrays import short_repr
 from understudy.logs.columns import common_length
-from understudy.logs.log import Log, Spec
+from understudy.logs.log import Log
 from understudy.logs.propensities.source import joined_source
+from understudy.logs.spec import Spec
 
 
 def concatenate(logs: Sequence[Log]) -> Log:
@@ -44,12 +46,21 @@ def _refuse_unlike(one: Log, other: Log, position: int) -> None:
         mine, theirs = getattr(one.spec, name), getattr(other.spec, name)
         if mine != theirs:
             raise LogError(f"{name} is {mine} in log 0 and {theirs} in log {position}; make them alike first")
+    if one.spec.coding != other.spec.coding:
+        raise LogError(
+            f"observations are coded in one way in log 0 ({_shown(one)}) and in another in log {position} "
+            f"({_shown(other)}); read that one with like=, log 0"
+        )
     mine, theirs = (None if log.propensity is None else log.propensity.ndim for log in (one, other))
     if mine != theirs:
         kinds = {None: "no", 1: "chosen-action", 2: "full"}
         raise LogError(
             f"log 0 has {kinds[mine]} propensities and log {position} {kinds[theirs]} ones; make them alike first"
         )
+
+
+def _shown(log: Log) -> str:
+    return short_repr(str(log.spec.coding or "as numbers"))
 
 
 def _renumbered(ids: list[np.ndarray]) -> np.ndarray:
@@ -64,10 +75,12 @@ def _renumbered(ids: list[np.ndarray]) -> np.ndarray:
 def _joined_spec(logs: list[Log]) -> Spec:
     sizes = [log.spec.n_observations for log in logs]
     features = {log.spec.features for log in logs}
+    of_actions = {log.spec.action_features for log in logs}
     return replace(
         logs[0].spec,
         n_observations=None if None in sizes else max(size for size in sizes if size),
         features=features.pop() if len(features) == 1 else None,
+        action_features=of_actions.pop() if len(of_actions) == 1 else None,
     )
 
 

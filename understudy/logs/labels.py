@@ -28,25 +28,30 @@ def checked_labels(labels: Sequence[str]) -> tuple[str, ...]:
     return tuple(str(label) for label in labels)
 
 
-def sorted_labels(found: list[str], name: str) -> tuple[str, ...]:
+def sorted_labels(found: list[str], name: str, advice: str = "clean the column, or give actions=") -> tuple[str, ...]:
     """Return the labels found in a column, sorted: as numbers where all of them spell one, else as text.
 
     >>> sorted_labels(["10", "9", "1.5"], "action"), sorted_labels(["10", "9", "b"], "action")
     (('1.5', '9', '10'), ('10', '9', 'b'))
     """
+    refuse_twins(found, name, advice)
+    numbers = numbers_of(found)
+    if numbers is None:
+        return tuple(sorted(found))
+    return tuple(label for _, label in sorted(zip(numbers, found, strict=True)))
+
+
+def refuse_twins(labels: Sequence[str], name: str, advice: str) -> None:
+    """Raise `LogError` for labels that differ only in the spaces around them, or that no file can hold."""
     twins: dict[str, str] = {}
-    for label in found:
+    for label in labels:
         _refuse_unwritable(label, name, LogError)
         other = twins.setdefault(label.strip(), label)
         if other != label:
             raise LogError(
                 f"{name} has the labels {short_repr(other)} and {short_repr(label)}, which differ only in spaces "
-                "around them; clean the column, or give actions="
+                f"around them; {advice}"
             )
-    numbers = numbers_of(found)
-    if numbers is None:
-        return tuple(sorted(found))
-    return tuple(label for _, label in sorted(zip(numbers, found, strict=True)))
 
 
 def spelled_value(label: str) -> Decimal | None:

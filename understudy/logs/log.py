@@ -11,6 +11,8 @@ import numpy as np
 
 from understudy.errors import LogError, SettingError
 from understudy.logs import rules
+from understudy.logs.coded_observations import code_given
+from understudy.logs.coding import Coding
 from understudy.logs.columns import CLEAN, COLUMNS, action_codes, common_length, count_actions, same_kind
 from understudy.logs.ends import add_ends
 from understudy.logs.episodes import common_time_limit, starts_of, step_numbers
@@ -19,18 +21,7 @@ from understudy.logs.next_observations import add_next_observations
 from understudy.logs.propensities import PropensityOptions, PropensitySource, prepare
 from understudy.logs.propensities.given import given_propensities
 from understudy.logs.repeated_rows import blocks_of, take_rows
-
-
-@dataclass(frozen=True)
-class Spec:
-    """What a learner must know about a log before it starts."""
-
-    n_actions: int
-    actions: tuple[str, ...] | None  # labels, in the order of their codes
-    observation_shape: tuple[int, ...]
-    observation_dtype: np.dtype
-    n_observations: int | None  # 1 + the largest, where observations are single integers from 0 up
-    features: tuple[str, ...] | None = None  # the names of the columns that observations were read from
+from understudy.logs.spec import Spec
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,6 +92,10 @@ class Log:
     ) -> "Log":
         """Return a log of arrays or lists, one entry a row.
 
+        Observations may be numbers of any shape, text, categories, dates, rows of several of these, or a mapping of
+        names to columns; what is not a number is coded by the rules of `read`, which takes a mapping of columns, too,
+        and has options for it.
+
         What is missing is derived, and `notes` say how: `episode` from `terminated` and `truncated`; `step` by
         counting; `next_observation` from the next row of the episode, where an episode's last row then has none and
         is dropped unless it is terminated.
@@ -125,13 +120,16 @@ class Log:
             "propensity": propensity,
         }  # fmt: skip
         given = {name: values for name, values in given.items() if values is not None}
+        coded, coding, features = code_given(given)
+        given |= coded
         common_length(given)
         cleaned = {name: CLEAN[name](name, values) for name, values in given.items() if name != "action"}
         cleaned["action"], labels = action_codes(action, actions)
-        return assemble(
-            cleaned, labels, labels_given=actions is not None, n_actions=n_actions, ends=ends,
+        log = assemble(
+            cleaned, labels, labels_given=actions is not None, n_actions=n_actions, ends=ends, coding=coding,
             propensities=PropensityOptions(n_samples, renormalize),
         )  # fmt: skip
+        return log if features is None else replace(log, spec=replace(log.spec, features=features))
 
     def __len__(self) -> int:
         return len(self.action)
@@ -142,7 +140,9 @@ class Log:
         shapes = {name: f"{column.shape} {column.dtype}" for name, column in self.columns.items()}
         if self.propensity_source not in (None, PropensitySource()):
             shapes["propensity"] += f", {self.propensity_source}"
-        return "\n".join([title, *(f"  {name:<17} {shapes.get(name, 'none')}" for name in COLUMNS)])
+        lines = [f"  {name:<17} {shapes.get(name, 'none')}" for name in COLUMNS]
+        lines += [] if self.spec.coding is None else [f"  {'coding':<17} {self.spec.coding}"]
+        return "\n".join([title, *lines])
 
     @property
     def n_episodes(self) -> int:
@@ -170,6 +170,8 @@ class Log:
         """
         digest = hashlib.blake2b(digest_size=16)
         digest.update(json.dumps([self.spec.n_actions, self.spec.actions]).encode())
+        if self.spec.coding is not None:
+            digest.update(json.dumps(self.spec.coding.to_json()).encode())
         for name, column in self.columns.items():
             digest.update(f"{name} {column.dtype.str} {column.shape}".encode())
             for block in blocks_of(column):
@@ -188,12 +190,12 @@ class Log:
     def with_propensities(self, given: Any) -> "Log":
         """Return the log with the propensities of all actions, from a table or a function of the policy that acted.
 
-        `given` is an array (n_observations, actions) where observations are codes; a mapping from observations (tuples
-        where they have several entries) to vectors; a DataFrame, or a Parquet or CSV file, with the columns of the
-        observation and one for each action, a row for each distinct observation; a function of all observations that
-        returns (N, actions); or a function of one observation and one action that returns a probability. Raise
-        `LogError` for the first row where it is not a distribution, or not the propensity that the log has for the
-        chosen action.
+        `given` is an array (n_observations, actions) where observations are codes; a mapping from observations, as they
+        were before they were coded (tuples where they have several entries), to vectors; a DataFrame, or a Parquet or
+        CSV file, with the columns of the observation and one for each action, a row for each distinct observation; a
+        function of all observations that returns (N, actions); or a function of one observation and one action that
+        returns a probability. Raise `LogError` for the first row where it is not a distribution, or not the propensity
+        that the log has for the chosen action.
 
         >>> log = Log.from_columns(observation=[0, 1, 0], action=[1, 1, 0], reward=[0, 1, 0], ends="every-row",
         ...     propensity=[0.8, 0.5, 0.2])
@@ -250,6 +252,7 @@ def assemble(
     labels_given: bool,
     n_actions: int | None,
     ends: str | None,
+    coding: Coding | None = None,
     propensities: PropensityOptions = PropensityOptions(),  # noqa: B008 - it cannot be changed
 ) -> Log:
     """Return a log of columns that are in their dtypes, with actions as codes; what is missing is derived."""
@@ -274,7 +277,7 @@ def assemble(
     given: dict[str, Any] = {**columns, "propensity": prepared.propensity}
     return Log(
         **given,
-        spec=_spec(observation, next_observation, n_actions, labels),
+        spec=_spec(observation, next_observation, n_actions, labels, coding),
         max_episode_steps=limit,
         notes=(*notes, *prepared.notes),
         derived=(*derived_ends, *derived),
@@ -283,10 +286,17 @@ def assemble(
 
 
 def _spec(
-    observation: np.ndarray, next_observation: np.ndarray, n_actions: int, labels: tuple[str, ...] | None
+    observation: np.ndarray,
+    next_observation: np.ndarray,
+    n_actions: int,
+    labels: tuple[str, ...] | None,
+    coding: Coding | None,
 ) -> Spec:
     n_observations = None
     if observation.ndim == 1 and observation.dtype.kind in "iu":
         lowest = min(observation.min(), next_observation.min())
         n_observations = None if lowest < 0 else 1 + int(max(observation.max(), next_observation.max()))
-    return Spec(n_actions, labels, observation.shape[1:], observation.dtype, n_observations)
+    if coding is not None and coding.n_observations is not None:
+        n_observations = coding.n_observations  # labels that no row has included
+    features = None if coding is None else coding.features
+    return Spec(n_actions, labels, observation.shape[1:], observation.dtype, n_observations, features, coding)

@@ -1,12 +1,14 @@
 """What a Parquet file keeps about a log in its metadata, beside the columns."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from understudy.errors import LogError, SettingError
+from understudy.logs.action_features import are_action_features
+from understudy.logs.coding import Coding
 from understudy.logs.labels import checked_labels
 from understudy.logs.log import Log
 from understudy.logs.propensities import PropensitySource
@@ -26,6 +28,8 @@ def to_metadata(log: Log) -> dict[bytes, bytes]:
         "notes": log.notes,
         "derived": log.derived,
         "features": log.spec.features,
+        "action_features": None if log.spec.action_features is None else log.spec.action_features.to_json(),
+        "coding": None if log.spec.coding is None else log.spec.coding.to_json(),
         "propensity_source": None if log.propensity_source is None else log.propensity_source.to_json(),
     }
     return {KEY: json.dumps(known).encode()}
@@ -54,6 +58,14 @@ def refuse_more_than_fit(n_observations: int | None, observation: np.ndarray) ->
             raise LogError(_DAMAGED, "file")
 
 
+def stored_coding(known: Any, observations: Mapping[str, np.ndarray]) -> Coding:
+    """Return a stored coding. Raise `LogError` where observations and next observations cannot be in it."""
+    coding = Coding.from_json(known)
+    if not all(map(coding.accepts, observations.values())):
+        raise LogError(_DAMAGED, "file")
+    return coding
+
+
 _DAMAGED = "the metadata stored beside the columns is damaged; write the file again"
 
 
@@ -76,6 +88,13 @@ def _are_labels(value: list[str]) -> bool:
         return False
 
 
+def _is_coding(value: Any) -> bool:
+    try:
+        return value is None or bool(Coding.from_json(value))
+    except (SettingError, AttributeError, KeyError, TypeError, ValueError):
+        return False
+
+
 def _can_be_written(text: str) -> bool:
     """True if UTF-8 can hold the text; it cannot hold half of a surrogate pair."""
     return text == text.encode(errors="replace").decode()
@@ -95,6 +114,8 @@ FIELDS: dict[str, Callable[[Any], bool]] = {
     "max_episode_steps": _is_limit,
     "notes": _are_strings,
     "features": lambda value: value is None or (_are_strings(value) and all(map(_can_be_written, value))),
+    "action_features": lambda value: value is None or are_action_features(value),
+    "coding": _is_coding,
     "derived": lambda value: value is None or (_are_strings(value) and set(value) <= set(DERIVABLE)),
     "propensity_source": _is_source,
 }

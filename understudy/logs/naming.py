@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.logs.log import Spec
+from understudy.logs.spec import Spec
 
 MOST_SHOWN = 6
 """The most entries of an observation that are shown."""
@@ -21,8 +21,16 @@ def observation_words(spec: Spec, observation: Any) -> str:
     >>> spec = Spec(2, None, (2,), np.dtype(float), None, features=("x", "speed"))
     >>> observation_words(spec, np.array([0.123456, -4.0]))
     'x=0.1235, speed=-4'
+    >>> from understudy.logs.coding import Coding, ColumnCoding
+    >>> coding = Coding((ColumnCoding("country", "category", ("DE", "FR")), ColumnCoding("age", "integer")))
+    >>> observation_words(Spec(2, None, (2,), np.dtype(int), None, coding=coding), np.array([1, 31]))
+    'country=FR, age=31'
     """
     values = np.asarray(observation)
+    if spec.coding is not None:
+        words = spec.coding.words(values)
+        shown = [f"{_short(name)}={_short(word)}" for name, word in islice(words.items(), MOST_SHOWN)]
+        return ", ".join(shown) + (f", ... ({len(words):,} columns)" if len(words) > MOST_SHOWN else "")
     shown = [
         f"{_short(name)}={_value(value)}"
         for name, value in zip(_names(spec, values.shape), values.flat[:MOST_SHOWN].tolist(), strict=True)
@@ -51,6 +59,26 @@ def feature_name(spec: Spec, entry: int) -> str:
         return _short(given[entry])
     name = given[0] if len(given) == 1 else "observation"
     return _short("_".join([name, *map(str, np.unravel_index(entry, shape))]))
+
+
+def is_category(spec: Spec, entry: int) -> bool:
+    """True if an entry of an observation is the code of a category, of which a mean says little.
+
+    >>> is_category(Spec(2, None, (2,), np.dtype(float), None), 1)
+    False
+    """
+    coded = spec.coding if spec.coding is not None and spec.coding.form == "codes" else None
+    return coded is not None and coded.columns[entry].kind == "category"
+
+
+def value_words(spec: Spec, entry: int, value: float) -> str:
+    """Return one entry of an observation as its value: the label of a category, a date, or a number with few digits.
+
+    >>> value_words(Spec(2, None, (2,), np.dtype(float), None), 1, 0.123456)
+    '0.1235'
+    """
+    coded = spec.coding if spec.coding is not None and spec.coding.form == "codes" else None
+    return f"{value + 0.0:.4g}" if coded is None else _short(coded.columns[entry].word(value))
 
 
 def _names(spec: Spec, shape: tuple[int, ...]) -> list[str]:

@@ -3,30 +3,45 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from understudy.errors import LogError, SettingError, visible
+from understudy.logs.action_features import ActionFeatures
+from understudy.logs.action_kinds import refuse_slate_column
 from understudy.logs.arrays import common_dtype, one_value_per_row
-from understudy.logs.arrow_columns import sort_key, to_numpy
+from understudy.logs.arrow_columns import to_numpy
+from understudy.logs.coded_observations import (
+    ROLES,
+    CodingRules,
+    Given,
+    code_observations,
+    coding_rules,
+    refuse_other_names,
+)
+from understudy.logs.coding import Coding
 from understudy.logs.columns import (
     CLEAN,
+    REQUIRED,
     action_codes,
     common_length,
-    first_word,
     id_codes,
     integer_ids,
     propensity_array,
 )
 from understudy.logs.episodes import ranks_by_first_appearance
+from understudy.logs.formats.loaded import LoadedTable
 from understudy.logs.labels import checked_labels, listing
-from understudy.logs.loading import checked_path, load_file, load_frame, shown_path
+from understudy.logs.loading import load, shown_path
 from understudy.logs.log import Log, assemble
-from understudy.logs.metadata import from_metadata, refuse_more_than_fit
+from understudy.logs.metadata import from_metadata, refuse_more_than_fit, stored_coding
 from understudy.logs.propensities import PropensityOptions, PropensitySource
 from understudy.logs.propensity_order import order_propensities
+from understudy.logs.recoding import in_form, recoded, spec_of
+from understudy.logs.row_order import sorted_rows, with_episodes_together
 from understudy.logs.selection import Names, Selection, checked_names, names_of_features, select
+from understudy.logs.spec import Spec
 
 
 def read(
@@ -45,10 +60,16 @@ def read(
     actions: Sequence[str] | None = None,
     n_actions: int | None = None,
     ends: str | None = None,
+    categories: Names = None,
+    coding: str | None = None,
+    unseen: str | None = None,
+    like: Log | Spec | str | os.PathLike | None = None,
+    format: str | None = None,  # noqa: A002 - as everybody calls it
+    progress: bool | None = None,
     n_samples: int | None = None,
     renormalize: bool = False,
 ) -> Log:
-    """Return a log from a Parquet or CSV file, or from a pandas, polars or Arrow table.
+    """Return a log from a file, a mapping of columns, a pandas, polars or Arrow table, or what DuckDB reads.
 
     Each column is found under its own name, or under the name given here; observations and propensities may be lists
     of names, or spread over `observation_0, observation_1, ...`; propensities also a mapping from each action's label
@@ -57,9 +78,28 @@ def read(
     an episode brought together. `actions`, `n_actions`, `ends`,
     `n_samples` and `renormalize` are as in `Log.from_columns`.
 
-    In a CSV, actions and episodes with different texts are different: 7 and 007 are two of them. Only an empty cell is
-    a missing value there.
+    Observations that are not numbers are coded, and `log.spec.coding` says how: truth values (true and false, yes and
+    no) as 0 and 1; dates as days since the first one, or seconds where they have times; other text as categories, coded
+    0, 1, ... in sorted order, or in that of pandas' or Arrow's own categories. Text that spells numbers is numbers, and
+    007 is text. Columns named in `categories` are categories whatever they look like. One column of categories alone is
+    a single code a row; several columns are a matrix. With `coding="one-hot"` each label has a column of 0 and 1, as
+    linear learners and networks need it; states are the same in both.
+
+    With `like`, another log or the Parquet file that one was written to, observations and actions are coded as there. A
+    category that it does not have is an error, or with `unseen="other"` gets a code that all such values share. Without
+    `like`, that code is kept free for `log.spec.encode`, which codes new rows.
+
+    In a CSV, actions, episodes and categories with different texts are different: 7 and 007 are two of them. Only an
+    empty cell is a missing value there.
+
+    Files are Parquet, CSV, Open Bandit's CSV, Vowpal Wabbit's text and dsjson, and HDF5 in D4RL's form; text may be
+    compressed (.gz, .zst, .bz2). The format is known by the name or content, or is given as `format`, one of "parquet",
+    "csv", "open-bandit", "vw", "dsjson", "hdf5" and "minari" (then `source` is the id of a Minari data set, or the data
+    set). A format may know which column is which: what is said here comes first. `progress` is shown for large sources;
+    True and False show it always and never.
     """
+    like_spec = None if like is None else spec_of(read(like) if isinstance(like, str | os.PathLike) else like)
+    rules = coding_rules(categories, unseen, None if like_spec is None else like_spec.coding)
     wanted: dict[str, Any] = {
         "observation": observation, "action": action, "reward": reward, "next_observation": next_observation,
         "terminated": terminated, "truncated": truncated, "episode": episode, "step": step, "propensity": propensity,
@@ -69,43 +109,88 @@ def read(
         if labels is not None and labels != tuple(propensity):
             raise SettingError("propensity names the actions already, in another order than actions=; give one of them")
         labels = list(propensity)
-    options = PropensityOptions(n_samples, renormalize)
-    if not isinstance(source, str | os.PathLike):
-        return _log_of(load_frame(source), wanted, order_by, labels, n_actions, ends, options)
+    form = rules.like.form if coding is None and rules.like is not None else coding
+    options = _Options(
+        rules, form, like_spec, order_by, labels, n_actions, ends, PropensityOptions(n_samples, renormalize)
+    )
+    observed, following = (_columns_of_names(wanted, [role]) for role in ROLES)
+    if observation is None and rules.like is not None:
+        observed = list(rules.like.names)
     try:
-        table = load_file(checked_path(source), as_written=_columns_of_names(wanted))
-        return _log_of(table, wanted, order_by, labels, n_actions, ends, options)
+        loaded = load(
+            source,
+            format,
+            names=[name for names in wanted.values() for name in _strings_in(names)],
+            recognize=all(wanted[role] is None for role in REQUIRED),
+            progress=progress,
+            as_written=_columns_of_names(wanted, ("action", "episode")),
+            as_text=rules.texts(observed, following),
+            observed=[*observed, *following],
+        )
+        return _log_of_loaded(loaded, wanted, options)
     except (LogError, SettingError) as error:
-        if visible(shown_path(source)) in str(error):
+        if not isinstance(source, str | os.PathLike) or visible(shown_path(source)) in str(error):
             raise
         message = f"{shown_path(source)}: {error}"
         raise (LogError(message, error.rule) if isinstance(error, LogError) else SettingError(message)) from None
 
 
-def _log_of(
-    table: Any,
-    wanted: dict[str, Names],
-    order_by: Names,
-    given_labels: Sequence[str] | None,
-    n_actions: int | None,
-    ends: str | None,
-    propensities: PropensityOptions,
-) -> Log:
+class _Options(NamedTuple):
+    """What `read` was told beside the names of columns."""
+
+    rules: CodingRules
+    form: str | None
+    like: Spec | None
+    order_by: Names
+    labels: Sequence[str] | None
+    n_actions: int | None
+    ends: str | None
+    propensities: PropensityOptions
+
+
+def _log_of_loaded(loaded: LoadedTable, wanted: dict[str, Names], options: _Options) -> Log:
+    """Return the log of a table; what its format tells is used where the user says nothing else."""
+    told = {role: loaded.columns.get(role) if names is None else names for role, names in wanted.items()}
+    if options.rules.like is not None:
+        told["observation"] = wanted["observation"]  # the columns of the other log
+    same_actions = wanted["action"] is None and options.labels is None and options.n_actions is None
+    if same_actions and options.like is None:
+        options = options._replace(labels=loaded.actions, n_actions=loaded.n_actions)
+    if options.ends is None and all(wanted[role] is None for role in ("terminated", "truncated", "episode")):
+        options = options._replace(ends=loaded.ends)
+    if options.order_by is None:
+        options = options._replace(order_by=loaded.order_by)
+    log = _log_of(loaded.table, told, options)
+    if loaded.action_features is not None and same_actions:
+        log = replace(log, spec=replace(log.spec, action_features=loaded.action_features))
+    return replace(log, notes=loaded.notes + log.notes)
+
+
+def _log_of(table: Any, wanted: dict[str, Any], options: _Options) -> Log:
+    stored = from_metadata(table) if wanted["action"] in (None, "action") else {}
+    if wanted["observation"] is None and options.rules.like is not None and stored.get("coding") is None:
+        wanted = wanted | {"observation": list(options.rules.like.names)}
     selections = select(table, wanted)
     common_length({role: table.column(selection.names[0]) for role, selection in selections.items()})
-    sort_names = None if order_by is None else checked_names(table, "order_by", order_by)
-    order = None if sort_names is None else _sorted_rows(table, sort_names)
-    stored = from_metadata(table) if wanted["action"] in (None, "action") else {}
+    sort_names = None if options.order_by is None else checked_names(table, "order_by", options.order_by)
+    order = None if sort_names is None else sorted_rows(table, sort_names)
     found_propensities = "propensity" in selections and wanted["propensity"] is None
+    given_labels, n_actions = options.labels, options.n_actions
+    if options.like is not None:
+        given_labels = options.like.actions if given_labels is None else given_labels
+        n_actions = options.like.n_actions if n_actions is None else n_actions
     labels = _labels_to_read_with(given_labels, stored.get("actions"), found_propensities)
     if isinstance(wanted["propensity"], Sequence) and len(selections["propensity"].names) > 1:
         selections["propensity"], labels = order_propensities(
-            table, selections["propensity"], selections["action"], labels, labels_given=given_labels is not None
+            table, selections["propensity"], selections["action"], labels, labels_given=options.labels is not None
         )
     columns, found_labels, episodes_are_codes = _clean_columns(table, selections, labels)
+    as_stored = stored if wanted["observation"] in (None, "observation") else {}
+    observed, coding = _observations(table, selections, options.rules, as_stored.get("coding"))
+    columns |= observed
     notes: tuple[str, ...] = tuple(stored.get("notes", ()))
     if sort_names is not None and order is not None:
-        order, how = _with_episodes_together(order, columns.get("episode"))
+        order, how = with_episodes_together(order, columns.get("episode"))
         columns = {role: column[order] for role, column in columns.items()}
         if episodes_are_codes:
             columns["episode"] = ranks_by_first_appearance(columns["episode"])
@@ -117,10 +202,11 @@ def _log_of(
         found_labels,
         labels_given=labels is not None,
         n_actions=stored.get("n_actions") if n_actions is None else n_actions,
-        ends=ends,
-        propensities=propensities._replace(stored=_stored_source(stored, wanted["propensity"])),
+        ends=options.ends,
+        coding=coding,
+        propensities=options.propensities._replace(stored=_stored_source(stored, wanted["propensity"])),
     )
-    return _with_stored(log, stored, notes, wanted, selections["observation"])
+    return in_form(_with_stored(log, stored, notes, wanted, selections["observation"]), options.form)
 
 
 def _with_stored(
@@ -132,12 +218,21 @@ def _with_stored(
     largest = log.spec.n_observations
     if largest is not None and n_observations is not None:
         largest = max(largest, n_observations)
+    of_actions = stored.get("action_features")
+    if of_actions is not None and log.spec.n_actions != len(next(iter(of_actions.values()))):
+        of_actions = None  # other actions were given
+    features = names_of_features(observation, stored.get("features"))
     derived = [name for name in stored.get("derived") or () if wanted[name] is None and name not in log.derived]
     return replace(
         log,
         notes=notes + log.notes,
         max_episode_steps=stored.get("max_episode_steps", log.max_episode_steps),
-        spec=replace(log.spec, n_observations=largest, features=names_of_features(observation, stored.get("features"))),
+        spec=replace(
+            log.spec,
+            n_observations=largest,
+            features=log.spec.features or features,
+            action_features=None if of_actions is None else ActionFeatures.from_json(of_actions),
+        ),
         derived=(*derived, *log.derived),
     )
 
@@ -148,13 +243,16 @@ def _stored_source(stored: dict[str, Any], wanted: Names) -> PropensitySource | 
     return None if source is None else PropensitySource.from_json(source)
 
 
-def _columns_of_names(wanted: dict[str, Names]) -> list[str]:
-    """Return the columns of actions and episodes, whose values are names even where they look like numbers."""
-    given = [role if (names := wanted[role]) is None else names for role in ("action", "episode")]
-    return [name for names in given for name in ([names] if isinstance(names, str) else _strings_in(names))]
+def _columns_of_names(wanted: dict[str, Names], roles: Iterable[str]) -> list[str]:
+    """Return the names of the columns that hold these columns of a log."""
+    given = [role if (names := wanted[role]) is None else names for role in roles]
+    return [name for names in given for name in _strings_in(names)]
 
 
 def _strings_in(names: Any) -> list[str]:
+    """Return the names that were given, as a list; for what does not name columns, see `checked_names`."""
+    if isinstance(names, str | Mapping):
+        return [names] if isinstance(names, str) else _strings_in(names.values())
     return [name for name in names if isinstance(name, str)] if isinstance(names, Iterable) else []
 
 
@@ -175,13 +273,17 @@ def _labels_to_read_with(
 def _clean_columns(
     table: Any, selections: Mapping[str, Selection], labels: Sequence[str] | None
 ) -> tuple[dict[str, np.ndarray], tuple[str, ...] | None, bool]:
-    """Return the selected columns in their dtypes, the labels of actions, and whether episode ids became codes.
+    """Return all columns but observations in their dtypes, the labels of actions, and if episode ids became codes.
 
     This comes before rows are sorted, so that messages name a value by its row in the file.
     """
     columns: dict[str, np.ndarray] = {}
     found_labels, episodes_are_codes = None, False
+    actions = selections["action"].names[0]
+    refuse_slate_column(selections["action"].title(actions), table.column(actions))
     for role, selection in selections.items():
+        if role in ROLES:
+            continue
         parts = {name: to_numpy(name, table.column(name)) for name in selection.names}
         name = selection.names[0]
         if role == "action":
@@ -196,12 +298,44 @@ def _clean_columns(
     return columns, found_labels, episodes_are_codes
 
 
+def _observations(
+    table: Any, selections: Mapping[str, Selection], rules: CodingRules, stored: Any
+) -> tuple[dict[str, np.ndarray], Coding | None]:
+    """Return observations and next observations as numbers, and how they were coded, if they were.
+
+    `stored` is the coding in the file's metadata, if there is one.
+    """
+    selected = {role: selections[role] for role in ROLES if role in selections}
+    given = {
+        role: [Given(name, selection.title(name), table.column(name)) for name in selection.names]
+        for role, selection in selected.items()
+    }
+    refuse_other_names(rules, given)
+    found = code_observations(given, rules) if stored is None else None
+    if found is not None:
+        parts, coding = found
+        named = {role: dict(zip(selected[role].names, parts[role], strict=True)) for role in selected}
+        alone = coding is not None and len(coding.columns) == 1
+        return {
+            role: parts[role][0] if alone else _joined(selection, named[role]) for role, selection in selected.items()
+        }, coding
+    numbers = {
+        role: _clean_parts(selection, {name: to_numpy(name, table.column(name)) for name in selection.names})
+        for role, selection in selected.items()
+    }
+    return (numbers, None) if stored is None else recoded(numbers, stored_coding(stored, numbers), rules)
+
+
 def _clean_parts(selection: Selection, parts: dict[str, np.ndarray]) -> np.ndarray:
     """Return the columns of a selection in their dtype, stacked where they are the entries of an array."""
+    return _joined(
+        selection, {name: CLEAN[selection.role](selection.title(name), part) for name, part in parts.items()}
+    )
+
+
+def _joined(selection: Selection, cleaned: dict[str, np.ndarray]) -> np.ndarray:
+    """Return columns that are in their dtypes as one, stacked where they are the entries of an array."""
     role = selection.role
-    if role in ("observation", "next_observation"):
-        _refuse_text(role, parts)
-    cleaned = {name: CLEAN[role](selection.title(name), part) for name, part in parts.items()}
     if not selection.stacked:
         return cleaned[selection.names[0]]
     if len({part.shape for part in cleaned.values()}) > 1:
@@ -210,37 +344,3 @@ def _clean_parts(selection: Selection, parts: dict[str, np.ndarray]) -> np.ndarr
     cleaned = dict(zip(cleaned, in_one_dtype, strict=True))
     stacked = selection.stack([cleaned[name] for name in selection.names])  # several actions may share a propensity
     return propensity_array(role, stacked) if role == "propensity" else stacked
-
-
-def _refuse_text(role: str, parts: dict[str, np.ndarray]) -> None:
-    words = {name: word for name, part in parts.items() if (word := first_word(part))}
-    if words:
-        name, word = next(iter(words.items()))
-        several = len(words) > 1
-        raise LogError(
-            f"{role} column{'s' * several} {', '.join(words)} hold{'s' * (not several)} text ({word}); turn "
-            f"{'them' if several else 'it'} into numbers first, for example "
-            f"frame[{name!r}].astype('category').cat.codes"
-        )
-
-
-def _sorted_rows(table: Any, names: list[str]) -> np.ndarray:
-    """Return the row numbers sorted by these columns; rows that are equal in them keep their order."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    try:
-        keys = {name: sort_key(name, table.column(name)) for name in names}
-        return pc.sort_indices(pa.table(keys), sort_keys=[(name, "ascending") for name in keys]).to_numpy()
-    except (pa.ArrowException, NotImplementedError):
-        raise LogError(f"rows cannot be sorted by {', '.join(names)}; give order_by numbers, dates or text") from None
-
-
-def _with_episodes_together(order: np.ndarray, episode: np.ndarray | None) -> tuple[np.ndarray, str]:
-    """Return the order with the rows of each episode together, episodes by first appearance, and words for a note."""
-    if episode is None:
-        return order, ""
-    rank = ranks_by_first_appearance(episode[order])
-    if np.all(rank[1:] >= rank[:-1]):
-        return order, ""
-    return order[np.argsort(rank, kind="stable")], " and, since episodes overlapped, gathered by episode"

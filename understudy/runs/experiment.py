@@ -8,8 +8,8 @@ from typing import Any
 from understudy.contracts import Learner, LoopOwner, Simulator
 from understudy.contracts.backing import Backend, Block, Closable
 from understudy.contracts.offering import offers
-from understudy.contracts.progress import progress_bar
 from understudy.errors import ContractError, ResultsError, SettingError
+from understudy.progress import progress_bar
 from understudy.runs.backends import BACKENDS, Results, n_cores
 from understudy.runs.checking import check_about
 from understudy.runs.folder import Folder

@@ -184,6 +184,8 @@ def as_reading(value: Any) -> Any:
 
     Raise `ContractError` where it is neither a number nor an array of numbers.
     """
+    if type(value) is float:
+        return np.float64(value)
     if value is None or np.asarray(value).dtype.kind not in "biuf":
         raise ContractError(f"a probe returns a number or an array of numbers, not {value!r}")
     return np.array(value, dtype=np.float64)[()]

@@ -13,6 +13,9 @@ from understudy.runs.backends import always
 from understudy.runs.probes import Readings
 from understudy.runs.record import RunRecord
 
+WITHOUT_LIMIT = int(np.iinfo(np.int64).max)
+"""Steps of a run that only the log ends."""
+
 
 class Cancelled(Exception):  # noqa: N818 (it is not an error)
     """The run was cancelled: `keep_going` returned False."""
@@ -32,7 +35,7 @@ class RunSetup:
     @property
     def limit(self) -> int:
         """The number of steps to stop at."""
-        return int(np.iinfo(np.int64).max) if self.max_steps is None else self.max_steps
+        return WITHOUT_LIMIT if self.max_steps is None else self.max_steps
 
     def new_record(self) -> RunRecord:
         """Return an empty record of the run."""

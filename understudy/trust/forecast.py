@@ -11,12 +11,12 @@ from scipy.stats import beta, binom
 from understudy.contracts import Learner, LoopOwner, Simulator
 from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
-from understudy.contracts.progress import progress_bar
 from understudy.contracts.simulating import is_exhaustible
 from understudy.contracts.streams import spawn
 from understudy.errors import ContractError, SettingError
 from understudy.evaluation import efficiency
 from understudy.logs.findings import counted
+from understudy.progress import progress_bar
 from understudy.runs import Run, Runs
 from understudy.runs.backends import BACKENDS, n_cores
 from understudy.runs.plan import Plan

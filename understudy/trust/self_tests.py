@@ -27,7 +27,8 @@ MOST_SIMULATED, MOST_LOGGED = 200, 400  # episodes on the two sides of a compari
 SHAPE_PERMUTATIONS = 499  # at least
 MOST_STEPS = 512  # of an episode that are compared
 FEW = 0.02  # share of episodes without an end of their own that are left out of the comparison
-NEAR = 4  # times its level, or less: a first look is followed by a closer one
+GLANCE, DOUBTFUL = 49, 0.2  # permutations of a first look; the p-value up to which a second one follows
+NEAR = 4  # times its level, or less: a closer look follows
 NO_ROWS = f"no state has {FEWEST_ROWS} rows of one action"
 
 
@@ -108,12 +109,12 @@ def _comparable(log: Log) -> tuple[np.ndarray, int]:
 
 def sufficiency_test(stated: StatedLog, level: float, *, merges: bool, seed: int) -> tuple[SelfTest, bool]:
     """Return the test of what is known beside state and action, and whether at least half of the rows were tested."""
-    rng, n = np.random.default_rng(seed), _enough(level)
+    rng = np.random.default_rng(seed)
     merging = merging_states(stated.log.observation, stated.state) if merges else stated.states[:0]
 
     kinds = ((stated.history, stated.states), (stated.observation, merging[merging >= 0]))
 
-    def look(most_rows: int) -> list[Predictions]:
+    def look(most_rows: int, n: int) -> list[Predictions]:
         return [within_states.predictions(stated, features, only, rng, n, most_rows) for features, only in kinds]
 
     [before, here], p_value = _looked(look, level)
@@ -135,9 +136,9 @@ def sufficiency_test(stated: StatedLog, level: float, *, merges: bool, seed: int
 
 def drift_test(stated: StatedLog, level: float, seed: int) -> SelfTest:
     """Return the test whether outcomes, given state and action, change over the log."""
-    rng, n = np.random.default_rng(seed), _enough(level)
+    rng = np.random.default_rng(seed)
 
-    def look(most_rows: int) -> list[Predictions]:
+    def look(most_rows: int, n: int) -> list[Predictions]:
         return [within_states.predictions(stated, stated.time, stated.states, rng, n, most_rows)]
 
     [found], p_value = _looked(look, level)
@@ -155,21 +156,25 @@ def drift_test(stated: StatedLog, level: float, seed: int) -> SelfTest:
     )
 
 
-def _looked(look: Callable[[int], list[Predictions]], level: float) -> tuple[list[Predictions], float | None]:
-    """Return what a look at some rows of each state found, with its p-value; None where no state could be tested.
+def _looked(look: Callable[[int, int], list[Predictions]], level: float) -> tuple[list[Predictions], float | None]:
+    """Return what looks at some rows of each state found, with the last one's p-value; None where none was tested.
 
-    Which rows and permutations were drawn decides much of a p-value that is near the level. There a closer look, at
-    more rows, takes the place of the first. It can take an alarm back, but the first look alone raises none: the level
-    is that of the closer look, at most.
+    `look` takes a number of rows and one of permutations. Most logs have nothing to be found, and a glance with few
+    permutations shows it. Which rows and permutations were drawn decides much of a p-value that is near the level:
+    there a closer look, at more rows, takes the place of the one before. A later look can take an alarm back, and an
+    earlier one alone raises none, so the level is that of the last look, at most.
     """
-    found = look(within_states.MOST_ROWS)
+    found = look(within_states.MOST_ROWS, GLANCE)
     if not any(len(one.state) for one in found):
         return found, None
+    looks = ((DOUBTFUL, within_states.MOST_ROWS), (NEAR * level, within_states.MORE_ROWS))
     p_value = within_states.p_value(*found)
-    if p_value > NEAR * level:
-        return found, p_value
-    found = look(within_states.MORE_ROWS)
-    return found, within_states.p_value(*found)
+    for least, most_rows in looks:
+        if p_value > least:
+            break
+        found = look(most_rows, _enough(level))
+        p_value = within_states.p_value(*found)
+    return found, p_value
 
 
 def _enough(level: float) -> int:

@@ -82,16 +82,17 @@ def predictions(
     """
     order = np.argsort(stated.state, kind="stable")
     begins, ends = (np.searchsorted(stated.state[order], only, side) for side in ("left", "right"))
-    tested, statistics, n_rows = [], [], 0
+    tested: list[int] = []
+    statistics: list[np.ndarray] = []
+    n_rows = 0
     for place in np.argsort(begins - ends, kind="stable")[:MOST_STATES]:
         members = order[begins[place] : ends[place]]
         rows = sampled(members, stated.log.action[members], rng, most_rows)
         if not len(rows):
             continue
         action, left = stated.log.action[rows], _narrow(features(rows, rng), rng)
-        for right in stated.outcomes(rows, rng):
-            observed, permuted = dependence(left, _narrow(right, rng), action, rng, permutations)
-            statistics.append(_standardized(np.append(observed, permuted)))
+        rights = [_narrow(right, rng) for right in stated.outcomes(rows, rng)]
+        statistics += map(_standardized, dependence(left, rights, action, rng, permutations))
         tested.append(int(only[place]))
         n_rows += len(members)
     found = np.array(statistics).reshape(len(tested), 2, 1 + permutations)

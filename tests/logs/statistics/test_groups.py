@@ -49,3 +49,23 @@ def test_the_first_row_of_an_episode_has_no_past(clean):
         later = np.setdiff1d(np.arange(len(log)), first)
         assert (groups.code[later] == column[later - 1]).all()
     assert (reward.code[first] == reward.size).all()
+
+
+def test_groups_of_coded_columns_are_named_by_their_labels():
+    rng = np.random.default_rng(0)
+    n = 400
+    countries = np.array([f"c{at:02}" for at in range(12)])[np.arange(n) % 12]
+    columns = {
+        "country": countries,
+        "vip": np.where(np.arange(n) % 2, "yes", "no"),
+        "day": np.datetime64("2024-01-01") + np.arange(n),
+        "x": rng.normal(size=n),
+    }
+    log, states = log_of(
+        {"observation": columns, "action": np.zeros(n, int), "reward": np.zeros(n), "ends": "every-row"}
+    )
+    country, vip, day, _ = by_observation(log, states)
+    assert vip.words(1) == "where vip is yes"
+    assert country.words(0) == "where country is c00 to c02"
+    assert day.words(0).startswith("where day is 2024-01-01 to 2024-03-")
+    assert by_observation(log, states)[0].sums(np.ones(n)).sum() == n

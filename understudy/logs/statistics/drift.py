@@ -4,7 +4,7 @@ import numpy as np
 
 from understudy.logs.findings import Answer, AuditTest, Finding
 from understudy.logs.log import Log
-from understudy.logs.naming import feature_name, observation_words
+from understudy.logs.naming import feature_name, is_category, observation_words
 from understudy.logs.recurring import Recurring
 from understudy.logs.statistics.column_order import action_name
 from understudy.logs.statistics.groups import MOST_FEATURES, MOSTLY
@@ -91,7 +91,10 @@ def visit_drift(log: Log, states: Recurring) -> Answer:
             flat = log.observation.reshape(len(log), -1)
             entries = np.unique(np.linspace(0, flat.shape[1] - 1, MOST_FEATURES).astype(np.int64))
             columns.append(_means(flat[:, entries].astype(np.float64), bounds))
-            names += [f"the mean of {feature_name(log.spec, int(entry))}" for entry in entries]
+            means = ["the mean code of" if is_category(log.spec, int(entry)) else "the mean of" for entry in entries]
+            names += [
+                f"{mean} {feature_name(log.spec, int(entry))}" for mean, entry in zip(means, entries, strict=True)
+            ]
         if log.n_episodes >= FEW_EPISODES and len(log) > log.n_episodes:
             columns.append((rows / _episodes_in(log, bounds))[:, None])
             names.append("the length of an episode")

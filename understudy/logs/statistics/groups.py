@@ -1,12 +1,13 @@
 """Groups of rows that share a feature known before the action was drawn: the same observation, the same time, ..."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from understudy.logs.log import Log
-from understudy.logs.naming import action_label, feature_name, observation_words
+from understudy.logs.naming import action_label, feature_name, observation_words, value_words
 from understudy.logs.recurring import Recurring
 
 TENTHS = 10
@@ -55,12 +56,22 @@ def by_observation(log: Log, states: Recurring) -> list[Groups]:
         flat = log.observation.reshape(len(log), -1)
         entries = np.unique(np.linspace(0, flat.shape[1] - 1, MOST_FEATURES).astype(np.int64))
         names = [feature_name(log.spec, int(entry)) for entry in entries]
-        found += [by_value(flat[:, entry], f"where {name} is") for entry, name in zip(entries, names, strict=True)]
+        found += [
+            by_value(flat[:, entry], f"where {name} is", show=partial(value_words, log.spec, int(entry)))
+            for entry, name in zip(entries, names, strict=True)
+        ]
     return found
 
 
-def by_value(values: np.ndarray, words: str, parts: int = FIFTHS) -> Groups:
+def by_value(
+    values: np.ndarray,
+    words: str,
+    parts: int = FIFTHS,
+    show: Callable[[float], str] = lambda value: f"{value + 0.0:.4g}",
+) -> Groups:
     """Return groups of equal values where there are few distinct ones, else of values between quantiles.
+
+    `show` is how a value is written in words.
 
     >>> groups = by_value(np.array([0.0, 1.0, 1.0]), "after a reward of")
     >>> groups.code, groups.words(1)
@@ -70,11 +81,11 @@ def by_value(values: np.ndarray, words: str, parts: int = FIFTHS) -> Groups:
     distinct = np.unique(sample)
     if len(distinct) <= FEW_VALUES and np.isin(values, distinct).all():
         code = np.searchsorted(distinct, values).astype(np.int8)
-        return Groups(code, len(distinct), lambda group: f"{words} {distinct[group] + 0.0:.4g}")
+        return Groups(code, len(distinct), lambda group: f"{words} {show(distinct[group])}")
     edges = np.unique(np.quantile(sample, np.linspace(0, 1, parts + 1)[1:-1]))
     code = np.searchsorted(edges, values, side="right").astype(np.int8)
     limits = np.concatenate([[values.min()], edges, [values.max()]]).astype(np.float64)
-    return Groups(code, len(edges) + 1, lambda group: f"{words} {limits[group]:.4g} to {limits[group + 1]:.4g}")
+    return Groups(code, len(edges) + 1, lambda group: f"{words} {show(limits[group])} to {show(limits[group + 1])}")
 
 
 def by_past(log: Log, states: Recurring) -> list[Groups]:

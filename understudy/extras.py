@@ -35,5 +35,10 @@ def how_to_install(extra: str = "") -> str:
     return f"pip install {what} --constraint constraints.txt in the folder of Understudy's source"
 
 
-NEEDED = {"torch": ["torch"], "sb3": ["torch", "stable_baselines3"]}
+NEEDED = {
+    "torch": ["torch"],
+    "sb3": ["torch", "stable_baselines3"],
+    "hdf5": ["h5py"],
+    "minari": ["h5py", "minari"],
+}
 """The modules that each extra installs."""

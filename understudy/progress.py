@@ -17,8 +17,10 @@ _printing = Lock()
 
 
 @contextmanager
-def progress_bar(title: str, total: int, show: bool | None = None, done: int = 0) -> Iterator[Report]:
+def progress_bar(title: str, total: int | None, show: bool | None = None, done: int = 0) -> Iterator[Report]:
     """Context manager: show on standard error how many of a total are finished; `done` of them were at the start.
+
+    Where the total is None nobody knows it, and the time that is left is not shown.
 
     By default as a bar where that is a terminal, and as a line after ten seconds and then each minute where it is not
     (a file, a pipe, a notebook's log). `show=True` draws the bar anywhere, `show=False` shows nothing.
@@ -63,7 +65,7 @@ def every_minute(call: Callable[[], None], show: bool | None = None) -> Iterator
 
 
 @contextmanager
-def _bar(title: str, total: int, done: int) -> Iterator[Report]:
+def _bar(title: str, total: int | None, done: int) -> Iterator[Report]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -84,7 +86,7 @@ def _bar(title: str, total: int, done: int) -> Iterator[Report]:
 
 
 @contextmanager
-def _lines(title: str, total: int, before: int) -> Iterator[Report]:
+def _lines(title: str, total: int | None, before: int) -> Iterator[Report]:
     began, finished = time.monotonic(), before
 
     def report(done: int) -> None:
@@ -93,10 +95,12 @@ def _lines(title: str, total: int, before: int) -> Iterator[Report]:
 
     def print_line() -> None:
         spent, now = time.monotonic() - began, finished
-        left = (
-            f", about {duration_in_words(spent * (total - now) / (now - before))} left" if before < now < total else ""
-        )
-        print(f"{title}: {now:,} of {total:,} after {duration_in_words(spent)}{left}", file=sys.stderr, flush=True)
+        of_all, left = "", ""
+        if total is not None:
+            of_all = f" of {total:,}"
+            if before < now < total:
+                left = f", about {duration_in_words(spent * (total - now) / (now - before))} left"
+        print(f"{title}: {now:,}{of_all} after {duration_in_words(spent)}{left}", file=sys.stderr, flush=True)
 
     with every_minute(print_line):
         yield report

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from understudy.contracts.extras import NEEDED, how_to_install, import_extra
+from understudy.extras import NEEDED, how_to_install, import_extra
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 
 
 class Refusing(MetaPathFinder):

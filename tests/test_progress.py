@@ -4,8 +4,8 @@ from time import sleep
 
 import pytest
 
-from understudy.contracts import progress
-from understudy.contracts.progress import every_minute, progress_bar
+from understudy import progress
+from understudy.progress import every_minute, progress_bar
 
 
 @pytest.fixture

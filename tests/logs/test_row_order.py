@@ -1,0 +1,21 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from understudy.errors import LogError
+from understudy.logs.row_order import sorted_rows, with_episodes_together
+
+
+def test_rows_are_sorted_by_several_columns_and_ties_keep_their_order():
+    table = pa.table({"day": ["10", "9", "10", "9"], "hour": [1, 1, 0, 1]})
+    assert sorted_rows(table, ["day", "hour"]).tolist() == [1, 3, 2, 0]
+    with pytest.raises(LogError, match="rows cannot be sorted by x; give order_by numbers, dates or text"):
+        sorted_rows(pa.table({"x": [[1], [2]]}), ["x"])
+
+
+def test_rows_of_an_episode_come_together_by_first_appearance():
+    order, how = with_episodes_together(np.array([2, 0, 1]), np.array([7, 8, 8]))
+    assert order.tolist() == [2, 1, 0]
+    assert how == " and, since episodes overlapped, gathered by episode"
+    assert with_episodes_together(np.array([1, 0]), None)[1] == ""
+    assert with_episodes_together(np.array([1, 0]), np.array([7, 8]))[0].tolist() == [1, 0]

@@ -1,0 +1,42 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from understudy.errors import LogError
+from understudy.logs.texts import Texts, plain_array
+
+
+def test_categories_that_no_row_has_are_left_out():
+    array = pa.DictionaryArray.from_arrays(pa.array([2, 0, 2]), pa.array(["a", "never", "b", ""]))
+    found = Texts("x", plain_array(array))
+    assert found.distinct.to_pylist() == ["a", "b"]
+    assert found.spread(np.array([10, 20])).tolist() == [20, 10, 20]
+
+
+def test_chunks_with_categories_of_their_own_become_one():
+    chunks = [pa.array(["b", "a"]).dictionary_encode(), pa.array(["c", "b"]).dictionary_encode()]
+    array = plain_array(pa.chunked_array(chunks))
+    assert array.to_pylist() == ["b", "a", "c", "b"]
+    assert plain_array(pa.chunked_array([pa.array(["a"]), pa.array(["b"])])).to_pylist() == ["a", "b"]
+    assert plain_array(pa.array([3, 4]).dictionary_encode()).to_pylist() == [3, 4]
+    views = pa.array(["x", "y"], pa.string_view())
+    assert plain_array(views).to_pylist() == ["x", "y"]
+
+
+@pytest.mark.parametrize("values", [["a", None], ["a", ""], ["a", " \t"]])
+def test_a_row_without_a_text_is_refused(values):
+    for array in (pa.array(values), pa.array(values).dictionary_encode()):
+        with pytest.raises(LogError, match="x has no value in row 1; fill it in, or drop the row"):
+            Texts("x", plain_array(array))
+
+
+def test_text_that_is_not_utf8_is_refused():
+    array = pa.array([b"a", b"caf\xe9"], pa.large_binary()).view(pa.large_string())
+    with pytest.raises(LogError, match="column x holds text that is not UTF-8"):
+        Texts("x", array)
+
+
+def test_the_first_row_of_a_text_is_named():
+    found = Texts("x", pa.array(["a", "b", "b"]))
+    with pytest.raises(LogError, match="x is 'b' in row 1; change it"):
+        found.refuse(found.matching("^b$"), "change it")

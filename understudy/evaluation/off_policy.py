@@ -1,0 +1,199 @@
+"""What a fixed policy would earn, from a log alone: IPS, SNIPS, DM and DR, with intervals.
+
+These are the classics of off-policy evaluation, by episode: weights are products over the steps so far (per-decision
+importance sampling), and an episode is one observation of the interval. They answer for a policy that does not change;
+a rehearsal answers for one that learns.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from understudy.errors import LogError, SettingError
+from understudy.evaluation.episode_scores import ESTIMATORS, Policies, Scores, Term, scores
+from understudy.logs import Log
+from understudy.settings import real, seed_of, whole
+from understudy.tables import Column, Table, arrow_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FEW = 30
+"""Episodes that the weights are worth, below which intervals of weighted estimates are not to be trusted."""
+
+TYPES = {
+    "estimator": "string", "value": "float64", "low": "float64", "high": "float64", "error": "float64",
+    "effective_episodes": "float64",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What an episode would earn by one estimator, with an interval."""
+
+    name: str  # IPS, SNIPS, DM or DR
+    value: float
+    low: float
+    high: float
+    error: float  # standard error
+    effective_episodes: float | None = None  # how many equally weighted episodes the weights are worth; None for DM
+
+
+@dataclass(frozen=True, repr=False)
+class OffPolicy:
+    """What an episode would earn under a policy, by several estimators. Made by `off_policy`.
+
+    IPS is unbiased where propensities are right, and noisy; SNIPS is steadier and slightly biased; DM believes a model
+    of rewards, whose bias its interval does not have; DR corrects that model by the logged rewards.
+    """
+
+    estimates: tuple[Estimate, ...]
+    n_episodes: int
+    level: float
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Estimate:
+        found = next((one for one in self.estimates if one.name == name), None)
+        if found is None:
+            names = ", ".join(one.name for one in self.estimates)
+            raise SettingError(f"there is no estimate {name!r}; there is {names or 'none'}")
+        return found
+
+    def __contains__(self, name: str) -> bool:
+        return any(one.name == name for one in self.estimates)
+
+    @property
+    def best(self) -> Estimate:
+        """The estimate to look at first: DR, or else SNIPS, or else the model."""
+        return self[next(name for name in ("DR", "SNIPS", "DM") if name in self)]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as a dict of plain values."""
+        return dict(vars(self)) | {"estimates": [dict(vars(one)) for one in self.estimates], "notes": list(self.notes)}
+
+    def to_frame(self) -> "pa.Table":
+        """Return an Arrow table, a line for each estimator."""
+        fields = {
+            name: [vars(one)["name" if name == "estimator" else name] for one in self.estimates] for name in TYPES
+        }
+        return arrow_table(fields, TYPES)
+
+    def table(self) -> Table:
+        """Return the estimates as a table for people."""
+        rows = tuple(
+            (
+                one.name,
+                f"{one.value:.4g}",
+                f"{one.low:.4g} to {one.high:.4g}",
+                "" if one.effective_episodes is None else f"{one.effective_episodes:,.0f}",
+            )
+            for one in self.estimates
+        )
+        headings = (
+            Column("estimator", numeric=False), Column("an episode earns"), Column(f"{self.level:.0%} interval"),
+            Column("episodes the weights are worth"),
+        )  # fmt: skip
+        title = f"Off-policy estimates from {self.n_episodes:,} episodes"
+        return Table(title, headings, rows, notes=self.notes)
+
+    def __str__(self) -> str:
+        lines = [f"off-policy estimates of what an episode earns, from {self.n_episodes:,} episodes"]
+        for one in self.estimates:
+            worth = (
+                "" if one.effective_episodes is None else f"  (weights worth {one.effective_episodes:,.0f} episodes)"
+            )
+            lines.append(f"  {one.name:<6}{one.value:.4g}, {self.level:.0%} {one.low:.4g} to {one.high:.4g}{worth}")
+        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def off_policy(
+    log: Log, policy: Any, *, gamma: float = 1.0, folds: int = 5, level: float = 0.95, seed: int = 0
+) -> OffPolicy:
+    """Return what an episode would earn under a policy that does not change, by IPS, SNIPS, DM and DR.
+
+    `policy` is a learner (its policy as it is now), a function of an observation to probabilities, one vector of
+    probabilities, or a table (n_observations, n_actions). It must not have been trained on this log: see
+    `off_policy_of_learner` for that. Models for DM and DR are fitted in folds by episode: a row is predicted by a model
+    that has not seen its episode. Without propensities there is only DM; for vectors and episodes of several steps
+    there are only IPS and SNIPS.
+
+    >>> from understudy.envs import Grid, record
+    >>> found = off_policy(record(Grid(3), episodes=200, seed=0), [0.2, 0.2, 0.2, 0.2, 0.2], gamma=0.9)
+    >>> [one.name for one in found.estimates], found["IPS"].low < found["IPS"].value
+    (['IPS', 'SNIPS', 'DM', 'DR'], True)
+    """
+    level, folds, gamma = (
+        real("level", level, 0, 1, ends=False),
+        whole("folds", folds, least=2),
+        real("gamma", gamma, 0, 1),
+    )
+    if not isinstance(log, Log):
+        raise SettingError(f"give a Log first, not a {type(log).__name__}: off_policy(log, policy)")
+    if log.n_episodes < 2 * folds:
+        raise LogError(
+            f"the log has {log.n_episodes:,} episodes, and {folds} folds need {2 * folds}; give fewer folds", "episodes"
+        )
+    log.require_no_errors()
+    order = np.random.default_rng(seed_of(seed)).permutation(log.n_episodes)
+    fold = np.empty(log.n_episodes, dtype=np.int64)
+    fold[order] = np.arange(log.n_episodes) % folds
+    at_rows = Policies.of(log, policy)
+    return summed_up([scores(log, at_rows, fold, gamma)], level, cautions(log, at_rows))
+
+
+def summed_up(parts: list[Scores], level: float, notes: tuple[str, ...] = ()) -> OffPolicy:
+    """Return the estimates of one log, or of parts of it that were scored apart and count equally."""
+    from scipy.stats import t
+
+    estimates: list[Estimate] = []
+    for name in ESTIMATORS:
+        if any(name not in part.by_estimator for part in parts):
+            continue
+        each = [part.by_estimator[name] for part in parts]
+        value = float(np.mean([one.mean() for one in each]))
+        terms = [Term(float(one.var(ddof=1)) / len(one), len(one) - 1) for one in each]
+        terms += [term for part in parts for term in part.beyond[name]]
+        variance = sum(term.variance for term in terms)
+        # Satterthwaite: the degrees of freedom of a sum of variances.
+        degrees = variance**2 / sum(term.variance**2 / term.degrees for term in terms) if variance > 0 else 1.0
+        error = math.sqrt(variance) / len(parts)
+        width = float(t.ppf(0.5 + level / 2, degrees)) * error
+        weights = [part.weight for part in parts if part.weight is not None]
+        worth = None if name == "DM" else float(sum(_worth(weight) for weight in weights))
+        estimates.append(Estimate(name, value, value - width, value + width, error, worth))
+    few = [one for one in estimates if one.effective_episodes is not None and one.effective_episodes < FEW]
+    if few:
+        notes += (
+            f"the weights are worth {few[0].effective_episodes:,.0f} episodes: their intervals are too narrow to be "
+            "trusted, since the policy does what the log rarely did",
+        )
+    return OffPolicy(tuple(estimates), sum(len(next(iter(p.by_estimator.values()))) for p in parts), level, notes)
+
+
+def _worth(weight: np.ndarray) -> float:
+    squares = float(np.square(weight).sum())
+    return float(weight.sum()) ** 2 / squares if squares > 0 else 0.0
+
+
+def cautions(log: Log, policies: Policies) -> tuple[str, ...]:
+    """Return what to know beside the estimates of a policy on a log."""
+    notes = []
+    if log.propensity is None:
+        notes.append("no propensities were logged, so that only the model is left, and nothing corrects it")
+    elif log.propensity.ndim == 2:
+        mass = float(np.where(log.propensity == 0, policies.here, 0.0).sum(axis=1).mean())
+        if mass > 0:
+            notes.append(
+                f"{mass:.1%} of the policy is on actions that could not be taken when they were logged: IPS, SNIPS and "
+                "DR leave out what these would earn"
+            )
+    if log.unfinished.any() and log.n_episodes != len(log):
+        notes.append(f"{int(log.unfinished.sum()):,} episodes were still going when the recording stopped")
+    return tuple(notes)

@@ -1,0 +1,108 @@
+"""Arrow columns of text: their distinct texts, and which of them each row has."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from understudy.errors import LogError
+from understudy.logs.arrays import first_true, short_repr
+from understudy.logs.arrow_columns import not_utf8
+
+
+class Texts:
+    """The distinct texts of a column, and which of them each row has; the pages below ask each text only once.
+
+    `array` is text, or categories of text, as `plain_array` gives it. Raise `LogError` for a row without a text.
+    """
+
+    def __init__(self, title: str, array: Any) -> None:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        refuse_nulls(title, array)
+        self.title = title  # what a message calls the column
+        coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+        self.codes = coded.indices.to_numpy(zero_copy_only=False)  # (N,) the text of each row
+        self.distinct = coded.dictionary
+        if coded is array:  # categories may be there that no row has
+            used = np.bincount(self.codes, minlength=len(self.distinct)) > 0
+            self.codes, self.distinct = (np.cumsum(used) - 1)[self.codes], self.distinct.filter(pa.array(used))
+        try:
+            self.distinct.validate(full=True)
+            self.trimmed = pc.utf8_trim_whitespace(self.distinct)
+        except pa.ArrowInvalid:
+            raise not_utf8(title) from None
+        empty = pc.fill_null(pc.equal(self.trimmed, ""), True).to_numpy(zero_copy_only=False)
+        if empty.any():
+            raise no_value(title, first_true(self.spread(empty)))
+
+    def spread(self, values: np.ndarray) -> np.ndarray:
+        """Return the value of each row, given one for each distinct text."""
+        return values[self.codes]
+
+    def matching(self, pattern: str) -> np.ndarray:
+        """Return a mask of the distinct texts that match a pattern, spaces around them left out."""
+        import pyarrow.compute as pc
+
+        return pc.match_substring_regex(self.trimmed, pattern).to_numpy(zero_copy_only=False)
+
+    def first(self, bad: np.ndarray) -> tuple[int, str]:
+        """Return the first row whose text is in a mask of the distinct texts, and that text."""
+        row = first_true(self.spread(bad))
+        return row, self.distinct[int(self.codes[row])].as_py()
+
+    def refuse(self, bad: np.ndarray, advice: str) -> None:
+        """Raise `LogError` for the first row whose text is in a mask of the distinct texts."""
+        if bad.any():
+            row, text = self.first(bad)
+            raise LogError(f"{self.title} is {short_repr(text)} in row {row}; {advice}")
+
+
+def no_value(title: str, row: int) -> LogError:
+    """Return the error for a row without a value."""
+    return LogError(f"{title} has no value in row {row}; fill it in, or drop the row")
+
+
+def refuse_nulls(title: str, array: Any) -> None:
+    """Raise `LogError` for the first row of an Arrow array that is null or NaN."""
+    empty = array.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
+    if empty.any():
+        raise no_value(title, first_true(empty))
+
+
+def is_text(kind: Any) -> bool:
+    """True for Arrow's types of text, and of categories of text."""
+    from pyarrow import types
+
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+
+
+def plain_array(column: Any) -> Any:
+    """Return an Arrow column as one array of plain values, of text, or of categories of text."""
+    import pyarrow as pa
+
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    arrays = list(_plain(chunks))
+    if not pa.types.is_dictionary(arrays[0].type):
+        return pa.concat_arrays(arrays)
+    whole = pa.chunked_array(arrays).unify_dictionaries().combine_chunks()
+    return whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+
+
+def _plain(chunks: list[Any]) -> Iterator[Any]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for array in chunks:
+        while isinstance(array.type, pa.BaseExtensionType):
+            array = array.storage
+        if pa.types.is_run_end_encoded(array.type):
+            array = pc.run_end_decode(array)
+        if pa.types.is_dictionary(array.type):
+            words, codes = array.dictionary, array.indices.cast(pa.int64())
+            coded = is_text(words.type)
+            yield pa.DictionaryArray.from_arrays(codes, words.cast(pa.large_string())) if coded else words.take(codes)
+        else:
+            yield array.cast(pa.large_string()) if is_text(array.type) else array
