@@ -190,12 +190,12 @@ class Log:
     def with_propensities(self, given: Any) -> "Log":
         """Return the log with the propensities of all actions, from a table or a function of the policy that acted.
 
-        `given` is an array (n_observations, actions) where observations are codes; a mapping from observations (tuples
-        where they have several entries) to vectors; a DataFrame, or a Parquet or CSV file, with the columns of the
-        observation and one for each action, a row for each distinct observation; a function of all observations that
-        returns (N, actions); or a function of one observation and one action that returns a probability. Raise
-        `LogError` for the first row where it is not a distribution, or not the propensity that the log has for the
-        chosen action.
+        `given` is an array (n_observations, actions) where observations are codes; a mapping from observations, as they
+        were before they were coded (tuples where they have several entries), to vectors; a DataFrame, or a Parquet or
+        CSV file, with the columns of the observation and one for each action, a row for each distinct observation; a
+        function of all observations that returns (N, actions); or a function of one observation and one action that
+        returns a probability. Raise `LogError` for the first row where it is not a distribution, or not the propensity
+        that the log has for the chosen action.
 
         >>> log = Log.from_columns(observation=[0, 1, 0], action=[1, 1, 0], reward=[0, 1, 0], ends="every-row",
         ...     propensity=[0.8, 0.5, 0.2])

@@ -60,14 +60,14 @@ def read(
     actions: Sequence[str] | None = None,
     n_actions: int | None = None,
     ends: str | None = None,
-    n_samples: int | None = None,
-    renormalize: bool = False,
     categories: Names = None,
     coding: str | None = None,
     unseen: str | None = None,
     like: Log | Spec | str | os.PathLike | None = None,
     format: str | None = None,  # noqa: A002 - as everybody calls it
     progress: bool | None = None,
+    n_samples: int | None = None,
+    renormalize: bool = False,
 ) -> Log:
     """Return a log from a file, a mapping of columns, a pandas, polars or Arrow table, or what DuckDB reads.
 

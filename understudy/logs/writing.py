@@ -37,12 +37,12 @@ def write(log: Log, path: str | os.PathLike, format: str | None = None) -> None:
     .zst, .bz2); with `format="minari"`, `path` is the id of a new data set.
 
     Parquet keeps everything. CSV keeps the values only, of coded observations those that they were coded from. Read
-    again, labels that no row took, categories' own order, small dtypes and the log's notes are lost, and so is what was
-    derived: a `next_observation` that was taken from the next row counts as recorded then (to `exo_psrs`, for one).
-    Where propensities came from is lost, too, so that estimates look as if they were logged.
-    Labels that would come back in another order than their propensities, or not at all, are refused. dsjson is for
-    decisions of one step with propensities, and keeps these, their contexts and rewards; Minari keeps numbers only:
-    neither labels, nor how text was coded, nor notes.
+    again, labels that no row took, categories' own order, small dtypes and the log's notes are lost, and so is where
+    propensities came from, so that estimates look as if they were logged. What was derived is lost, too: a
+    `next_observation` that was taken from the next row counts as recorded then (to `exo_psrs`, for one). Labels that
+    would come back in another order than their propensities, or not at all, are refused. dsjson is for decisions of one
+    step with propensities, and keeps these, their contexts and rewards; Minari keeps numbers only: neither labels, nor
+    how text was coded, nor notes.
     """
     if format not in (None, *WRITTEN):
         raise SettingError(f"format={format!r} cannot be written; give one of {', '.join(WRITTEN)}")
@@ -115,7 +115,8 @@ def _refuse_labels_that_csv_loses(log: Log) -> None:
         problem = None if labels is None or set(labels) <= {*log.spec.actions, *TRUTH_VALUES} else "changed"
     except LogError as error:
         problem = str(error)
-    has_all = log.propensity is not None and log.propensity.ndim == 2
+    propensity = _written(log).get("propensity")
+    has_all = propensity is not None and propensity.ndim == 2
     if problem is None and has_all and codes.tolist() != taken.tolist():
         whole = labels is None or len(labels) == log.spec.n_actions
         problem = "in another order than their propensities" if whole else None

@@ -26,8 +26,19 @@ def test_numbers_of_few_values_are_indicators():
     seen = np.stack([rng.normal(size=500), rng.integers(3, size=500), np.ones(500)], axis=1)
     matrix = features_of(seen).matrix
     assert matrix.shape == (500, 1 + 1 + 5 + 3)  # itself, its square, its fifths; three values; a constant says nothing
-    assert np.allclose(matrix[:, 2:7].sum(axis=1), 1)
-    assert np.allclose(matrix[:, 2:7].mean(axis=0), 0.2)
+    assert np.allclose(matrix[:, 2:5].sum(axis=1), 1)
+    assert np.allclose(matrix[:, 5:].sum(axis=1), 1)
+    assert np.allclose(matrix[:, 5:].mean(axis=0), 0.2)
+
+
+def test_categories_are_seen_as_which_of_them_it_is():
+    rng = np.random.default_rng(0)
+    seen = np.stack([rng.normal(size=500), rng.integers(30, size=500)], axis=1)
+
+    def one_hot(given):
+        return np.column_stack([given[:, 0], given[:, 1:] == np.arange(30)])
+
+    assert features_of(seen, one_hot).matrix.shape == (500, 1 + 1 + 5 + 2 * 30)
 
 
 def test_products_are_there_for_few_numbers_only():

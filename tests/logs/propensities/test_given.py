@@ -150,3 +150,22 @@ def test_an_array_needs_codes():
     log = Log.from_columns(observation=[[0.5], [0.1]], action=[0, 1], reward=[0, 0], ends="every-row")
     with pytest.raises(SettingError, match="give a function"):
         log.with_propensities([[0.5, 0.5]])
+
+
+@pytest.mark.parametrize("form", ["frame", "file", "mapping"])
+def test_texts_are_coded_like_those_of_the_log(tmp_path, form):
+    columns = columns_of()
+    words = np.array(["007", "home", "cart"])[columns["observation"]]
+    frame = pd.DataFrame({**columns, "observation": words}).rename(columns={"observation": "page"})
+    frame["hour"] = columns["observation"] * 0.5
+    log = read(frame, observation=["page", "hour"], ends="every-row")
+    table = pd.DataFrame({"page": ["home", "007", "cart", "new"], "hour": [0.5, 0.0, 1.0, 9.0]})
+    for code in range(3):
+        table[str(code)] = [*TABLE[[1, 0, 2], code], 1 / 3]
+    given = table
+    if form == "file":
+        given = tmp_path / "table.csv"
+        table.to_csv(given, index=False)
+    elif form == "mapping":
+        given = {("007", 0.0): TABLE[0], ("home", 0.5): TABLE[1], ("cart", 1.0): TABLE[2]}
+    assert np.allclose(log.with_propensities(given).propensity, TABLE[columns["observation"]])

@@ -77,7 +77,8 @@ def estimate_propensities(
         if len(known_rows) == len(log):
             source = PropensitySource("table", detail="put together from those of the chosen actions")
             return replace(log, propensity=known, propensity_source=source)
-    seen = features_of(log.observation) if features is None else _given_features(log, features)
+    one_hot = log.spec.one_hot if log.spec.coding is not None else None
+    seen = features_of(log.observation, one_hot) if features is None else _given_features(log, features)
     part = _parts(log, parts, seed)
     estimated, scales = _cross_fitted(log, seen, part, parts)
     report = _report(log, seen, estimated, scales, parts)

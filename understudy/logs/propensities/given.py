@@ -33,12 +33,12 @@ def given_propensities(log: "Log", given: Any) -> tuple[np.ndarray, str]:
     propensity is another.
     """
     kind = "table"
-    if isinstance(given, str | os.PathLike):
-        table = _from_frame(log, load(given, recognize=False).table)
-    elif isinstance(given, Mapping):
+    if isinstance(given, Mapping):
         table = _from_mapping(log, given)
-    elif hasattr(given, "__arrow_c_stream__"):  # the Arrow PyCapsule interface, which DataFrames implement
-        table = _from_frame(log, load(given, recognize=False).table)
+    elif isinstance(given, str | os.PathLike) or hasattr(given, "__arrow_c_stream__"):  # as DataFrames have it
+        columns = () if log.spec.coding is None else log.spec.coding.columns
+        texts = [column.name for column in columns if column.kind == "category"]
+        table = _from_frame(log, load(given, recognize=False, progress=False, as_text=texts).table)
     elif callable(given):
         table, kind = _from_function(log, given), "function"
     else:
@@ -102,16 +102,25 @@ def _from_array(log: "Log", given: Any) -> np.ndarray:
 
 
 def _from_mapping(log: "Log", given: Mapping[Any, Any]) -> np.ndarray:
-    """Return the vector of each row's observation; keys are numbers, or tuples for observations of several entries."""
+    """Return the vector of each row's observation; keys are values, or tuples for observations of several entries."""
     first, code = _distinct(log.observation)
-    rows = []
-    for row in first.tolist():
-        value = log.observation[row]
-        key = value.item() if value.ndim == 0 else tuple(value.reshape(-1).tolist())
+    vectors = []
+    for row, key in zip(first.tolist(), _keys(log, first), strict=True):
         if key not in given:
-            raise LogError(f"no propensities are given for observation {key} of row {row}; add them")
-        rows.append(_vector(given[key], log.spec.n_actions, row))
-    return np.array(rows)[code]
+            raise LogError(f"no propensities are given for observation {key!r} of row {row}; add them")
+        vectors.append(_vector(given[key], log.spec.n_actions, row))
+    return np.array(vectors)[code]
+
+
+def _keys(log: "Log", rows: np.ndarray) -> list[Any]:
+    """Return the observations of these rows as the keys of a mapping: as they were logged, before they were coded."""
+    if log.spec.coding is None:
+        found = [tuple(values) for values in log.observation[rows].reshape(len(rows), -1).tolist()]
+        one = log.spec.observation_shape == ()
+    else:
+        values = log.spec.decode(log.observation[rows])
+        found, one = list(zip(*values.to_pydict().values(), strict=True)), values.num_columns == 1
+    return [key[0] for key in found] if one else found
 
 
 def _vector(given: Any, n_actions: int, row: int) -> np.ndarray:
@@ -160,8 +169,12 @@ def _n_arguments(function: Callable[..., Any]) -> int:
 def _from_frame(log: "Log", frame: Any) -> np.ndarray:
     """Return the vector of each row's observation, from a table with a row for each distinct observation."""
     actions, observed = _columns_of_actions(log, frame), _columns_of_observations(log, frame)
-    values = [CLEAN["observation"](name, to_numpy(name, frame.column(name))) for name in observed]
-    stacked = np.stack(common_dtype(dict(zip(observed, values, strict=True))), axis=1)
+    if log.spec.coding is not None:  # categories that the log does not have are those of no row
+        stacked = log.spec.encode(frame.select(observed), unseen="other")
+        stacked = stacked.reshape(len(stacked), -1)
+    else:
+        values = [CLEAN["observation"](name, to_numpy(name, frame.column(name))) for name in observed]
+        stacked = np.stack(common_dtype(dict(zip(observed, values, strict=True))), axis=1)
     flat = log.observation.reshape(len(log), -1)
     if stacked.shape[1] != flat.shape[1]:
         raise LogError(
@@ -205,12 +218,13 @@ def _columns_of_actions(log: "Log", frame: Any) -> list[str]:
 def _columns_of_observations(log: "Log", frame: Any) -> list[str]:
     """Return the columns of the observation, in the order of its entries: as in the log, or numbered."""
     flat = [f"observation_{'_'.join(map(str, index))}" for index in np.ndindex(*log.spec.observation_shape)]
-    for names in (log.spec.features, ("observation",) if log.spec.observation_shape == () else flat):
+    coded = None if log.spec.coding is None else log.spec.coding.names
+    for names in (coded or log.spec.features, ("observation",) if log.spec.observation_shape == () else flat):
         if names and set(names) <= set(frame.column_names):
             return list(names)
     raise LogError(
         f"the table of propensities has the columns {listing(frame.column_names)}, and needs those of the "
-        f"observation: {listing(log.spec.features or ('observation',))}"
+        f"observation: {listing(coded or log.spec.features or ('observation',))}"
     )
 
 
