@@ -10,7 +10,21 @@ import numpy as np
 from understudy.contracts import Exhausted
 from understudy.encoders import Function
 from understudy.envs import CounterGrid, NoisyGrid
-from understudy.learners import ExpectedSarsa, Exponential, FixedPolicy, Harmonic, Linear, MonteCarlo, QLearning
+from understudy.learners import (
+    UCB1,
+    EpsilonGreedy,
+    Exp3,
+    ExpectedSarsa,
+    Exponential,
+    FixedPolicy,
+    Harmonic,
+    Linear,
+    LinearThompson,
+    LinUCB,
+    MonteCarlo,
+    QLearning,
+    Thompson,
+)
 from understudy.logs import Log
 from understudy.simulators import exo_psrs, model, psrs, qbe, real, replay
 
@@ -63,6 +77,26 @@ def learners():
     }
 
 
+def bandits():
+    """Factories of learners that bootstrap nothing; rewards of both worlds are -.1 or 1."""
+    return {
+        "EpsilonGreedy": lambda: EpsilonGreedy(5, n_observations=36, epsilon=Linear(0.9, 0.2, steps=50), seed=3),
+        "UCB1": lambda: UCB1(5, n_observations=36, seed=3),
+        "Thompson": lambda: Thompson(5, reward_range=(-0.1, 1.0), prior=(0.5, 0.5), seed=3),
+        "Gaussian Thompson": lambda: Thompson(5, reward="gaussian", n_observations=36, seed=3),
+        "Exp3": lambda: Exp3(5, epsilon=0.3, reward_range=(-0.1, 1.0)),
+        "LinUCB": lambda: LinUCB(1, 5, seed=3),
+        "LinearThompson": lambda: LinearThompson(1, 5, exploration=0.3, seed=3),
+    }
+
+
+def known_by(learner):
+    """What a learner knows, as a list of numbers."""
+    if isinstance(learner, MonteCarlo):
+        return learner.sums.total.tolist()
+    return np.concatenate([np.ravel(part) for part in learner.learned_state.values()]).astype(float).tolist()
+
+
 def run(simulator, learner, seed):
     """Everything a learner was told, and what it knows in the end."""
     rehearsal, told, over = simulator.start(seed), [], True
@@ -80,16 +114,19 @@ def run(simulator, learner, seed):
             observation, over = step.next_observation, step.terminated or step.truncated
     except Exhausted:
         pass
-    known = learner.sums.total.tolist() if isinstance(learner, MonteCarlo) else learner.q.ravel().tolist()
-    return {"told": told, "known": known, "stop": str(rehearsal.stop()), "counts": dict(rehearsal.stop().counts)}
+    return {
+        "told": told,
+        "known": known_by(learner),
+        "stop": str(rehearsal.stop()),
+        "counts": dict(rehearsal.stop().counts),
+    }
 
 
 def trajectories():
-    return {
-        f"{simulator} under {learner}": run(source, make(), seed=7)
-        for simulator, source in simulators().items()
-        for learner, make in learners().items()
-    }
+    kinds = simulators()
+    pairs = [(simulator, *maker) for simulator in kinds for maker in learners().items()]
+    pairs += [(simulator, *maker) for simulator in ("psrs", "real tables") for maker in bandits().items()]
+    return {f"{name} under {learner}": run(kinds[name], make(), seed=7) for name, learner, make in pairs}
 
 
 if __name__ == "__main__":
