@@ -48,8 +48,8 @@ def stable_baselines():
 COMPILED = {"Learner", "CompiledLearner", "HasCodes", "HasActionCount", "HasSettings"}
 TRAINED = COMPILED | {"HasLearnedState"}
 LEARNERS = {
-    "QLearning": (lambda: QLearning(3, 2), TRAINED | {"HasValue", "HasValues"}),
-    "ExpectedSarsa": (lambda: ExpectedSarsa(3, 2), TRAINED | {"HasValue", "HasValues"}),
+    "QLearning": (lambda: QLearning(3, 2), TRAINED | {"HasClock", "HasValue", "HasValues"}),
+    "ExpectedSarsa": (lambda: ExpectedSarsa(3, 2), TRAINED | {"HasClock", "HasValue", "HasValues"}),
     "Uniform": (lambda: Uniform(2), TRAINED),
     "FixedPolicy": (lambda: FixedPolicy([0.5, 0.5]), COMPILED),
     "MonteCarlo": (lambda: MonteCarlo(Uniform(2)), TRAINED | {"HasEstimate"}),

@@ -30,7 +30,7 @@ class Notes:
 
 def decide(learner, rows):
     for row in rows:
-        learner.begin(row)
+        learner.hear_opening(row)
         learner.policy(0)
         learner.learn(Step(0, 0, 1.0, 0, True, False, row))
 
@@ -97,7 +97,7 @@ def test_the_clock_is_that_of_the_decision_at_hand():
     learner = Delayed(Notes(), time=[0.0, 10.0], arrival=[5.0, 12.0])
     decide(learner, [0])
     assert learner.learner.told == []
-    learner.begin(1)
+    learner.hear_opening(1)
     assert learner.learner.told == [(0, 1)]
 
 

@@ -223,7 +223,7 @@ class HearsOpenings(Protocol):
     Such learners run in plain Python.
     """
 
-    def begin(self, row: int) -> None:
+    def hear_opening(self, row: int) -> None:
         """Be told the row that an episode begins with; -1 where there is none, as in a true environment."""
 
 

@@ -91,7 +91,7 @@ class Delayed:
         """The number of outcomes that were not learned from yet."""
         return len(self._under_way) + len(self._arrived)
 
-    def begin(self, row: int) -> None:
+    def hear_opening(self, row: int) -> None:
         """Be told which row of the log the decision at hand is of: its time is the clock's."""
         if self.time is not None:
             self._now = self._time_of(row)

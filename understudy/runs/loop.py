@@ -134,7 +134,7 @@ def step_by_step(setup: RunSetup, learn: Callable[[Step], Iterable[None]]) -> Ge
                 observation = rehearsal.begin()
                 record.begin(rehearsal.opening)
                 if hears:
-                    learner.begin(rehearsal.opening)
+                    learner.hear_opening(rehearsal.opening)
             state = rehearsal.state
             step = rehearsal.step((yield observation))
             if step is None:

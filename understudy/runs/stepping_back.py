@@ -66,7 +66,7 @@ def play_episode(setup: RunSetup, record: RunRecord, rehearsal: CheckedRehearsal
     observation = rehearsal.begin()
     record.begin(rehearsal.opening)
     if offers(learner, HearsOpenings):
-        learner.begin(rehearsal.opening)
+        learner.hear_opening(rehearsal.opening)
     try:
         while not over:
             step = rehearsal.step(learner.policy(observation))

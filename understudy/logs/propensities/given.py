@@ -10,6 +10,7 @@ import numpy as np
 from understudy.errors import ContractError, LogError, PolicyError, SettingError
 from understudy.logs.arrays import common_dtype
 from understudy.logs.arrow_columns import to_numpy
+from understudy.logs.arrow_streams import ArrowStreamable
 from understudy.logs.columns import CLEAN
 from understudy.logs.labels import listing, positions_of, spelled_value
 from understudy.logs.loading import load
@@ -35,7 +36,7 @@ def given_propensities(log: "Log", given: Any) -> tuple[np.ndarray, str]:
     kind = "table"
     if isinstance(given, Mapping):
         table = _from_mapping(log, given)
-    elif isinstance(given, str | os.PathLike) or hasattr(given, "__arrow_c_stream__"):  # as DataFrames have it
+    elif isinstance(given, str | os.PathLike | ArrowStreamable):
         columns = () if log.spec.coding is None else log.spec.coding.columns
         texts = [column.name for column in columns if column.kind == "category"]
         table = _from_frame(log, load(given, recognize=False, progress=False, as_text=texts).table)
