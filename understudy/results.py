@@ -5,6 +5,7 @@ DIR/states.json      the audit of the states
 DIR/selfcheck.json   the self-check of log and states; selfcheck-qbe.json is one without doubtful propensities
 DIR/halves.json      how many halves of the log, and runs on each, were last asked for
 DIR/forecast.json    the forecast of each simulator, made before its runs
+DIR/off-policy.json  off-policy estimates of the final policy, for each simulator
 DIR/SIMULATOR/       a results folder of runs (`runs.folder`) for each simulator
 """
 
@@ -17,6 +18,7 @@ from typing import Any
 
 from understudy.encoders import StateAudit
 from understudy.errors import ResultsError
+from understudy.evaluation import LearnedPolicy
 from understudy.logs import Audit, Finding
 from understudy.logs.findings import AuditTest, errors_first
 from understudy.reporting.naming import names_of
@@ -133,6 +135,12 @@ def write_forecasts(
     _write_beside(folder, "forecast", {"forecasts": forecasts})
 
 
+def write_off_policy(folder: Path, found: Mapping[str, tuple[LearnedPolicy, Mapping[str, Any]]]) -> None:
+    """Write the off-policy estimates of each simulator beside rehearsal.json, with what they were asked for."""
+    content = {name: {**one.to_json(), "asked": dict(asked)} for name, (one, asked) in found.items()}
+    _write_beside(folder, "off-policy", {"off_policy": content})
+
+
 def write_halves(folder: Path, asked: Mapping[str, tuple[int, int]]) -> None:
     """Write how many halves of the log each simulator was last asked for, and how many runs on each."""
     _write_beside(folder, "halves", {"halves": {name: list(counts) for name, counts in asked.items()}})
@@ -188,28 +196,33 @@ def read_selfcheck_of_qbe(folder: Path) -> Selfcheck | None:
 
 def read_forecasts(folder: Path) -> dict[str, Forecast]:
     """Return the forecast of each simulator of a folder; empty where it has none."""
-    return (
-        _read_beside(
-            folder,
-            "forecast",
-            "a table of forecasts",
-            lambda content: {name: forecast_from_json(one) for name, one in content["forecasts"].items()},
-        )
-        or {}
-    )
+    return {name: found for name, (found, _) in _read_forecasts(folder).items()}
 
 
 def read_asked_of_forecasts(folder: Path) -> dict[str, dict[str, Any]]:
     """Return what the forecast of each simulator of a folder was asked for; empty where it has none."""
-    return (
-        _read_beside(
-            folder,
-            "forecast",
-            "a table of forecasts",
-            lambda content: {name: dict(one.get("asked", {})) for name, one in content["forecasts"].items()},
-        )
-        or {}
-    )
+    return {name: asked for name, (_, asked) in _read_forecasts(folder).items()}
+
+
+def _read_forecasts(folder: Path) -> dict[str, tuple[Forecast, dict[str, Any]]]:
+    return _read_by_simulator(folder, "forecast", "forecasts", "a table of forecasts", forecast_from_json)
+
+
+def read_off_policy(folder: Path) -> dict[str, tuple[LearnedPolicy, dict[str, Any]]]:
+    """Return the off-policy estimates of each simulator of a folder, and what they were asked for; empty for none."""
+    what = "a table of off-policy estimates"
+    return _read_by_simulator(folder, "off-policy", "off_policy", what, LearnedPolicy.from_json)
+
+
+def _read_by_simulator(
+    folder: Path, file: str, key: str, what: str, from_json: Callable[[Any], Any]
+) -> dict[str, tuple[Any, dict[str, Any]]]:
+    """Return what a file has of each simulator, and what that was asked for; empty where there is no such file."""
+
+    def found_in(content: dict[str, Any]) -> dict[str, tuple[Any, dict[str, Any]]]:
+        return {name: (from_json(one), dict(one.get("asked", {}))) for name, one in content[key].items()}
+
+    return _read_beside(folder, file, what, found_in) or {}
 
 
 def read_halves(folder: Path) -> dict[str, tuple[int, int]]:

@@ -180,3 +180,32 @@ def test_they_earn_nearly_what_the_best_action_earns(kind):
 
     assert abs(best - earned(lambda seed: kind(5, 4, exploration=0.2, seed=seed))) < 0.02
     assert best - earned(lambda seed: us.learners.UCB1(4, seed=seed)) > 0.4
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_scaled_features_are_those_of_a_log_that_was_scaled_before(kind):
+    """The compiled loop included: observations of a log are divided as they are read."""
+    center, scale = np.array([2.0, -1.0, 0.5]), np.array([30.0, 0.1, 7.0])
+    raw = us.Log.from_columns(
+        observation=LOG.observation * scale + center, action=LOG.action, reward=LOG.reward, propensity=LOG.propensity,
+        ends="every-row",
+    )  # fmt: skip
+    before = us.Log.from_columns(
+        observation=(raw.observation - center) / scale, action=LOG.action, reward=LOG.reward,
+        propensity=LOG.propensity, ends="every-row",
+    )  # fmt: skip
+    for compiled in (True, False):
+        scaled = us.simulate(us.replay(raw), kind(3, 4, center=center, scale=scale), 3, compiled=compiled)
+        plain = us.simulate(us.replay(before), kind(3, 4), 3, compiled=compiled)
+        assert scaled.rows.tolist() == plain.rows.tolist()
+    unscaled = us.simulate(us.replay(raw), kind(3, 4), 3)
+    assert unscaled.rows.tolist() != plain.rows.tolist()
+
+
+@pytest.mark.parametrize(
+    ("scaling", "words"),
+    [({"scale": [1.0, 0.0]}, "above 0"), ({"center": [1.0]}, "each of the 2"), ({"center": ["a", "b"]}, "finite")],
+)
+def test_scaling_that_cannot_be_used_is_refused(scaling, words):
+    with pytest.raises(SettingError, match=words):
+        LinUCB(2, 2, **scaling)

@@ -12,7 +12,7 @@ from understudy.cli.forecast import run_forecast
 from understudy.cli.report import run_report
 from understudy.cli.running import run_command, use_escapes
 from understudy.cli.simulate import run_simulate
-from understudy.cli.words import as_flags, in_flags, print_table, say, show_table
+from understudy.cli.words import as_flags, audit_of, print_table, say, show_table
 from understudy.logs.propensities.advice import source_words
 
 
@@ -40,7 +40,7 @@ def run_demo(options: argparse.Namespace) -> int:
 def run_check(options: argparse.Namespace) -> int:
     """Run `understudy check`, and return 1 where the log must not be believed, else 0. An unreadable file raises."""
     log = read_log(options)
-    audit = in_flags(us.check(log))
+    audit = audit_of(log, options)
     if options.json:
         print(json.dumps(audit.to_json(), indent=1))
     else:

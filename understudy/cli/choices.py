@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 import understudy as us
+from understudy.cli.deployment import deployment_probes, deployment_settings, refuse_undeployable
 from understudy.cli.flags import BANDITS, COLUMN_FLAGS, ENCODERS, WHOLE_EPISODES, is_own_learner
-from understudy.cli.learners import bandit_for, own_learner_for
+from understudy.cli.learners import LINEAR, bandit_for, own_learner_for
 from understudy.cli.words import say
 from understudy.errors import EncoderError, ResultsError, SettingError, UnderstudyError
 from understudy.logs.ends import EVERY_ROW
@@ -74,6 +75,9 @@ def shared_options(options: argparse.Namespace, log: us.Log) -> dict[str, Any]:
     if options.learner in BANDITS:  # other learners do not have these, and folders of theirs go on without them
         shared = (*shared, "exploration", "noise", "ridge")
     found = columns_of(options) | {name: getattr(options, name) for name in shared} | {"log": log.fingerprint}
+    found |= deployment_settings(options)
+    if options.no_scaling and options.learner in LINEAR:
+        found["no_scaling"] = True
     if options.propensities is not None or options.estimate_propensities:
         found["propensities"] = str(log.propensity_source)
     if options.encoder not in (*ENCODERS, "identity") and os.path.isfile(options.encoder):
@@ -82,7 +86,14 @@ def shared_options(options: argparse.Namespace, log: us.Log) -> dict[str, Any]:
 
 
 def learner_for(log: us.Log, encoder: Any, options: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
-    """Return a function that makes a learner from a seed, and the probes to read it with."""
+    """Return a function that makes a learner from a seed, and the probes to read it with once it is deployed."""
+    refuse_undeployable(options)
+    make, probes = new_learner_for(log, encoder, options)
+    return make, probes | deployment_probes(options)
+
+
+def new_learner_for(log: us.Log, encoder: Any, options: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
+    """Return a function that makes a learner that knows nothing and learns at once, and the probes to read it with."""
     endless = {} if (log.terminated | log.truncated).any() else {PER_STEP: us.probes.reward_per_step}
     gamma = options.gamma  # the factory refers to this alone: a results folder keeps all that its functions refer to
     if options.learner == "uniform":

@@ -15,9 +15,11 @@ from understudy.cli.choices import (
     states_for,
     suggest_bandit,
 )
+from understudy.cli.defaults import for_linear_learners
+from understudy.cli.deployment import deployed
 from understudy.cli.flags import LEARNER_SETTINGS, LEARNERS, is_own_learner
 from understudy.cli.simulate import WITHOUT_STATES
-from understudy.cli.words import in_flags, say
+from understudy.cli.words import audit_of, say
 from understudy.errors import SettingError
 from understudy.logs.propensities.advice import source_words
 
@@ -31,10 +33,11 @@ def run_compare(options: argparse.Namespace) -> int:
         raise SettingError("there is one learner only; give --learner twice or more, such as q-learning:epsilon=0.1")
     log = read_log(options)
     if not options.json:
-        say(in_flags(us.check(log)))
+        say(audit_of(log, options))
         say(f"propensities: {source_words(log)}")
         suggest_bandit(log, options)
     log.require_no_errors()
+    log = for_linear_learners(log, [one.learner for one in given], options)
     encoder = encoder_for(log, options, None)
     name, *others = simulators_of(log, options)
     if others:
@@ -44,9 +47,11 @@ def run_compare(options: argparse.Namespace) -> int:
     simulator = simulator_for(name, log, encoder, options)
     if not options.anyway and name not in WITHOUT_STATES:
         refuse_suspicious(states_for(log, encoder, None))
-    learners = {text: learner_for(log, encoder, one)[0] for text, one in zip(options.learner, given, strict=True)}
+    learners = {}
+    for text, one in zip(options.learner, given, strict=True):  # all on the same episodes, whatever the learner
+        replayed, learners[text] = deployed(simulator, learner_for(log, encoder, one)[0], one)
     found = us.compare(
-        learners, simulator, runs=options.runs, halves=options.halves, seed=options.seed, max_steps=options.max_steps,
+        learners, replayed, runs=options.runs, halves=options.halves, seed=options.seed, max_steps=options.max_steps,
         workers=options.workers, out=options.out, progress=False if options.json else None,
     )  # fmt: skip
     if options.json:

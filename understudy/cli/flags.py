@@ -141,9 +141,9 @@ def add_learner(parser: argparse.ArgumentParser) -> None:
     learner.add_argument(
         "--learner",
         type=learner_name,
-        default="q-learning",
         metavar="NAME|MODULE:CLASS",
-        help=f"{', '.join(LEARNERS)}, or one of your own, module:Class (%(default)s)",
+        help=f"{', '.join(LEARNERS)}, or one of your own, module:Class (q-learning; with --bandit, linucb, or thompson "
+        "or epsilon-greedy where observations are codes)",
     )
     add_learner_settings(learner)
 
@@ -165,6 +165,21 @@ def add_learner_settings(learner: argparse._ArgumentGroup) -> None:
     learner.add_argument(
         "--ridge", type=above_zero, default=1.0, help="linucb, linear-thompson: penalty of weights (%(default)s)"
     )
+    learner.add_argument(
+        "--no-scaling", action="store_true",
+        help="linucb, linear-thompson: see numbers as they are, not less their mean and in standard deviations",
+    )  # fmt: skip
+    learner.add_argument(
+        "--delay", type=not_negative_whole, default=0, metavar="DECISIONS",
+        help="what a decision earned is known after so many further ones (%(default)s)",
+    )  # fmt: skip
+    learner.add_argument(
+        "--batch", type=positive, default=1, metavar="OUTCOMES", help="learn from so many at a time (%(default)s)"
+    )
+    learner.add_argument(
+        "--warm-start", type=share, metavar="SHARE",
+        help="learn from this share of the episodes before the runs, which do not replay them (none)",
+    )  # fmt: skip
 
 
 def add_simulator(parser: argparse.ArgumentParser) -> None:
@@ -233,6 +248,7 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
     trust.add_argument("--no-halves", action="store_true", help="no runs on halves: curves leave the log's luck out")
     trust.add_argument("--no-forecast", action="store_true", help="do not forecast how long the log will answer")
     trust.add_argument("--no-selfcheck", action="store_true", help="do not test the log and its states on themselves")
+    trust.add_argument("--no-classics", action="store_true", help="no off-policy estimates of the final policy")
     trust.add_argument("--quick", action="store_true", help="none of these: the audit, and the runs")
 
 
@@ -343,6 +359,19 @@ def not_negative(text: str) -> float:
     return number
 
 
+def not_negative_whole(text: str) -> int:
+    """Return a whole number from 0 to 2**63 - 1."""
+    return 0 if text.strip() == "0" else positive(text)
+
+
+def share(text: str) -> float:
+    """Return a number between 0 and 1, neither of them."""
+    number = probability(text)
+    if number in (0.0, 1.0):
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
+    return number
+
+
 def above_zero(text: str) -> float:
     """Return a finite number above 0."""
     number = finite(text)
@@ -360,5 +389,7 @@ LEARNER_SETTINGS: dict[str, Callable[[str], float]] = {
     "exploration": not_negative,
     "noise": above_zero,
     "ridge": above_zero,
+    "delay": not_negative_whole,
+    "batch": positive,
 }
 """The settings of learners, by the names of their flags, and what reads each from a text."""

@@ -6,7 +6,9 @@ import sys
 
 import understudy as us
 from understudy.cli.choices import encoder_for, learner_for, read_log, simulator_for, simulators_of, suggest_bandit
-from understudy.cli.words import in_flags, print_table, say
+from understudy.cli.defaults import for_linear_learners, with_default_learner
+from understudy.cli.deployment import deployed
+from understudy.cli.words import audit_of, print_table, say
 from understudy.errors import visible
 from understudy.logs.propensities.advice import source_words
 from understudy.reporting.belief import without_doubts_of_propensities
@@ -17,20 +19,22 @@ def run_forecast(options: argparse.Namespace) -> int:
     log = read_log(options)
     names = simulators_of(log, options)
     log.require_no_errors()
-    audit = in_flags(us.check(log))
+    audit = audit_of(log, options)
     if names == ["qbe"]:
         audit = without_doubts_of_propensities(audit)
     if not audit.believable:  # beside the forecast, which is right about the log all the same; not within JSON
         print(f"Audit of the log: {visible(audit.verdict)} (understudy check says why)", file=sys.stderr)
+    options = with_default_learner(options, log)
+    log = for_linear_learners(log, [options.learner], options)
     encoder = encoder_for(log, options, None)
-    make, _ = learner_for(log, encoder, options)
-    found = {
-        name: us.forecast(
-            simulator_for(name, log, encoder, options), make, steps=options.steps, seed=options.seed,
-            pre_runs=options.pre_runs, max_steps=options.max_steps, workers=options.workers,
-        )
-        for name in names
-    }  # fmt: skip
+    make_new, _ = learner_for(log, encoder, options)
+    found = {}
+    for name in names:
+        simulator, make = deployed(simulator_for(name, log, encoder, options), make_new, options)
+        found[name] = us.forecast(
+            simulator, make, steps=options.steps, seed=options.seed, pre_runs=options.pre_runs,
+            max_steps=options.max_steps, workers=options.workers,
+        )  # fmt: skip
     if options.json:
         print(json.dumps({name: one.to_json() for name, one in found.items()}, indent=1))
     else:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 import understudy as us
 from understudy.contracts import HasValue
 from understudy.contracts.offering import offers
@@ -43,7 +45,25 @@ def linear_bandit(log: us.Log, options: argparse.Namespace) -> Make:
     kind: Any = us.learners.LinUCB if options.learner == "linucb" else us.learners.LinearThompson
     n_features, n_actions = log.observation[0].size, log.spec.n_actions
     settings = {"exploration": options.exploration, "ridge": options.ridge}
+    settings |= {} if options.no_scaling else scaling_of(log)
     return lambda seed: kind(n_features, n_actions, seed=seed, **settings)
+
+
+def scaling_of(log: us.Log) -> dict[str, np.ndarray]:
+    """Return mean and standard deviation of each feature, as `center` and `scale`; empty where all are 0 or 1.
+
+    Features of nothing but 0 and 1 stay as they are. Both are constants of the whole log, known before the first step:
+    they tell a learner the size of its features and nothing of rewards.
+    """
+    features = log.observation.reshape(len(log), -1).astype(np.float64)
+    is_binary = ((features == 0) | (features == 1)).all(axis=0)
+    if is_binary.all():
+        return {}
+    deviation = features.std(axis=0)
+    return {
+        "center": np.where(is_binary, 0.0, features.mean(axis=0)),
+        "scale": np.where(is_binary | (deviation == 0), 1.0, deviation),
+    }
 
 
 def table_bandit(log: us.Log, encoder: Any, options: argparse.Namespace) -> Make:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import understudy as us
-from understudy.cli.words import say, show_table
+from understudy.cli.words import say, say_pending, show_table
 from understudy.logs.findings import errors_first
 from understudy.reporting.belief import belief
 from understudy.reporting.luck import are_qbe
@@ -19,6 +19,7 @@ from understudy.results import (
     load_set,
     read_forecasts,
     read_of_folders,
+    read_off_policy,
     read_selfcheck,
     read_selfcheck_of_qbe,
     read_state_audit,
@@ -44,6 +45,11 @@ def run_report(options: argparse.Namespace) -> int:
         for name, path in zip(runs, sets, strict=True)
         if (forecast := read_forecasts(path.parent).get(path.name)) is not None
     }
+    classics = {
+        name: estimated[0]
+        for name, path in zip(runs, sets, strict=True)
+        if (estimated := read_off_policy(path.parent).get(path.name)) is not None
+    }
     measured = measure(runs, forecasts=forecasts)
     results = {str(folder): found for folder in folders if (found := rehearsal_of(folder)) is not None}
     if len(folders) == 1:
@@ -59,7 +65,11 @@ def run_report(options: argparse.Namespace) -> int:
     if (verdict := belief(measured, **checks)) is not None:
         say(f"{verdict}\n")
     show_table(measured)
-    say(f"\nThe page is {write_page(measured, options.report or page, title=title, **checks)}")
+    say_pending(measured)
+    for name, one in classics.items():
+        say(f"{name}: {one.sentence}")
+    page = write_page(measured, options.report or page, off_policy=classics, title=title, **checks)
+    say(f"\nThe page is {page}")
     return 0
 
 

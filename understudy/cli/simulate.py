@@ -3,6 +3,8 @@
 import argparse
 from pathlib import Path
 
+import numpy as np
+
 import understudy as us
 from understudy.cli.choices import (
     encoder_for,
@@ -16,6 +18,9 @@ from understudy.cli.choices import (
     states_for,
     suggest_bandit,
 )
+from understudy.cli.classics import classics_for
+from understudy.cli.defaults import for_linear_learners, with_default_learner
+from understudy.cli.deployment import deployed, deployment_words
 from understudy.cli.flags import WHOLE_EPISODES
 from understudy.cli.trusting import (
     check_halves,
@@ -25,8 +30,9 @@ from understudy.cli.trusting import (
     uses_propensities,
     with_dependence,
 )
-from understudy.cli.words import in_flags, say, show_table
+from understudy.cli.words import audit_of, say, say_pending, show_table
 from understudy.errors import visible
+from understudy.logs.naming import feature_name, is_date
 from understudy.logs.propensities.advice import source_words
 from understudy.reporting.belief import belief, doubts_propensities
 from understudy.reporting.measurements import measure
@@ -37,32 +43,44 @@ WITHOUT_STATES = ("actions_only", "any_row", *WHOLE_EPISODES)
 """Simulators that use no states, so that suspicious ones do not matter to them."""
 
 
-def say_order(audit: us.Audit, options: argparse.Namespace) -> None:
-    """Say that a logger that adapts needs the log's order, where another one was asked for."""
+def say_order(log: us.Log, audit: us.Audit, options: argparse.Namespace) -> None:
+    """Say that a logger that adapts, or a date that is observed, needs the log's order, where another was asked for."""
     if options.order != "log" and any(finding.rule == "propensity-trend" for finding in audit.findings):
         say("the logger seems to have adapted while it logged: rows are exact in the order of the log, --order log")
+    if options.order != "log" and (rising := rising_dates(log)):
+        say(f"{rising[0]} rises over the log, and rows are offered in random order, as if its days were shuffled: "
+            "--order log keeps them in theirs")  # fmt: skip
+
+
+def rising_dates(log: us.Log) -> list[str]:
+    """Return the names of dates that are observed and never fall from one episode to the next."""
+    first = log.observation.reshape(len(log), -1)[log.starts[:-1]]
+    dates = [entry for entry in range(first.shape[1]) if is_date(log.spec, entry)]
+    return [feature_name(log.spec, entry) for entry in dates if (np.diff(first[:, entry]) >= 0).all()]
 
 
 def run_simulate(options: argparse.Namespace) -> int:
     """Run `understudy simulate`, and return its exit code. Nothing is written before all options are checked."""
     check_halves(options)
     log = read_log(options)
-    audit = with_dependence(in_flags(us.check(log)), log)
+    audit = with_dependence(audit_of(log, options), log)
     say(audit)
     say(f"propensities: {source_words(log)}")
-    say_order(audit, options)
+    say_order(log, audit, options)
     suggest_bandit(log, options)
     names = simulators_of(log, options)
     if "model" in names and options.max_steps is None:
         raise us.SettingError("model never runs out; say for how long to go on with max_steps=")
     log.require_no_errors()
+    options = with_default_learner(options, log)
+    log = for_linear_learners(log, [options.learner], options)
 
     folder = Path(options.out or f"{Path(options.log).name.split('.')[0]}-rehearsal")
-    title = f"{options.learner} rehearsed on {visible(Path(options.log).name)}"
+    title = f"{options.learner}{deployment_words(options)} rehearsed on {visible(Path(options.log).name)}"
     results = ResultsFolder(folder, title, shared_options(options, log), audit)
     goes_on = results.check()
     encoder = encoder_for(log, options, folder / "encoder.npz" if goes_on else None)
-    make, probes = learner_for(log, encoder, options)
+    make_new, probes = learner_for(log, encoder, options)
     simulators = {name: simulator_for(name, log, encoder, options) for name in names}
     for name in set(names) & set(WHOLE_EPISODES):
         say(f"{name}: {simulators[name].acceptance}")
@@ -85,8 +103,9 @@ def run_simulate(options: argparse.Namespace) -> int:
             say(f"self-check: {selfcheck.verdict}")
     elif not options.quick and not options.no_selfcheck:
         say(f"self-check: left out, since it tests states, of which {' and '.join(names)} makes no use")
-    runs, forecasts = {}, {}
-    for name, simulator in simulators.items():
+    runs, forecasts, classics = {}, {}, {}
+    for name in names:
+        simulator, make = deployed(simulators[name], make_new, options)
         forecast = forecast_for(name, simulator, make, folder, options)
         if forecast is not None:
             forecasts[name] = forecast
@@ -99,9 +118,17 @@ def run_simulate(options: argparse.Namespace) -> int:
             probes=probes, every=options.every or reading_interval(simulator, make, log, options),
             workers=options.workers, out=folder / name, title=name, keep_rows=not options.no_rows,
         )  # fmt: skip
+        beside = classics_for(name, simulator, make, folder, options)
+        if beside is not None:
+            classics[name] = beside
+            say(f"{name}: {beside.sentence}")
     measured = measure(runs, forecasts=forecasts)
     say(f"\n{belief(measured, audit, states, selfcheck)}\n")
     show_table(measured)
-    page = write_page(measured, folder / "report.html", audit=audit, states=states, selfcheck=selfcheck, title=title)
+    say_pending(measured)
+    page = write_page(
+        measured, folder / "report.html", audit=audit, states=states, selfcheck=selfcheck, off_policy=classics,
+        title=title,
+    )  # fmt: skip
     say(f"\nThe page is {page}")
     return 0

@@ -1,5 +1,6 @@
 """Messages of the library in the words of the command line, and their way to the terminal."""
 
+import argparse
 import re
 import shlex
 from dataclasses import replace
@@ -9,11 +10,12 @@ import understudy as us
 from understudy.cli.flags import COLUMN_FLAGS
 from understudy.errors import visible
 from understudy.reporting.measurements import Measurements
+from understudy.reporting.summary import pending_sentences
 from understudy.tables import Table
 
 OTHER_FLAGS = (
     "n_actions", "ends", "coding", "like", "unseen", "order", "max_steps", "max_episode_steps", "out", "runs", "seed",
-    "every", "workers", "level", "margin", "steps", "pre_runs", "halves", "format", "bound",
+    "every", "workers", "level", "margin", "steps", "pre_runs", "halves", "format", "bound", "batch",
 )  # fmt: skip
 ADVICE = {
     r"turn it into codes \(np.*\) or features": "add a column of numbers to the file, and name that one",
@@ -30,6 +32,9 @@ ADVICE = {
     r"encoders\.Boxes or encoders\.Function": "--encoder boxes or --encoder forward",
 }
 """Advice that is about Python code, as patterns, and what the command line says instead."""
+
+OF_STATES = ("chosen-propensity", "distinct-observations", "no-next-observation")
+"""Findings of an audit that do not concern replay, which offers each row with its own observation."""
 
 
 def as_flags(message: str) -> str:
@@ -59,9 +64,27 @@ def in_flags(audit: us.Audit) -> us.Audit:
     return replace(audit, findings=tuple(findings))
 
 
+def audit_of(log: us.Log, options: argparse.Namespace) -> us.Audit:
+    """Return the audit of a log in the words of the command line.
+
+    With --bandit it leaves out what concerns states, next observations and the propensities of actions not taken:
+    replay uses none of these.
+    """
+    audit = in_flags(us.check(log))
+    if not options.bandit:
+        return audit
+    return replace(audit, findings=tuple(one for one in audit.findings if one.rule not in OF_STATES))
+
+
 def say(text: Any) -> None:
     """Print text with control characters written out: names from files may hold escape bytes."""
     print("\n".join(map(visible, str(text).split("\n"))))
+
+
+def say_pending(measured: Measurements) -> None:
+    """Print how many outcomes were on their way to delayed learners when their runs stopped."""
+    for sentence in pending_sentences(measured):
+        say(sentence)
 
 
 def print_table(table: Table) -> None:

@@ -18,8 +18,9 @@ from understudy.contracts.streams import spawn
 from understudy.errors import ContractError
 from understudy.evaluation.episode_scores import Policies, Scores, Term, scores
 from understudy.evaluation.halves import log_to_halve
-from understudy.evaluation.off_policy import OffPolicy, cautions, summed_up
+from understudy.evaluation.off_policy import FEW, OffPolicy, cautions, summed_up
 from understudy.runs import Run, simulate
+from understudy.runs.checking import expect
 from understudy.settings import real, seed_of, whole
 
 FOLDS, RUNS = 6, 7
@@ -50,9 +51,15 @@ class LearnedPolicy:
         return (self.rehearsed - best.value) / both if both > 0 else math.nan
 
     @property
+    def can_tell(self) -> bool:
+        """True if the weights of the best estimate are worth enough episodes for its interval to be trusted."""
+        worth = self.estimates.best.effective_episodes
+        return worth is None or worth >= FEW
+
+    @property
     def disagrees(self) -> bool:
         """True if rehearsal and best estimate differ by more than chance does in one of a hundred cases."""
-        return abs(self.difference) > UNLIKELY
+        return self.can_tell and abs(self.difference) > UNLIKELY
 
     @property
     def sentence(self) -> str:
@@ -65,6 +72,8 @@ class LearnedPolicy:
             f"{self.rehearsed:.4g}, and {best.name} says that the policy reached there earns {best.value:.4g} "
             f"({best.low:.4g} to {best.high:.4g})"
         )
+        if not self.can_tell:
+            return f"{said}: too little to tell whether they agree, since the policy does what the log rarely did"
         if not self.disagrees:
             return f"{said}: they agree"
         why = "the learner is still learning then, or propensities, states or the model are wrong"
@@ -74,6 +83,17 @@ class LearnedPolicy:
         """Return the fields as a dict of plain values."""
         numbers = {name: None if math.isnan(vars(self)[name]) else vars(self)[name] for name in ("rehearsed", "error")}
         return {"estimates": self.estimates.to_json(), **numbers, "steps": self.steps, "sentence": self.sentence}
+
+    @classmethod
+    def from_json(cls, content: Any) -> "LearnedPolicy":
+        """Return what `to_json` wrote. Raise `ValueError`, `KeyError` or `TypeError` for anything else."""
+        rehearsed, error = (expect(name, content[name], "a number, or null") for name in ("rehearsed", "error"))
+        return cls(
+            OffPolicy.from_json(content["estimates"]),
+            math.nan if rehearsed is None else rehearsed,
+            math.nan if error is None else error,
+            expect("steps", content["steps"], "a number"),
+        )
 
     def __str__(self) -> str:
         return f"{self.estimates}\n  {self.sentence}"

@@ -14,6 +14,7 @@ import numpy as np
 from understudy.errors import LogError, SettingError
 from understudy.evaluation.episode_scores import ESTIMATORS, Policies, Scores, Term, scores
 from understudy.logs import Log
+from understudy.runs.checking import expect
 from understudy.settings import real, seed_of, whole
 from understudy.tables import Column, Table, arrow_table
 
@@ -72,6 +73,24 @@ class OffPolicy:
     def to_json(self) -> dict[str, Any]:
         """Return the fields as a dict of plain values."""
         return dict(vars(self)) | {"estimates": [dict(vars(one)) for one in self.estimates], "notes": list(self.notes)}
+
+    @classmethod
+    def from_json(cls, content: Any) -> "OffPolicy":
+        """Return what `to_json` wrote. Raise `ValueError`, `KeyError` or `TypeError` for anything else."""
+        kinds = dict.fromkeys(("value", "low", "high", "error"), "a number")
+        kinds |= {"name": "a text", "effective_episodes": "a number, or null"}
+        estimates = [
+            Estimate(**{name: expect(name, one[name], kind) for name, kind in kinds.items()})
+            for one in content["estimates"]
+        ]
+        if not estimates or any(one.name not in ESTIMATORS for one in estimates):
+            raise ValueError(f"estimates are {[one.name for one in estimates]}, not of {', '.join(ESTIMATORS)}")
+        return cls(
+            tuple(estimates),
+            expect("n_episodes", content["n_episodes"], "a count"),
+            expect("level", content["level"], "a number"),
+            tuple(expect("note", note, "a text") for note in content["notes"]),
+        )
 
     def to_frame(self) -> "pa.Table":
         """Return an Arrow table, a line for each estimator."""

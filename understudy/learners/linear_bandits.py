@@ -27,11 +27,19 @@ class _LinearLearner(Clocked):
         exploration: Schedule = 1.0,
         ridge: float = 1.0,
         intercept: bool = True,
+        center: Any = None,
+        scale: Any = None,
         seed: int = 0,
     ) -> None:
         self.n_features, self.n_actions = whole("n_features", n_features), whole("n_actions", n_actions)
         self.exploration, self.ridge, self.intercept = exploration, positive("ridge", ridge), bool(intercept)
         self._exploration, seed = WrittenSchedule("exploration", exploration), seed_of(seed)
+        self.center = None if center is None else _numbers("center", center, self.n_features)
+        self.scale = None if scale is None else _numbers("scale", scale, self.n_features)
+        if self.scale is not None and (self.scale <= 0).any():
+            raise SettingError(
+                f"scale= has {self.scale.min():g}, and observations are divided by it; give numbers above 0"
+            )
         size = self.n_features + self.intercept
         if self.n_actions * size * size > MOST_ENTRIES:
             raise SettingError(
@@ -46,6 +54,8 @@ class _LinearLearner(Clocked):
             sampled=np.array([self.sampled]),
             learned=np.zeros(1, np.int64),
             key=np.array([stream_key(seed, LEARNER), stream_key(seed, LEARNER, 1)], np.uint64),
+            center=np.zeros(self.n_features) if self.center is None else self.center,
+            scale=np.ones(self.n_features) if self.scale is None else self.scale,
         )
 
     @property
@@ -61,7 +71,9 @@ class _LinearLearner(Clocked):
     def settings(self) -> dict[str, Any]:
         """Every argument that decides what the learner does, except its seed."""
         names = ("n_features", "n_actions", "exploration", "ridge", "intercept")
-        return {name: getattr(self, name) for name in names}
+        scaling = {"center": self.center, "scale": self.scale}
+        given = {name: values for name, values in scaling.items() if values is not None}
+        return {name: getattr(self, name) for name in names} | given
 
     @property
     def learned_state(self) -> dict[str, Any]:
@@ -105,7 +117,7 @@ class _LinearLearner(Clocked):
         x = np.asarray(observation, dtype=np.float64).reshape(-1)
         if len(x) != self.n_features:
             raise SettingError(self._wrong_width(len(x)))
-        self._arms.x[: self.n_features] = x
+        self._arms.x[: self.n_features] = (x - self._arms.center) / self._arms.scale
 
     def _wrong_width(self, found: int) -> str:
         return (
@@ -117,6 +129,17 @@ class _LinearLearner(Clocked):
         return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in self.settings.items())})"
 
 
+def _numbers(name: str, values: Any, n_features: int) -> np.ndarray:
+    """Return a number for each feature. Raise `SettingError` for anything else."""
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.shape != (n_features,) or not np.isfinite(array).all():
+        raise SettingError(f"{name}= must have a finite number for each of the {n_features} features")
+    return array
+
+
 READABLE = ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "b1")
 """Numbers, as NumPy writes their types, that kernels read as they are."""
 
@@ -125,8 +148,9 @@ class LinUCB(_LinearLearner):
     """LinUCB with a model for each action (Li et al. 2010): takes the action of the largest upper confidence bound.
 
     The bound is theta' x + exploration * sqrt(x' A^-1 x), with `exploration` the paper's alpha, a number or a schedule.
-    Observations are vectors of `n_features` numbers; a constant is added to them unless `intercept=False`. Scale
-    features to about 1, since `ridge` penalizes all weights alike. Ties are broken at random.
+    Observations are vectors of `n_features` numbers; a constant is added to them unless `intercept=False`. Since
+    `ridge` penalizes all weights alike, features should have a size of about 1: `center` and `scale`, a number for each
+    feature, make an observation x into (x - center) / scale. Ties are broken at random.
 
     >>> learner = LinUCB(2, 3, exploration=0.5)
     >>> learner.policy([0.3, -1.0]).sum(), learner.theta.shape

@@ -29,6 +29,8 @@ class LinearArms(NamedTuple):
     sampled: np.ndarray  # (1,) bool: the width is multiplied by a normal number (Thompson), not by 1 (UCB)
     learned: np.ndarray  # (1,) int64: the number of steps learned
     key: np.ndarray  # (2,) uint64: the keys of the learner's streams, of ties and of draws
+    center: np.ndarray  # (features,) float64: is subtracted from an observation, which is then divided by `scale`
+    scale: np.ndarray  # (features,) float64
 
 
 class LinearArmsOnLog(NamedTuple):
@@ -108,13 +110,14 @@ def update_linear(arms, action, reward):
 
 @kernel
 def read_observation(on_log, code):
-    """Write the observation at a position of the log into arms.x."""
+    """Write the observation at a position of the log, scaled, into arms.x."""
     x, n = on_log.arms.x, len(on_log.next_observation)
+    center, scale = on_log.arms.center, on_log.arms.scale
     for i in range(on_log.observation.shape[1]):
         if code < n:
-            x[i] = on_log.next_observation[code, i]
+            x[i] = (on_log.next_observation[code, i] - center[i]) / scale[i]
         else:
-            x[i] = on_log.observation[on_log.starts[code - n], i]
+            x[i] = (on_log.observation[on_log.starts[code - n], i] - center[i]) / scale[i]
 
 
 @kernel

@@ -71,6 +71,12 @@ def is_category(spec: Spec, entry: int) -> bool:
     return coded is not None and coded.columns[entry].kind == "category"
 
 
+def is_date(spec: Spec, entry: int) -> bool:
+    """True if an entry of an observation is a date, which rises over most logs because time goes by."""
+    dates = [] if spec.coding is None else [column.name for column in spec.coding.columns if column.kind == "date"]
+    return bool(dates) and spec.features is not None and spec.features[entry] in dates
+
+
 def value_words(spec: Spec, entry: int, value: float) -> str:
     """Return one entry of an observation as its value: the label of a category, a date, or a number with few digits.
 

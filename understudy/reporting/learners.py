@@ -15,6 +15,9 @@ CANNOT_TELL = "Which learner earns more cannot be told: "
 PER_STEP = "reward per step"
 """The name of the probe that learners are compared by where episodes do not end."""
 
+ON_THEIR_WAY = "outcomes on their way"
+"""The name of the probe that counts outcomes that a delayed learner has not learned from yet."""
+
 
 @dataclass(frozen=True)
 class LearnerComparison:

@@ -10,6 +10,7 @@ import numpy as np
 
 from understudy.encoders import StateAudit
 from understudy.errors import SettingError
+from understudy.evaluation import LearnedPolicy
 from understudy.evaluation.curves import has_readings, is_scalar, mean_curve, return_curve
 from understudy.evaluation.earnings import SHARE
 from understudy.evaluation.named_runs import named_runs
@@ -21,11 +22,13 @@ from understudy.reporting.figures import curves_of_runs, episode_returns, learni
 from understudy.reporting.forecasts import forecast_table
 from understudy.reporting.luck import LuckOfSet, horizons_of
 from understudy.reporting.measurements import Measurements, measure
+from understudy.reporting.off_policy import blocks_of
 from understudy.reporting.plots import mean_final_vector
 from understudy.reporting.returns import log_value
 from understudy.reporting.states import state_boxes
 from understudy.reporting.summary import (
     earnings_sentences,
+    pending_sentences,
     propensity_sentences,
     result_sentences,
     setup_sentence,
@@ -49,6 +52,7 @@ def report(
     states: StateAudit | Mapping[str, StateAudit] | None = None,
     selfcheck: Selfcheck | Mapping[str, Selfcheck] | None = None,
     forecasts: Mapping[str, Forecast] | None = None,
+    off_policy: Mapping[str, LearnedPolicy] | None = None,
     title: str | None = None,
     reference: str | None = None,
     margin: float | None = None,
@@ -59,13 +63,15 @@ def report(
     `reference` names the set that others are measured against, by default the one of real runs. `margin` is what
     `fidelity` and `Halves.trust` take. A `log` given without an `audit` is audited. `states` is what
     `encoder.audit(log)` found, and `selfcheck` what `us.selfcheck(log, encoder)` did, or several such by name;
-    `forecasts` are those of `us.forecast` by the names of the sets. The page begins with how far to believe the runs:
-    for that, give it runs of `us.halves(...)`, as `found.runs`.
+    `forecasts` are those of `us.forecast`, and `off_policy` what `us.off_policy_of_learner` estimates, by the names of
+    the sets. The page begins with how far to believe the runs: give it those of `us.halves(...)`, as `found.runs`.
     """
     measured = measure(_named(runs), reference=reference, margin=margin, forecasts=forecasts)
     if audit is None and log is not None:
         audit = check(log)
-    return write_page(measured, path, audit=audit, states=states, selfcheck=selfcheck, title=title)
+    return write_page(
+        measured, path, audit=audit, states=states, selfcheck=selfcheck, off_policy=off_policy, title=title
+    )
 
 
 def write_page(
@@ -75,6 +81,7 @@ def write_page(
     audit: Audit | None = None,
     states: StateAudit | Mapping[str, StateAudit] | None = None,
     selfcheck: Selfcheck | Mapping[str, Selfcheck] | None = None,
+    off_policy: Mapping[str, LearnedPolicy] | None = None,
     title: str | None = None,
 ) -> Path:
     """Write the page of runs that were measured before, as `report` does."""
@@ -88,7 +95,10 @@ def write_page(
     careful = cautions(measured.finished, concerning(measured, audit), states_tested=states is not None)
     checks = {"": selfcheck} if isinstance(selfcheck, Selfcheck) else dict(selfcheck or {})
     found = belief(measured, audit, states, selfcheck)
-    html = _template().render(**content, cautions=careful, state_boxes=boxes, belief=found, selfchecks=checks)
+    html = _template().render(
+        **content, cautions=careful, state_boxes=boxes, belief=found, selfchecks=checks,
+        off_policy=blocks_of(measured, off_policy),
+    )  # fmt: skip
     write_text(path, html.encode("utf-8", "replace").decode("utf-8"))
     return path
 
@@ -134,6 +144,7 @@ def _content(measured: Measurements, audit: Audit | None, title: str | None) -> 
             *propensity_sentences(measured),
             *earnings_sentences(measured),
             *result_sentences(measured),
+            *pending_sentences(measured),
         ],
         "tiles": tiles(measured),
         "figures": figures,

@@ -12,7 +12,8 @@ def earnings_cell(earned: Earnings | None, write: Callable[[float], str]) -> str
     """Return what an episode earned; a range where some runs did not finish all the episodes that are counted."""
     if earned is None:
         return NONE
-    return f"{write(earned.low)} to {write(earned.high)}" if earned.missing else write(earned.mean)
+    low, high = write(earned.low), write(earned.high)
+    return f"{low} to {high}" if earned.missing and low != high else write(earned.mean)
 
 
 def earnings_format(earned: Mapping[str, Earnings]) -> Callable[[float], str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from understudy.evaluation import Efficiency, Fidelity
 from understudy.evaluation.fidelity import ONE_LOG
 from understudy.reporting.formatting import decimals, percent, three_digits
-from understudy.reporting.learners import n_learners
+from understudy.reporting.learners import ON_THEIR_WAY, n_learners
 from understudy.reporting.measurements import Measurements
 from understudy.reporting.returns import earnings_cell, earnings_format, first_episodes, log_sentence, log_value
 from understudy.runs import Runs
@@ -61,6 +61,21 @@ def earnings_sentences(measured: Measurements) -> list[str]:
     whose = f" of “{name}”" if len(named) > 1 else ""
     sentences = [f"Over {first_episodes(one)} of each run, an episode{whose} earned {earnings_cell(one, write)}."]
     return sentences + ([sentence] if (sentence := log_sentence(named)) else [])
+
+
+def pending_sentences(measured: Measurements) -> list[str]:
+    """Return how many outcomes were on their way when runs of delayed learners stopped, a sentence for each set."""
+    sentences = []
+    for name, runs in measured.finished.items():
+        left = [float(run.final[ON_THEIR_WAY]) for run in runs if ON_THEIR_WAY in run.final]
+        if left:
+            whose = f" of “{name}”" if len(measured.finished) > 1 else ""
+            mean = sum(left) / len(left)
+            sentences.append(
+                f"When a run{whose} stopped, {mean:,.0f} outcomes, on average, were still on their way to the learner, "
+                "which never learned from them."
+            )
+    return sentences
 
 
 def result_sentences(measured: Measurements) -> list[str]:

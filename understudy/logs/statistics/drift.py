@@ -4,7 +4,7 @@ import numpy as np
 
 from understudy.logs.findings import Answer, AuditTest, Finding
 from understudy.logs.log import Log
-from understudy.logs.naming import feature_name, is_category, observation_words
+from understudy.logs.naming import feature_name, is_category, is_date, observation_words
 from understudy.logs.recurring import Recurring
 from understudy.logs.statistics.column_order import action_name
 from understudy.logs.statistics.groups import MOST_FEATURES, MOSTLY
@@ -79,7 +79,9 @@ def visit_drift(log: Log, states: Recurring) -> Answer:
         bounds = units[0]
         rows = np.diff(bounds)
         columns: list[np.ndarray] = []
-        n_states = min(states.size, MOST_STATES)
+        flat = log.observation.reshape(len(log), -1)
+        dates = [entry for entry in range(flat.shape[1]) if is_date(log.spec, entry)]  # rise because time goes by
+        n_states = 0 if dates else min(states.size, MOST_STATES)
         if n_states:
             unit = np.repeat(np.arange(len(rows)), rows)
             kept = states.code < n_states
@@ -87,9 +89,9 @@ def visit_drift(log: Log, states: Recurring) -> Answer:
             columns.append(visits.reshape(-1, n_states) / rows[:, None])
             words = [observation_words(log.spec, log.observation[row]) for row in states.first_row[:n_states]]
             names += [f"the share of rows with {one}" for one in words]
-        if states.share < MOSTLY:
-            flat = log.observation.reshape(len(log), -1)
+        if states.share < MOSTLY or dates:
             entries = np.unique(np.linspace(0, flat.shape[1] - 1, MOST_FEATURES).astype(np.int64))
+            entries = np.setdiff1d(entries, dates)
             columns.append(_means(flat[:, entries].astype(np.float64), bounds))
             means = ["the mean code of" if is_category(log.spec, int(entry)) else "the mean of" for entry in entries]
             names += [

@@ -1,0 +1,79 @@
+"""Off-policy estimates of a learner's final policy, that `understudy simulate` shows beside its curve."""
+
+import argparse
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import understudy as us
+from understudy.cli.trusting import FEWEST_RUNS, NETWORKS, OF_SIMULATORS
+from understudy.cli.words import as_flags, say
+from understudy.contracts.simulating import is_exhaustible, log_of
+from understudy.errors import ResultsError, UnderstudyError
+from understudy.reporting.luck import BASELINES
+from understudy.results import read_off_policy, write_off_policy
+
+RUNS = 10
+"""Runs on each half of the log at most."""
+
+MOST_POLICIES = 200_000
+"""Policies that are asked for, one after another, at observations that are not codes; two runs are made whatever it
+is. That takes a few seconds."""
+
+FEWEST_EPISODES = 20
+
+
+def classics_for(
+    name: str, simulator: Any, make: Any, folder: Path, options: argparse.Namespace
+) -> us.LearnedPolicy | None:
+    """Return the off-policy estimates for a simulator, from the folder if it has them; None where they are left out.
+
+    Where they are left out though nobody skipped them, a sentence says why. Returns are not discounted, as those of the
+    rehearsal are not.
+    """
+    if options.quick or options.no_classics or options.runs < FEWEST_RUNS:
+        return None
+    if name in BASELINES or not is_exhaustible(simulator):
+        return None
+    known = {}
+    with suppress(ResultsError):  # a file that cannot be read is written again
+        known = read_off_policy(folder)
+    log = log_of(simulator)
+    if log is None:
+        return None
+    asked = {setting: vars(options)[setting] for setting in OF_SIMULATORS} | {"runs": runs_for(options, log)}
+    if name in known and known[name][1] == asked:
+        return known[name][0]
+    try:
+        if (reason := why_no_classics(options, log)) is not None:
+            say(f"{name}: no off-policy estimates beside the curve: {reason}")
+            return None
+        found = us.off_policy_of_learner(
+            simulator, make, runs=asked["runs"], max_steps=options.max_steps, seed=options.seed
+        )
+    except UnderstudyError as error:
+        say(f"{name}: no off-policy estimates beside the curve: {as_flags(str(error))}")
+        return None
+    write_off_policy(folder, known | {name: (found, asked)})
+    return found
+
+
+def runs_for(options: argparse.Namespace, log: us.Log) -> int:
+    """Return how many runs on each half of the log are made: fewer where there are few runs, or many policies."""
+    runs = min(RUNS, options.runs // 4)
+    if log.spec.n_observations is None:
+        runs = min(runs, MOST_POLICIES // len(log))
+    return max(2, runs)
+
+
+def why_no_classics(options: argparse.Namespace, log: us.Log) -> str | None:
+    """Return why there are no estimates; None where there can be."""
+    if options.learner in NETWORKS:
+        return f"they need {options.learner} to be trained many times over"
+    if log.n_episodes < FEWEST_EPISODES:
+        return f"the log has {log.n_episodes:,} episodes, and they need {FEWEST_EPISODES}"
+    if (log.terminated | log.truncated).sum() < FEWEST_EPISODES:
+        return "they are of what an episode earns, and episodes of this log do not end"
+    if log.truncated.any() and log.n_episodes < len(log):
+        return "episodes were cut off by a limit, and the model of what follows goes on beyond it"
+    return None
