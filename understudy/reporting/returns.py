@@ -34,7 +34,7 @@ def notes_on_returns(runs: Mapping[str, Runs], earned: Mapping[str, Earnings]) -
         alike = ", the same number in every set" if len(earned) > 1 else ""
         which = first_episodes(next(iter(earned.values())))
         notes.append(f"Return: the mean over {which} of each run (steps 1 to {steps:,}){alike}.")
-    if any(found.missing for found in earned.values()):
+    if any(" to " in earnings_cell(found, earnings_format(earned)) for found in earned.values()):
         notes.append(
             "A range of returns: some runs stopped before the last of these episodes; its ends are what the mean would "
             "be if each missing one had earned the lowest and the highest return seen. It may have been worse."
