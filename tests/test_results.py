@@ -12,6 +12,8 @@ import pytest
 from understudy.encoders import Identity
 from understudy.envs import Grid
 from understudy.errors import ResultsError
+from understudy.evaluation import LearnedPolicy
+from understudy.evaluation.off_policy import Estimate, OffPolicy
 from understudy.logs import Audit, AuditTest, Finding, Log
 from understudy.results import (
     ResultsFolder,
@@ -19,10 +21,12 @@ from understudy.results import (
     forecast_from_json,
     read_forecasts,
     read_of_folders,
+    read_off_policy,
     read_selfcheck,
     read_state_audit,
     selfcheck_from_json,
     write_forecasts,
+    write_off_policy,
     write_selfcheck,
     write_state_audit,
 )
@@ -197,8 +201,22 @@ def test_states_are_found_from_within_a_folder_and_named_by_it(tmp_path, monkeyp
 
 SELFCHECK = selfcheck(LOG)
 FORECASTS = {"psrs": Forecast(40, (30, 60), 0.9, 5, {"state 3 has no row left": 0.6, "<openings>": 0.4}, 19, 0)}
+ESTIMATES = {
+    "replay": (
+        LearnedPolicy(
+            OffPolicy(
+                (Estimate("DM", 0.2, 0.1, 0.3, 0.05), Estimate("DR", 0.3, 0.1, 0.5, 0.1, 80.0)), 90, 0.95, ("<note>",)
+            ),
+            0.25,
+            0.02,
+            400.0,
+        ),
+        {"runs": 4, "bound": None},
+    )
+}
 BESIDE = {
     "selfcheck.json": (lambda folder: write_selfcheck(folder, SELFCHECK), read_selfcheck, SELFCHECK),
+    "off-policy.json": (lambda folder: write_off_policy(folder, ESTIMATES), read_off_policy, ESTIMATES),
     "forecast.json": (lambda folder: write_forecasts(folder, FORECASTS), read_forecasts, FORECASTS),
 }
 
@@ -247,6 +265,18 @@ def test_damaged_ones_are_refused_or_read_as_they_were(tmp_path, name, damage):
 def test_a_self_check_with_values_of_another_type_is_refused(wrong):
     with pytest.raises((ValueError, KeyError, TypeError)):
         selfcheck_from_json(SELFCHECK.to_json() | wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"rehearsed": "x"}, {"steps": None}, {"estimates": {}}, {"estimates": {"estimates": []}},
+        {"estimates": {"estimates": [{"name": "IPS"}]}},
+    ],
+)  # fmt: skip
+def test_off_policy_estimates_with_values_of_another_type_are_refused(wrong):
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        LearnedPolicy.from_json(ESTIMATES["replay"][0].to_json() | wrong)
 
 
 @pytest.mark.parametrize(

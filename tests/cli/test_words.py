@@ -1,7 +1,9 @@
+import argparse
+
 import numpy as np
 
 import understudy as us
-from understudy.cli.words import as_flags, in_flags, say, show_table
+from understudy.cli.words import as_flags, audit_of, in_flags, say, show_table
 from understudy.reporting.measurements import measure
 
 
@@ -14,6 +16,17 @@ def test_advice_on_actions_and_states_is_in_the_words_of_the_command_line():
     sentence = next(finding.sentence for finding in in_flags(audit).findings if finding.rule == "distinct-observations")
     assert "encoder.audit" not in sentence
     assert "--encoder" in sentence
+
+
+def test_an_audit_of_decisions_leaves_states_out(tmp_path):
+    rng = np.random.default_rng(0)
+    log = us.Log.from_columns(
+        observation=rng.random((200, 2)), action=rng.integers(2, size=200), reward=rng.random(200),
+        propensity=rng.uniform(0.4, 0.6, 200), ends="every-row",
+    )  # fmt: skip
+    usual, replayed = (audit_of(log, argparse.Namespace(bandit=bandit)) for bandit in (False, True))
+    assert {"chosen-propensity", "distinct-observations"} <= {finding.rule for finding in usual.findings}
+    assert not replayed.findings
 
 
 def test_paths_and_other_words_are_left_alone():

@@ -66,6 +66,21 @@ def test_disagreement_is_said_with_what_may_be_the_reason():
     assert _found(float("nan")).to_json()["rehearsed"] is None
 
 
+def test_weights_that_are_worth_few_episodes_tell_nothing():
+    best = Estimate("DR", 1.0, 0.8, 1.2, 0.1, 12.0)
+    found = LearnedPolicy(OffPolicy((best,), 100, 0.95), 9.0, 0.1, 500.0)
+    assert not found.can_tell
+    assert not found.disagrees
+    assert "too little to tell" in found.sentence
+
+
+def test_it_is_written_and_read_as_it_was():
+    found = _found(1.5)
+    assert LearnedPolicy.from_json(found.to_json()) == found
+    without = LearnedPolicy.from_json(_found(float("nan"), float("nan")).to_json())
+    assert np.isnan([without.rehearsed, without.error]).all()
+
+
 def test_what_has_no_policy_or_too_few_episodes_is_refused(log):
     class Owner:
         def rehearse(self, env):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from understudy.logs import Coding, ColumnCoding, Spec
-from understudy.logs.naming import action_label, is_category, observation_words, value_words
+from understudy.logs.naming import action_label, is_category, is_date, observation_words, value_words
 
 
 def spec(shape=(), features=None, actions=None):
@@ -62,3 +62,12 @@ def test_coded_columns_are_shown_by_their_values():
     assert observation_words(one_hot, [1.0, 0.0]) == "c0=a"
     assert value_words(one_hot, 1, 1.0) == "1"
     assert not is_category(one_hot, 0)
+
+
+def test_dates_are_known_in_both_forms():
+    day = ColumnCoding("day", "date", origin="2026-03-01", unit="days")
+    both = (ColumnCoding("page", "category", ("a", "b")), day)
+    for form, dates in (("codes", [False, True]), ("one-hot", [False, False, True])):
+        coded = Spec(2, None, (len(dates),), np.dtype(int), None, coding=Coding(both, form=form))
+        assert [is_date(coded, entry) for entry in range(len(dates))] == dates
+    assert not is_date(spec(), 0)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from understudy.evaluation import earnings
@@ -16,7 +18,8 @@ def test_a_cell_is_the_mean_or_a_range_where_episodes_are_missing(runs_of):
     whole, part = (earnings({"a": runs_of(lengths)})["a"] for lengths in ([40] * 3, [12] + [40] * 9))
     write = earnings_format({"a": whole})
     assert earnings_cell(whole, write) == "0.00"
-    assert earnings_cell(part, write) == "0.00 to 0.00"
+    assert earnings_cell(part, write) == "0.00"  # both ends are written alike
+    assert earnings_cell(replace(part, low=-0.5, high=0.5), write) == "-0.50 to 0.50"
     assert earnings_cell(None, write) == NONE
 
 

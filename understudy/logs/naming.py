@@ -73,8 +73,9 @@ def is_category(spec: Spec, entry: int) -> bool:
 
 def is_date(spec: Spec, entry: int) -> bool:
     """True if an entry of an observation is a date, which rises over most logs because time goes by."""
-    dates = [] if spec.coding is None else [column.name for column in spec.coding.columns if column.kind == "date"]
-    return bool(dates) and spec.features is not None and spec.features[entry] in dates
+    if spec.coding is None:
+        return False
+    return spec.coding.features[entry] in [column.name for column in spec.coding.columns if column.kind == "date"]
 
 
 def value_words(spec: Spec, entry: int, value: float) -> str:

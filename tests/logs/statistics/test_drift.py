@@ -55,6 +55,19 @@ def test_numbers_that_do_not_recur_are_compared_by_their_means():
     assert asked(reward_drift, columns).tested.reason == "all of them are equal"
 
 
+def test_dates_that_rise_are_no_drift_and_what_rises_beside_them_is():
+    rng = np.random.default_rng(0)
+    n = 2000
+    days = np.datetime64("2026-03-01") + np.arange(n) // 40
+    columns = {"action": np.zeros(n, int), "reward": np.zeros(n), "ends": "every-row"}
+    page = rng.choice(["home", "cart"], n)
+    assert not asked(visit_drift, columns | {"observation": {"day": days, "page": page}}).findings
+    assert not asked(visit_drift, columns | {"observation": {"day": days}}).findings
+    ages = rng.normal(size=n) + np.linspace(0, 1, n)
+    (finding,) = asked(visit_drift, columns | {"observation": {"day": days, "age": ages}}).findings
+    assert finding.sentence.startswith("the mean of age rises")
+
+
 def test_a_policy_that_changes_once_is_found():
     rng = np.random.default_rng(0)
     p = np.repeat([[0.5, 0.5], [0.45, 0.55]], 2000, axis=0)
