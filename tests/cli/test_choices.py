@@ -292,8 +292,7 @@ CLICKS = ["--observation", "x0", "x1", "--action", "arm", "--reward", "click", "
 
 def check_options(*arguments):
     """The options of `understudy check` with these arguments."""
-    run = dict.fromkeys(("demo", "check", "forecast", "simulate", "compare", "report"))
-    return build_parser(run).parse_args(["check", *map(str, arguments)])
+    return build_parser(COMMANDS).parse_args(["check", *map(str, arguments)])
 
 
 def test_a_bandit_needs_no_column_of_ends(clicks, bandit, log, tmp_path):

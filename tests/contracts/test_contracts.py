@@ -106,6 +106,7 @@ def test_rehearsals_of_ours_offer_all_they_can(name):
 def test_exported_names_are_those_of_the_protocols_modules():
     modules = (
         contracts.learning,
+        contracts.late_learning,
         contracts.simulating,
         contracts.consumption,
         contracts.sharing,

@@ -17,6 +17,7 @@ from understudy.contracts.encoding import (
     Savable,
     SaysFitted,
 )
+from understudy.contracts.late_learning import HasClock, HasPending, HearsOpenings, LearnsLate
 from understudy.contracts.learning import (
     BatchLearner,
     BoundsRewards,
@@ -24,19 +25,15 @@ from understudy.contracts.learning import (
     EpisodeAbandoner,
     EpochLearner,
     HasActionCount,
-    HasClock,
     HasCodes,
     HasEstimate,
     HasLearnedState,
     HasObservationSpace,
-    HasPending,
     HasPlannedSteps,
     HasSettings,
     HasValue,
     HasValues,
-    HearsOpenings,
     Learner,
-    LearnsLate,
     LoopOwner,
     ObservationCodes,
     OldEpochLearner,

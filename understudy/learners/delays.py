@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from understudy.contracts import Learner, Step
-from understudy.contracts.learning import HasClock, LearnsLate
+from understudy.contracts.late_learning import HasClock, LearnsLate
 from understudy.contracts.offering import offers
 from understudy.errors import ContractError, SettingError
 from understudy.settings import real, whole
 
 
-class Outcome(NamedTuple):
+class LateOutcome(NamedTuple):
     """What followed a decision, on its way to the learner."""
 
     arrives: float  # when
@@ -68,8 +68,8 @@ class Delayed:
             )
         if self.time is not None and self.arrival is not None:
             _check_times(self.time, self.arrival)
-        self._under_way: deque[Outcome] = deque()
-        self._arrived: list[Outcome] = []
+        self._under_way: deque[LateOutcome] = deque()
+        self._arrived: list[LateOutcome] = []
         self._n_decided, self._now, self._last_period = 0, -np.inf, -np.inf
         self._policy = np.empty(0)  # of the decision at hand
 
@@ -107,7 +107,7 @@ class Delayed:
         if self.time is not None:
             self._now = max(self._now, self._time_of(step.row))
             arrives = self._now if self.arrival is None else float(self.arrival[step.row])
-        self._under_way.append(Outcome(arrives, self._n_decided, step, self._policy))
+        self._under_way.append(LateOutcome(arrives, self._n_decided, step, self._policy))
         self._deliver()
         self._n_decided += 1
         if offers(self.learner, HasClock):  # its random draws are those of this decision, whatever it has learned
@@ -138,7 +138,7 @@ class Delayed:
                 self._learn_from(outcome)
             self._arrived = []
 
-    def _learn_from(self, outcome: "Outcome") -> None:
+    def _learn_from(self, outcome: "LateOutcome") -> None:
         if offers(self.learner, LearnsLate):
             self.learner.learn_late(outcome.step, outcome.policy)
         else:

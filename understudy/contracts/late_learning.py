@@ -1,0 +1,51 @@
+"""What a learner may offer to be told late what it earned; see `learners.Delayed`."""
+
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from understudy.contracts.steps import Step
+
+
+@runtime_checkable
+class HasClock(Protocol):
+    """A learner whose schedules and random draws follow a count of its decisions.
+
+    Promised: `clock` is the number of decisions so far, and can be set. Gained: `learners.Delayed` sets it where
+    outcomes arrive later than decisions are made; without it, draws would stay the same until the next one arrives.
+    """
+
+    clock: int
+
+
+@runtime_checkable
+class LearnsLate(Protocol):
+    """A learner that must know, where an outcome arrives late, which policy it had when it acted, as Exp3 must.
+
+    Promised: with the policy that it has now, `learn_late` does what `learn` does. Gained: `learners.Delayed` calls it.
+    """
+
+    def learn_late(self, step: Step, policy: np.ndarray) -> None:
+        """Take in a step that was taken by an earlier policy, (n_actions,)."""
+
+
+@runtime_checkable
+class HearsOpenings(Protocol):
+    """A learner that is told which row each episode begins with, before it is asked for a policy there.
+
+    Promised: nothing. Gained: it can know the time of a decision, or what else the log has beside the observation.
+    Such learners run in plain Python.
+    """
+
+    def hear_opening(self, row: int) -> None:
+        """Be told the row that an episode begins with; -1 where there is none, as in a true environment."""
+
+
+@runtime_checkable
+class HasPending(Protocol):
+    """A learner to which outcomes are on their way.
+
+    Promised: `pending` is their number. Gained: `probes.pending` reads it.
+    """
+
+    pending: int
