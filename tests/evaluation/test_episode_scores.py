@@ -2,14 +2,16 @@ import numpy as np
 import pytest
 
 from understudy.envs import Grid, record
-from understudy.evaluation.episode_scores import Policies, chosen_propensity, policies_at, product_so_far, scores
+from understudy.evaluation.episode_scores import Policies, policies_at, product_so_far, scores
 from understudy.learners import QLearning
+from understudy.logs import Log
+from understudy.logs.propensities.sampling import chosen_propensities
 
 
 def test_self_normalized_weights_of_several_steps_follow_the_formula():
     log = record(Grid(3, slip=0.2), episodes=30, seed=0)
     target = np.full(5, 0.2) + 0.1 * np.array([1, -1, 0, 0, 0])
-    ratio = target[log.action] / chosen_propensity(log)
+    ratio = target[log.action] / chosen_propensities(log)
     weight = product_so_far(ratio, log.starts)
     longest = np.diff(log.starts).max()
     value = 0.0
@@ -37,3 +39,35 @@ def test_policies_of_learners_and_vectors():
     learner = QLearning(3, 3, seed=0)
     assert policies_at(learner, np.array([0, 1, 1]), 3).shape == (3, 3)
     assert policies_at([0.5, 0.5], np.zeros((4, 2)), 2).tolist() == [[0.5, 0.5]] * 4
+
+
+def test_nothing_follows_the_end_of_an_episode_also_where_a_limit_cut_it_off():
+    """Every episode earns 4 and is cut off then: all four estimators say 4, of one step and of several."""
+    rng = np.random.default_rng(0)
+    seen, action = rng.integers(0, 3, (500, 5)), rng.integers(0, 2, (500, 4))
+    truncated = np.zeros((500, 4), bool)
+    truncated[:, -1] = True
+    log = Log.from_columns(
+        observation=seen[:, :-1].ravel(), next_observation=seen[:, 1:].ravel(), action=action.ravel(),
+        reward=np.ones(2000), propensity=np.full((2000, 2), 0.5), truncated=truncated.ravel(),
+    )  # fmt: skip
+    found = scores(log, Policies.of(log, [0.5, 0.5]), np.arange(500) % 5, 1.0).by_estimator
+    assert {name: round(float(one.mean()), 2) for name, one in found.items()} == dict.fromkeys(found, 4.0)
+    one_step = Log.from_columns(
+        observation=seen[:, 0], next_observation=seen[:, 1], action=action[:, 0], reward=np.ones(500),
+        propensity=np.full((500, 2), 0.5), truncated=np.ones(500, bool),
+    )  # fmt: skip
+    found = scores(one_step, Policies.of(one_step, [0.5, 0.5]), np.arange(500) % 5, 1.0).by_estimator
+    assert found["DR"].mean() == pytest.approx(1)
+
+
+def test_episodes_that_never_end_have_no_value_and_a_note():
+    n = 40
+    log = Log.from_columns(
+        observation=np.zeros(n, int), next_observation=np.zeros(n, int), action=np.arange(n) % 2, reward=np.ones(n),
+        terminated=np.arange(n) % 2 == 1, propensity=np.full((n, 2), 0.5),
+    )  # fmt: skip
+    never = scores(log, Policies.of(log, [1.0, 0.0]), np.arange(20) % 5, 1.0)
+    assert set(never.by_estimator) == {"IPS", "SNIPS"}
+    assert "hardly ever end under this policy" in never.notes[0]
+    assert "DM" in scores(log, Policies.of(log, [1.0, 0.0]), np.arange(20) % 5, 0.9).by_estimator

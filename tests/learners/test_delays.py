@@ -189,3 +189,30 @@ def test_logs_in_order_are_replayed_by_their_own_time_stamps():
     assert learner.pending > 0
     assert learner.learner.counts.sum() + learner.pending == len(run)
     assert (arrival[run.rows] > time[run.rows[-1]]).sum() <= learner.pending
+
+
+def test_time_stamps_are_of_the_rows_that_are_replayed_in_their_order():
+    log = record(BernoulliBandit([0.2, 0.8]), episodes=100, seed=0)
+    make = delayed(lambda seed: Thompson(2, seed=seed), time=np.arange(100.0))
+    assert len(simulate(replay(log, order="log"), make(0))) > 0
+    with pytest.raises(SettingError, match="give the simulator order='log'"):
+        simulate(replay(log), make(0))
+    with pytest.raises(SettingError, match="time= has 100 rows, and the log that is replayed 50: parts of a log"):
+        simulate(replay(log, order="log").select(np.arange(50)), make(0))
+    with pytest.raises(SettingError, match="there is none here; give decisions="):
+        simulate(real(BernoulliBandit([0.2, 0.8])), make(0), 0, 10)
+
+
+def test_the_clock_of_draws_never_runs_backward():
+    log = record(BernoulliBandit([0.2, 0.8]), episodes=500, seed=0)
+    learner, clocks = Delayed(Thompson(2, seed=0), time=np.arange(500.0), period=50.0), []
+    ask = learner.policy
+
+    def noting(observation):
+        clocks.append(learner.learner.clock)
+        return ask(observation)
+
+    learner.policy = noting
+    run = simulate(replay(log, order="log"), learner, compiled=False)
+    assert clocks == sorted(clocks)
+    assert clocks[-1] <= len(run)

@@ -65,3 +65,48 @@ def test_an_experiment_of_them_is_repeated_by_its_seeds():
         again = us.simulate(us.pers(log()), us.learners.QLearning(2, 2, seed=run.seed), run.seed)
         assert np.array_equal(run.rows, again.rows)
     assert runs.lengths.sum() > 0
+
+
+class Counter:
+    """Counts steps in an object that refers back to it, in a bound method's owner, and in a slot of its base class."""
+
+    class Slotted:
+        __slots__ = ("n_slotted",)
+
+    def __new__(cls):
+        class Told(cls.Slotted):
+            def __init__(self):
+                self.n, self.n_slotted, self.part, self.up = 0, 0, Part(self), self.count
+
+            def count(self):
+                self.n += 1
+
+            def policy(self, observation):
+                return np.array([0.5, 0.5])
+
+            def learn(self, step):
+                self.part.tell()
+                self.n_slotted += 1
+
+        return Told()
+
+
+class Part:
+    def __init__(self, owner):
+        self.owner = owner
+
+    def tell(self):
+        self.owner.up()
+
+
+def test_parts_that_refer_back_to_the_learner_and_slots_are_put_back():
+    rng = np.random.default_rng(0)
+    n = 900
+    log = us.Log.from_columns(
+        observation=np.zeros(n, int), action=rng.integers(0, 2, n), reward=np.ones(n),
+        propensity=np.full((n, 2), 0.5), terminated=np.arange(n) % 3 == 2,
+    )  # fmt: skip
+    learner = Counter()
+    run = us.simulate(us.pers(log), learner, 0)
+    assert 0 < len(run) < n
+    assert (learner.n, learner.n_slotted) == (len(run), len(run))

@@ -7,7 +7,7 @@ import pytest
 
 from understudy.errors import LogError, SettingError
 from understudy.logs import Log
-from understudy.simulators.bounds import bound_for, ceilings, chosen_propensity, inverse_of_chosen, is_uniform
+from understudy.simulators.bounds import bound_for, ceilings, inverse_of_chosen, is_uniform
 
 
 def logged(propensity, lengths=None):
@@ -70,8 +70,8 @@ def test_what_is_no_bound_is_refused(given, quantile, message):
 
 
 def test_propensities_of_the_chosen_action():
-    assert chosen_propensity(logged(FULL)).tolist() == [0.9, 0.5, 0.25, 0.5]
-    assert chosen_propensity(logged([0.9, 0.5, 0.2, 0.5])).tolist() == [0.9, 0.5, 0.2, 0.5]
+    assert (1 / inverse_of_chosen(logged(FULL))).round(12).tolist() == [0.9, 0.5, 0.25, 0.5]
+    assert (1 / inverse_of_chosen(logged([0.9, 0.5, 0.2, 0.5]))).round(12).tolist() == [0.9, 0.5, 0.2, 0.5]
     assert is_uniform(logged([0.5 - 1e-8] * 4))
     assert inverse_of_chosen(logged([0.5 - 1e-8] * 4)).tolist() == [2] * 4
     assert not is_uniform(logged([0.5, 0.5, 0.51, 0.5]))

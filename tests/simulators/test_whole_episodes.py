@@ -266,3 +266,31 @@ def test_steps_out_of_turn_and_without_a_policy_are_refused():
         rehearsal.begin()
     with pytest.raises(us.UsageError, match="call begin before step"):
         rehearsal.step(np.full(3, 1 / 3))
+
+
+def test_actions_that_no_row_took_are_counted_where_only_chosen_propensities_are_known():
+    """A policy that is nine tenths on such an action in one of two contexts: that context is hardly served."""
+    rng = np.random.default_rng(0)
+    context, action = rng.integers(0, 2, 4000), rng.integers(0, 2, 4000)
+    log = us.Log.from_columns(
+        observation=context, action=action, reward=context, propensity=np.full(4000, 0.5), n_actions=3,
+        ends="every-row",
+    )  # fmt: skip
+    learner = us.learners.FixedPolicy([[0.5, 0.5, 0.0], [0.05, 0.05, 0.9]])
+    run = us.simulate(us.replay(log), learner, 0)
+    assert context[run.rows].mean() < 0.2
+    assert run.stopped.counts["rows not supported"] > 1000
+    assert run.stopped.bias > 0.4
+    half = us.replay(log).select(np.arange(2000))
+    assert us.simulate(half, learner, 0).stopped.bias > 0.4
+
+
+def test_bounds_of_shares_and_estimates_are_those_of_chosen_actions():
+    rng = np.random.default_rng(0)
+    p = np.array([0.9, 0.08, 0.02])
+    action, shares = rng.choice(3, 3000, p=p), rng.multinomial(20, p, 3000) / 20
+    log = us.Log.from_columns(
+        observation=rng.normal(size=(3000, 2)), action=action, reward=np.ones(3000), propensity=shares, n_samples=20,
+        n_actions=3, ends="every-row",
+    )  # fmt: skip
+    assert us.replay(log).bound.value == 21

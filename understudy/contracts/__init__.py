@@ -17,7 +17,7 @@ from understudy.contracts.encoding import (
     Savable,
     SaysFitted,
 )
-from understudy.contracts.late_learning import HasClock, HasPending, HearsOpenings, LearnsLate
+from understudy.contracts.late_learning import ChecksSimulator, HasClock, HasPending, HearsOpenings, LearnsLate
 from understudy.contracts.learning import (
     BatchLearner,
     BoundsRewards,
@@ -73,6 +73,7 @@ __all__ = [
     "Backend",
     "BatchLearner",
     "BoundsRewards",
+    "ChecksSimulator",
     "Closable",
     "CompiledLearner",
     "CompiledRehearsal",

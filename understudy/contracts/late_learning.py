@@ -1,6 +1,6 @@
 """What a learner may offer to be told late what it earned; see `learners.Delayed`."""
 
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -39,6 +39,17 @@ class HearsOpenings(Protocol):
 
     def hear_opening(self, row: int) -> None:
         """Be told the row that an episode begins with; -1 where there is none, as in a true environment."""
+
+
+@runtime_checkable
+class ChecksSimulator(Protocol):
+    """A learner that is not for every simulator.
+
+    Promised: `check_simulator` raises `SettingError` with a sentence. Gained: it is called before a run begins.
+    """
+
+    def check_simulator(self, simulator: Any) -> None:
+        """Raise `SettingError` where the learner cannot learn in a simulator."""
 
 
 @runtime_checkable

@@ -12,11 +12,16 @@ from understudy.contracts.learning import BatchLearner
 from understudy.contracts.offering import offers
 from understudy.contracts.steps import owned
 from understudy.errors import LogError, SettingError
-from understudy.evaluation.outcome_models import ModelRows, can_be_modeled, model_of
+from understudy.evaluation.outcome_models import ModelRows, NoEndError, can_be_modeled, model_of
 from understudy.logs import Log
 from understudy.logs.policies import as_policies, as_policy
+from understudy.logs.propensities.sampling import chosen_propensities
 
 ESTIMATORS = ("IPS", "SNIPS", "DM", "DR")
+NO_END = (
+    "by a model of the log, episodes hardly ever end under this policy, so that DM and DR have no value; give gamma= "
+    "below 1"
+)
 
 
 class Policies(NamedTuple):
@@ -76,47 +81,54 @@ class Scores(NamedTuple):
     """What each episode adds to each estimator: its mean over episodes is the estimate, its spread the error."""
 
     by_estimator: dict[str, np.ndarray]  # (E,)
-    weight: np.ndarray | None  # (E,) of whole episodes
+    worth: float | None  # how many equally weighted episodes the weights of these are worth; None without weights
     beyond: dict[str, tuple[Term, ...]]  # variance of an estimate that the spread over episodes does not show
+    notes: tuple[str, ...] = ()
 
 
 def scores(log: Log, policies: Policies, fold: np.ndarray, gamma: float) -> Scores:
     """Return what each episode adds to each estimator; `fold` is the number of each episode's fold."""
-    chosen = chosen_propensity(log)
+    chosen = chosen_propensities(log)
     found: dict[str, np.ndarray] = {}
     step = np.arange(len(log)) - np.repeat(log.starts[:-1], np.diff(log.starts))
-    discount, weight, final = gamma**step, None, None
+    discount, weight, worth = gamma**step, None, None
     if chosen is not None:
         ratio = policies.here[np.arange(len(log)), log.action] / chosen
         weight = product_so_far(ratio, log.starts)
-        final = weight[log.starts[1:] - 1]
+        worth = _worth(weight[log.starts[1:] - 1])
         found["IPS"] = _by_episode(discount * weight * log.reward, log)
         found["SNIPS"] = _self_normalized(log, step, weight, discount)
     beyond: dict[str, tuple[Term, ...]] = dict.fromkeys(ESTIMATORS, ())
+    notes: tuple[str, ...] = ()
+    value = None
     if can_be_modeled(log):
-        value = _cross_fitted(log, policies, fold, gamma)
+        try:
+            value = _cross_fitted(log, policies, fold, gamma)
+        except NoEndError:
+            notes = (NO_END,)
+    if value is not None:
         first = log.starts[:-1]
         expected = (value.here * policies.here).sum(axis=1)
         found["DM"] = expected[first]
         beyond["DM"] = (value.term,)
         if weight is not None:
-            following = np.where(log.terminated, 0.0, (value.following * policies.following).sum(axis=1))
+            # What an episode earns ends with it, also where a limit cut it off.
+            over = log.terminated | log.truncated | (log.n_episodes == len(log))
+            following = np.where(over, 0.0, (value.following * policies.following).sum(axis=1))
             surprise = log.reward + gamma * following - value.here[np.arange(len(log)), log.action]
             found["DR"] = expected[first] + _by_episode(discount * weight * surprise, log)
     if not found:
         raise LogError(
-            "the log has no propensities, and its episodes have several steps with observations that are not integers: "
-            "no estimator is left; give propensities, or states as observations",
+            "the log has no propensities, and no table of its observations and actions can be made: no estimator is "
+            "left; give propensities, or states as observations",
             "propensity",
         )
-    return Scores(found, final, beyond)
+    return Scores(found, worth, beyond, notes)
 
 
-def chosen_propensity(log: Log) -> np.ndarray | None:
-    """Return the logged probability of each row's action, (N,), or None."""
-    if log.propensity is None or log.propensity.ndim == 1:
-        return log.propensity
-    return log.propensity[np.arange(len(log)), log.action]
+def _worth(weight: np.ndarray) -> float:
+    squares = float(np.square(weight).sum())
+    return float(weight.sum()) ** 2 / squares if squares > 0 else 0.0
 
 
 def product_so_far(ratio: np.ndarray, starts: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from understudy.contracts import Learner, LoopOwner, Simulator
 from understudy.contracts.offering import offers
 from understudy.contracts.streams import spawn
 from understudy.errors import ContractError
-from understudy.evaluation.episode_scores import Policies, Scores, Term, scores
+from understudy.evaluation.episode_scores import ESTIMATORS, Policies, Scores, Term, scores
 from understudy.evaluation.halves import log_to_halve
 from understudy.evaluation.off_policy import FEW, OffPolicy, cautions, summed_up
 from understudy.runs import Run, simulate
@@ -151,15 +151,16 @@ def off_policy_of_learner(
 def _averaged(runs: list[Scores]) -> Scores:
     """Return the scores of several policies on the same episodes as those of a policy drawn among them."""
     found, beyond = {}, {}
-    for name in runs[0].by_estimator:
+    for name in [name for name in ESTIMATORS if all(name in run.by_estimator for run in runs)]:
         each = np.stack([run.by_estimator[name] for run in runs])  # (runs, episodes)
         found[name] = each.mean(axis=0)
         of_runs = Term(float(each.mean(axis=1).var(ddof=1)) / len(runs), len(runs) - 1)
         shared = zip(*(run.beyond[name] for run in runs), strict=True)  # models of runs are fitted on the same rows
         of_models = [Term(float(np.mean([term.variance for term in terms])), terms[0].degrees) for terms in shared]
         beyond[name] = (of_runs, *of_models)
-    weights = [run.weight for run in runs if run.weight is not None]
-    return Scores(found, np.mean(weights, axis=0) if weights else None, beyond)
+    worths = [run.worth for run in runs if run.worth is not None]
+    notes = tuple(dict.fromkeys(note for run in runs for note in run.notes))
+    return Scores(found, float(np.mean(worths)) if worths else None, beyond, notes)
 
 
 def _late(made: list[Run]) -> tuple[float, float]:

@@ -21,8 +21,11 @@ from understudy.tables import Column, Table, arrow_table
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FEW = 30
-"""Episodes that the weights are worth, below which intervals of weighted estimates are not to be trusted."""
+FEW, FEW_SHARE = 30, 0.25
+"""Episodes that the weights are worth, and their share of all, below which intervals are known to be too narrow."""
+
+UNCERTAIN = ("estimated", "monte carlo", "several")
+"""Kinds of propensities that are not known exactly."""
 
 TYPES = {
     "estimator": "string", "value": "float64", "low": "float64", "high": "float64", "error": "float64",
@@ -67,8 +70,9 @@ class OffPolicy:
 
     @property
     def best(self) -> Estimate:
-        """The estimate to look at first: DR, or else SNIPS, or else the model."""
-        return self[next(name for name in ("DR", "SNIPS", "DM") if name in self)]
+        """The estimate to look at first: of DR and SNIPS the one with the smaller error, or else the model."""
+        weighted = [self[name] for name in ("DR", "SNIPS") if name in self]
+        return min(weighted, key=lambda one: one.error) if weighted else self["DM"]
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as a dict of plain values."""
@@ -184,21 +188,18 @@ def summed_up(parts: list[Scores], level: float, notes: tuple[str, ...] = ()) ->
         degrees = variance**2 / sum(term.variance**2 / term.degrees for term in terms) if variance > 0 else 1.0
         error = math.sqrt(variance) / len(parts)
         width = float(t.ppf(0.5 + level / 2, degrees)) * error
-        weights = [part.weight for part in parts if part.weight is not None]
-        worth = None if name == "DM" else float(sum(_worth(weight) for weight in weights))
+        worths = [part.worth for part in parts if part.worth is not None]
+        worth = None if name == "DM" else float(sum(worths))
         estimates.append(Estimate(name, value, value - width, value + width, error, worth))
-    few = [one for one in estimates if one.effective_episodes is not None and one.effective_episodes < FEW]
-    if few:
+    n_episodes = sum(len(next(iter(part.by_estimator.values()))) for part in parts)
+    notes += tuple(dict.fromkeys(note for part in parts for note in part.notes))
+    weighted = [one.effective_episodes for one in estimates if one.effective_episodes is not None]
+    if weighted and weighted[0] < max(FEW, FEW_SHARE * n_episodes):
         notes += (
-            f"the weights are worth {few[0].effective_episodes:,.0f} episodes: their intervals are too narrow to be "
-            "trusted, since the policy does what the log rarely did",
+            f"the weights are worth {weighted[0]:,.0f} of {n_episodes:,} episodes, since the policy does what the log "
+            "rarely did: intervals of weighted estimates tend to be too narrow then",
         )
-    return OffPolicy(tuple(estimates), sum(len(next(iter(p.by_estimator.values()))) for p in parts), level, notes)
-
-
-def _worth(weight: np.ndarray) -> float:
-    squares = float(np.square(weight).sum())
-    return float(weight.sum()) ** 2 / squares if squares > 0 else 0.0
+    return OffPolicy(tuple(estimates), n_episodes, level, notes)
 
 
 def cautions(log: Log, policies: Policies) -> tuple[str, ...]:
@@ -206,13 +207,25 @@ def cautions(log: Log, policies: Policies) -> tuple[str, ...]:
     notes = []
     if log.propensity is None:
         notes.append("no propensities were logged, so that only the model is left, and nothing corrects it")
-    elif log.propensity.ndim == 2:
-        mass = float(np.where(log.propensity == 0, policies.here, 0.0).sum(axis=1).mean())
+    else:
+        mass = float((policies.here * _impossible(log)).sum(axis=1).mean())
         if mass > 0:
             notes.append(
-                f"{mass:.1%} of the policy is on actions that could not be taken when they were logged: IPS, SNIPS and "
-                "DR leave out what these would earn"
+                f"{mass:.1%} of the policy is on actions that could not be taken when they were logged, or never were: "
+                "IPS, SNIPS and DR leave out what these would earn"
+            )
+        if log.propensity_source is not None and log.propensity_source.kind in UNCERTAIN:
+            notes.append(
+                f"propensities are {log.propensity_source}, and intervals take them for known: they are too narrow"
             )
     if log.unfinished.any() and log.n_episodes != len(log):
         notes.append(f"{int(log.unfinished.sum()):,} episodes were still going when the recording stopped")
     return tuple(notes)
+
+
+def _impossible(log: Log) -> np.ndarray:
+    """Return where actions could not be taken, (N, A): where their propensity is 0, or no row of the log has them."""
+    assert log.propensity is not None
+    if log.propensity.ndim == 2:
+        return log.propensity == 0
+    return np.bincount(log.action, minlength=log.spec.n_actions)[None] == 0

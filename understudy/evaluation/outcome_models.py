@@ -11,11 +11,16 @@ import numpy as np
 
 from understudy.logs import Log
 
-MOST_CODES = 1 << 20  # integer observations; with larger ones a table would be mostly empty
+MOST_ENTRIES = 1 << 22  # of a table of integer observations and actions; a larger one would be mostly empty
 PRIOR_ROWS = 0.1  # of a row with the action's mean are added to each entry of a table of rewards, for empty ones
 RIDGE = 1.0  # added to the diagonal, in units of standardized features
 MOST_SWEEPS = 2_000  # of a table of several steps
 CLOSE = 1e-6  # change of a sweep, as a share of the largest value, at which values are final
+
+
+class NoEndError(Exception):
+    """By a model of the log, episodes hardly ever end under the policy: what they earn cannot be summed up."""
+
 
 Values = Callable[[np.ndarray], np.ndarray]
 """Makes the value of each action, (n, A), of observations, (n, ...)."""
@@ -28,7 +33,7 @@ class ModelRows(NamedTuple):
     action: np.ndarray
     reward: np.ndarray
     next_observation: np.ndarray
-    terminated: np.ndarray
+    over: np.ndarray  # nothing follows: the episode ended by itself, or was cut off
     next_policy: np.ndarray  # (n, A)
 
     @classmethod
@@ -36,13 +41,13 @@ class ModelRows(NamedTuple):
         """Return some rows of a log."""
         return cls(
             log.observation[rows], log.action[rows], log.reward[rows], log.next_observation[rows],
-            log.terminated[rows], next_policy[rows],
+            (log.terminated | log.truncated)[rows], next_policy[rows],
         )  # fmt: skip
 
 
 def has_codes(log: Log) -> bool:
     """True if the observations of a log are integers that a table can have a row for."""
-    return log.spec.n_observations is not None and log.spec.n_observations <= MOST_CODES
+    return log.spec.n_observations is not None and log.spec.n_observations * log.spec.n_actions <= MOST_ENTRIES
 
 
 def can_be_modeled(log: Log) -> bool:
@@ -80,14 +85,14 @@ def _table_of_values(rows: ModelRows, n_codes: int, n_actions: int, gamma: float
     """Evaluate the policy in the tables of rewards and successors that the rows are: sweeps over all rows.
 
     An action that was not logged at an observation is valued as the mean of those that were; an observation without
-    any row as the mean of all rewards.
+    any row as the mean of all rewards. Raise `NoEndError` where values go on growing.
     """
     cell = rows.observation.astype(np.int64) * n_actions + rows.action
     counts = np.bincount(cell, minlength=n_codes * n_actions).reshape(n_codes, n_actions)
     logged = counts > 0
     q = np.zeros((n_codes, n_actions))
     for _ in range(MOST_SWEEPS):
-        following = np.where(rows.terminated, 0.0, (q[rows.next_observation] * rows.next_policy).sum(axis=1))
+        following = np.where(rows.over, 0.0, (q[rows.next_observation] * rows.next_policy).sum(axis=1))
         sums = np.bincount(cell, rows.reward + gamma * following, minlength=n_codes * n_actions)
         new = sums.reshape(n_codes, n_actions) / np.maximum(counts, 1)
         of_observation = np.where(logged, new, 0.0).sum(axis=1) / np.maximum(logged.sum(axis=1), 1)
@@ -95,8 +100,8 @@ def _table_of_values(rows: ModelRows, n_codes: int, n_actions: int, gamma: float
         new = np.where(logged, new, of_observation[:, None])
         change, q = np.abs(new - q).max(), new
         if change <= CLOSE * max(1.0, np.abs(q).max()):
-            break
-    return lambda observations: q[observations]
+            return lambda observations: q[observations]
+    raise NoEndError
 
 
 def _linear(rows: ModelRows, n_actions: int) -> Values:

@@ -1,14 +1,15 @@
 """Learners that are told late what they earned: after so many decisions, by time stamps, or a batch at a time."""
 
-from collections import deque
 from collections.abc import Callable
+from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from understudy.contracts import Learner, Step
+from understudy.contracts import HasSettings, Learner, Step
 from understudy.contracts.late_learning import HasClock, LearnsLate
 from understudy.contracts.offering import offers
+from understudy.contracts.simulating import log_of
 from understudy.errors import ContractError, SettingError
 from understudy.settings import real, whole
 
@@ -68,7 +69,7 @@ class Delayed:
             )
         if self.time is not None and self.arrival is not None:
             _check_times(self.time, self.arrival)
-        self._under_way: deque[LateOutcome] = deque()
+        self._under_way: list[LateOutcome] = []  # a heap, the next to arrive first
         self._arrived: list[LateOutcome] = []
         self._n_decided, self._now, self._last_period = 0, -np.inf, -np.inf
         self._policy = np.empty(0)  # of the decision at hand
@@ -84,7 +85,11 @@ class Delayed:
     @property
     def learned_state(self) -> dict[str, Any]:
         """What it knows: the learner inside, and what has not arrived."""
-        return {"learner": self.learner, "decided": self._n_decided, "waiting": [*self._under_way, *self._arrived]}
+        return {
+            "learner": self.learner,
+            "decided": self._n_decided,
+            "waiting": [*sorted(self._under_way), *self._arrived],
+        }
 
     @property
     def pending(self) -> int:
@@ -96,6 +101,7 @@ class Delayed:
         if self.time is not None:
             self._now = self._time_of(row)
             self._deliver()
+            self._set_clock()
 
     def policy(self, observation: Any) -> np.ndarray:
         policy = self.learner.policy(observation)
@@ -107,10 +113,30 @@ class Delayed:
         if self.time is not None:
             self._now = max(self._now, self._time_of(step.row))
             arrives = self._now if self.arrival is None else float(self.arrival[step.row])
-        self._under_way.append(LateOutcome(arrives, self._n_decided, step, self._policy))
+        heappush(self._under_way, LateOutcome(arrives, self._n_decided, step, self._policy))
         self._deliver()
         self._n_decided += 1
-        if offers(self.learner, HasClock):  # its random draws are those of this decision, whatever it has learned
+        self._set_clock()
+
+    def check_simulator(self, simulator: Any) -> None:
+        """Raise `SettingError` where time stamps are not those of the rows of a simulator, or it has another order."""
+        if self.time is None:
+            return
+        log = log_of(simulator)
+        if log is None:
+            raise SettingError("time= has the time stamps of a log, and there is none here; give decisions= instead")
+        if len(log) != len(self.time):
+            raise SettingError(
+                f"time= has {len(self.time):,} rows, and the log that is replayed {len(log):,}: parts of a log, such "
+                "as its halves, number their rows anew; give the time stamps of that log, or decisions= instead"
+            )
+        settings = simulator.settings if offers(simulator, HasSettings) else {}
+        if settings.get("order") != "log":
+            raise SettingError("time= is a clock that runs in the order of the log; give the simulator order='log'")
+
+    def _set_clock(self) -> None:
+        """Let the learner's random draws be those of this decision, whatever it has learned."""
+        if offers(self.learner, HasClock):
             self.learner.clock = self._n_decided
 
     def _time_of(self, row: int) -> float:
@@ -123,12 +149,8 @@ class Delayed:
     def _deliver(self) -> None:
         """Take in what has arrived, and let the learner learn where a batch is full or a period is over."""
         now = float(self._n_decided) if self.time is None else self._now
-        if self.arrival is None:  # outcomes arrive in the order of decisions
-            while self._under_way and self._under_way[0].arrives <= now:
-                self._arrived.append(self._under_way.popleft())
-        elif due := [outcome for outcome in self._under_way if outcome.arrives <= now]:
-            self._under_way = deque(outcome for outcome in self._under_way if outcome.arrives > now)
-            self._arrived += sorted(due, key=lambda outcome: (outcome.arrives, outcome.number))
+        while self._under_way and self._under_way[0].arrives <= now:
+            self._arrived.append(heappop(self._under_way))
         if self.period is None:
             complete = len(self._arrived) >= self.batch
         else:

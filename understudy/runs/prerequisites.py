@@ -5,6 +5,7 @@ from typing import Any
 
 from understudy.contracts import (
     BoundsRewards,
+    ChecksSimulator,
     HasLog,
     HasPlannedSteps,
     HasStateCount,
@@ -48,6 +49,8 @@ def check_parts(simulator: Any, learner: Any, max_steps: int | None, every: int)
         warn_of_old_name(
             f"frozen and note of {type(learner).__name__}", "steps_until_update and collect, or it runs step by step"
         )
+    if offers(learner, ChecksSimulator):
+        learner.check_simulator(simulator)
     codes, log = codes_of(learner), log_of(simulator)
     if log is not None and offers(learner, BoundsRewards):
         check_rewards(learner, log)

@@ -2,6 +2,7 @@
 
 from copy import deepcopy
 from dataclasses import replace
+from types import MemberDescriptorType
 from typing import Any
 
 from understudy.contracts import EpisodeAbandoner, HearsOpenings, owned
@@ -14,7 +15,9 @@ from understudy.runs.setup import CheckedRehearsal, NoAnswer, RunSetup
 
 
 class LearnerMemory:
-    """All that a learner knows, to be put back: copies of its attributes.
+    """All that a learner knows, to be put back: copies of its attributes, and of its slots.
+
+    What it keeps elsewhere, in a closure or in its class, is not seen and not put back.
 
     Its random numbers are put back with the rest, where it holds its generator. That keeps a run a function of its seed
     and of the rows it was served. (New numbers for each episode offered would be as exact: an episode is accepted with
@@ -23,7 +26,9 @@ class LearnerMemory:
 
     def __init__(self, learner: Any) -> None:
         try:
-            self._held = deepcopy(vars(learner))
+            known = {id(learner): learner}  # parts that refer back to the learner go on doing so
+            self._held = deepcopy(vars(learner), known)
+            self._slots = deepcopy({name: getattr(learner, name) for name in slots_of(learner)}, known)
         except Exception as error:  # whatever the parts of a learner raise when they are copied
             raise ContractError(
                 f"{type(learner).__name__} has to be put back where an episode is passed over, and cannot be copied "
@@ -34,6 +39,19 @@ class LearnerMemory:
         """Make the learner what it was. Once only: it goes on with these copies."""
         vars(learner).clear()
         vars(learner).update(self._held)
+        for name, value in self._slots.items():
+            setattr(learner, name, value)
+
+
+def slots_of(learner: Any) -> list[str]:
+    """Return the names of the slots of a learner's classes that hold something."""
+    names = [name for kind in type(learner).__mro__ for name in slot_names(kind)]
+    return [name for name in names if hasattr(learner, name)]
+
+
+def slot_names(kind: type) -> list[str]:
+    """Return the names of the slots that one class defines."""
+    return [name for name, part in vars(kind).items() if isinstance(part, MemberDescriptorType)]
 
 
 def stepping_back_loop(setup: RunSetup) -> Run:

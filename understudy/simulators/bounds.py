@@ -11,6 +11,7 @@ import numpy as np
 
 from understudy.contracts import Log
 from understudy.errors import LogError, SettingError
+from understudy.logs.propensities.sampling import chosen_propensities
 from understudy.settings import real
 
 RUNNING, QUANTILE = "running", "quantile"
@@ -26,23 +27,25 @@ class Bound(NamedTuple):
     is_running: bool = False
 
 
-def chosen_propensity(log: Log) -> np.ndarray:
-    """Return the propensity of each row's action, (N,)."""
-    assert log.propensity is not None
-    return log.propensity if log.propensity.ndim == 1 else log.propensity[np.arange(len(log)), log.action]
-
-
 def is_uniform(log: Log) -> bool:
     """True if every propensity that was logged is one over the number of actions."""
     assert log.propensity is not None
     return bool((np.abs(log.propensity * log.spec.n_actions - 1) <= UNIFORM).all())
 
 
+def is_uncertain(log: Log) -> bool:
+    """True if propensities were not logged as they were, but are estimates, or shares of draws."""
+    source = log.propensity_source
+    return source is not None and source.kind in ("estimated", "monte carlo", "several")
+
+
 def inverse_of_chosen(log: Log) -> np.ndarray:
     """Return one over the propensity of each row's action, (N,): of a uniform logger, the number of actions exactly."""
     if is_uniform(log):
         return np.full(len(log), float(log.spec.n_actions))
-    return 1.0 / chosen_propensity(log)
+    chosen = chosen_propensities(log)
+    assert chosen is not None
+    return 1.0 / chosen
 
 
 def ceilings(inverse: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -91,8 +94,11 @@ def found_bound(log: Log, longest: int) -> Bound:
     if is_uniform(log):
         bound = Bound(_power(n_actions, longest), "uniform propensities")
     else:
-        smallest = float(log.propensity[log.propensity > 0].min())
-        which = "chosen actions, for which the log alone vouches" if log.propensity.ndim == 1 else "any action"
+        # Shares of draws are 0 for actions that no draw took, and estimates have tails that no row was drawn from.
+        all_known = log.propensity.ndim == 2 and not is_uncertain(log)
+        known = log.propensity[log.propensity > 0] if all_known else 1.0 / inverse_of_chosen(log)
+        smallest = float(known.min())
+        which = "any action" if all_known else "chosen actions, for which the log alone vouches"
         bound = Bound(_power(1.0 / smallest, longest), f"the smallest propensity of {which}")
     if not np.isfinite(bound.value):
         raise LogError(

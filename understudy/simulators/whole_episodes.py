@@ -40,7 +40,8 @@ class WholeEpisodes:
     serves_emissions = foreseeable = False
     n_states = None  # the learner sees the row's own observation, and no row stands in for another
 
-    def __init__(self, name: str, log: Log, bound: Bound, order: str) -> None:
+    def __init__(self, name: str, log: Log, bound: Bound, order: str, never: np.ndarray) -> None:
+        """`never` has the actions that no row of the whole log took."""
         self.log, self.bound, self.n_actions = log, bound, log.spec.n_actions
         self.settings: dict[str, Any] = {"simulator": name, "order": order}
         self.settings |= {"bound": "running" if bound.is_running else bound.value, "bound_from": bound.source}
@@ -53,6 +54,9 @@ class WholeEpisodes:
         self._vector, self._inverse_propensity = inverse_propensities(
             log if all_known else None, len(log), self.n_actions
         )
+        self._never = never
+        if not all_known and len(never):
+            self._inverse_propensity[:, never] = np.inf
         rules = {
             layout.READ_ORDER: option_code("order", order, ORDERS),
             layout.RUNNING_BOUND: bound.is_running,
@@ -83,7 +87,9 @@ class WholeEpisodes:
     def select(self, episodes: np.ndarray) -> "WholeEpisodes":
         """Return the same simulator on the log of these episodes, with the bound of the whole log."""
         settings = self.settings
-        return WholeEpisodes(settings["simulator"], self.log.select(episodes), self.bound, settings["order"])
+        return WholeEpisodes(
+            settings["simulator"], self.log.select(episodes), self.bound, settings["order"], self._never
+        )
 
     def repeated(self, copies: int) -> "WholeEpisodes":
         """Return the same simulator over so many copies of its log, one after another, each in an order of its own."""
@@ -264,4 +270,5 @@ def _whole_episodes(
             'terminated= or truncated=, or ends="every-row" if each row is a decision by itself'
         )
     option_code("order", order, ORDERS)
-    return WholeEpisodes(name, log, bound_for(log, bound, quantile), order)
+    never = np.flatnonzero(np.bincount(log.action, minlength=log.spec.n_actions) == 0)
+    return WholeEpisodes(name, log, bound_for(log, bound, quantile), order, never)

@@ -101,3 +101,9 @@ def test_the_law_of_a_recognized_log_is_that_of_the_full_one():
         us.psrs(bandit(None, propensity=np.full((300, 3), 1 / 3))), us.learners.QLearning(4, 3, seed=1), seed=1
     )
     assert np.array_equal(one.rows, other.rows)
+
+
+@pytest.mark.parametrize(("values", "n_actions"), [((0.13, 0.12), 8), ((0.17, 0.16), 6), ((0.05, 0.0526), 19)])
+def test_two_numbers_that_both_could_be_rounded_are_two_propensities(values, n_actions):
+    assert not is_uniform(np.array(values), n_actions)
+    assert is_uniform(np.array(values[:1] * 2), n_actions)
