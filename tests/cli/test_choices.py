@@ -145,7 +145,7 @@ def test_a_folder_is_bound_to_its_log_and_learner_but_not_to_the_number_of_runs(
 
 
 def test_a_learner_has_the_settings_of_its_flags(log):
-    flags = ["--epsilon", "0.2", "--alpha", "0.3", "--gamma", "0.4", "--initial", "5"]
+    flags = ["--learner", "q-learning", "--epsilon", "0.2", "--alpha", "0.3", "--gamma", "0.4", "--initial", "5"]
     make, probes = learner_for(log, None, options_of(*flags))
     learner = make(7)
     assert type(learner) is us.learners.QLearning

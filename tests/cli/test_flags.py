@@ -4,7 +4,8 @@ import pytest
 
 import understudy as us
 from understudy.cli import main
-from understudy.cli.flags import LEARNERS, SIMULATORS, build_parser
+from understudy.cli.flags import SIMULATORS, build_parser
+from understudy.cli.values import LEARNERS
 
 
 @pytest.mark.parametrize("flag", [("--epsilon", "2"), ("--runs", "0"), ("--simulator", "magic"), ("--every", "x")])

@@ -9,8 +9,8 @@ import understudy as us
 from tests.cli.test_choices import options_of
 from understudy.cli import main
 from understudy.cli.choices import learner_for, shared_options
-from understudy.cli.flags import BANDITS, is_own_learner
 from understudy.cli.learners import can_be_called, own_class
+from understudy.cli.values import BANDITS, is_own_learner
 
 ENV = us.envs.LinearBandit(3, 4, seed=1)
 FLOATS = us.record(ENV, episodes=300, seed=0)

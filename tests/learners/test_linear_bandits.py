@@ -209,3 +209,14 @@ def test_scaled_features_are_those_of_a_log_that_was_scaled_before(kind):
 def test_scaling_that_cannot_be_used_is_refused(scaling, words):
     with pytest.raises(SettingError, match=words):
         LinUCB(2, 2, **scaling)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_policies_at_many_observations_are_those_at_each(kind):
+    learner = kind(3, 4, center=[0.1, 0.2, 0.3], scale=[2.0, 1.0, 3.0], seed=6)
+    us.simulate(us.replay(LOG), learner, 2)
+    many = learner.policies(LOG.observation)
+    assert many.tolist() == [learner.policy(one).tolist() for one in LOG.observation]
+    assert len(np.unique(many.argmax(axis=1))) > 1
+    with pytest.raises(SettingError, match="n_features=2"):
+        learner.policies(LOG.observation[:, :2])

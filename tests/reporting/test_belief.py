@@ -102,6 +102,11 @@ def test_halves_that_differ_from_the_start_show_nothing_believable(halved_of):
     assert "No self-check of the log was made." in str(found)
 
 
+def test_replay_needs_no_self_check_of_states(halved_of):
+    replayed = halved_of([100] * 8, [60] * 4, simulator={"simulator": "replay"})
+    assert "self-check" not in str(belief(measure({"replay": replayed}, margin=0.3), GOOD))
+
+
 def test_without_halves_it_says_that_nothing_was_tested_and_why(runs_of):
     found = belief(measure({"psrs": runs_of([40] * 3, log_episodes=2)}))
     assert (found.severity, found.title) == ("warning", "How far to believe this was not tested")

@@ -12,6 +12,7 @@ from understudy.reporting.luck import (
     horizons_of,
     luck_of_set,
     shares_a_log,
+    use_no_states,
     with_luck,
 )
 
@@ -33,6 +34,13 @@ def test_baselines_have_intervals_and_no_horizon(halved_of, name):
     assert isinstance(found, LuckOfSet)
     assert found.intervals
     assert found.horizon is None
+
+
+def test_replay_uses_no_states(halved_of):
+    sets = [halved_of([100] * 8, [60] * 4, simulator={"simulator": name}) for name in ("replay", "any_row", "psrs")]
+    assert use_no_states(sets[:2])
+    assert not use_no_states(sets)
+    assert not use_no_states([])
 
 
 def test_without_usable_halves_there_is_a_reason(runs_of, halved_of):

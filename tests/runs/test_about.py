@@ -39,6 +39,13 @@ def test_runs_are_independent_with_logs_of_their_own_or_none(about, independent)
     assert about.independent is independent
 
 
+def test_a_delayed_learner_is_named_with_the_one_inside():
+    assert About(learner={"class": "LinUCB"}).learner_name == "LinUCB"
+    late = {"class": "Delayed", "learner": {"class": "LinUCB"}, "decisions": 3}
+    assert About(learner=late).learner_name == "delayed LinUCB"
+    assert About().learner_name is None
+
+
 def test_a_record_cannot_be_changed():
     with pytest.raises(FrozenInstanceError):
         About().seed = 3

@@ -10,8 +10,9 @@ import numpy as np
 
 import understudy as us
 from understudy.cli.deployment import deployment_probes, deployment_settings, refuse_undeployable
-from understudy.cli.flags import BANDITS, COLUMN_FLAGS, ENCODERS, WHOLE_EPISODES, is_own_learner
+from understudy.cli.flags import COLUMN_FLAGS, ENCODERS, WHOLE_EPISODES
 from understudy.cli.learners import LINEAR, bandit_for, own_learner_for
+from understudy.cli.values import BANDITS, is_own_learner
 from understudy.cli.words import say
 from understudy.errors import EncoderError, ResultsError, SettingError, UnderstudyError
 from understudy.logs.ends import EVERY_ROW

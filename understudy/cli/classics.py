@@ -17,8 +17,8 @@ RUNS = 10
 """Runs on each half of the log at most."""
 
 MOST_POLICIES = 200_000
-"""Policies that are asked for, one after another, at observations that are not codes; two runs are made whatever it
-is. That takes a few seconds."""
+"""Policies that are asked for at observations that are not codes, which takes a few seconds where it is one after
+another; two runs are made whatever it is."""
 
 FEWEST_EPISODES = 20
 

@@ -17,8 +17,8 @@ from understudy.cli.choices import (
 )
 from understudy.cli.defaults import for_linear_learners
 from understudy.cli.deployment import deployed
-from understudy.cli.flags import LEARNER_SETTINGS, LEARNERS, is_own_learner
 from understudy.cli.simulate import WITHOUT_STATES
+from understudy.cli.values import LEARNER_SETTINGS, LEARNERS, is_own_learner
 from understudy.cli.words import audit_of, say
 from understudy.errors import SettingError
 from understudy.logs.propensities.advice import source_words

@@ -8,7 +8,13 @@ from understudy.contracts import Log, Step
 from understudy.contracts.streams import LEARNER, stream_key
 from understudy.errors import SettingError
 from understudy.learners.clocks import Clocked
-from understudy.learners.linear_models import LinearArms, LinearArmsOnLog, update_linear, write_linear_choice
+from understudy.learners.linear_models import (
+    LinearArms,
+    LinearArmsOnLog,
+    update_linear,
+    write_linear_choice,
+    write_linear_choices,
+)
 from understudy.learners.schedules import Schedule, WrittenSchedule
 from understudy.learners.tabular import MOST_ENTRIES
 from understudy.settings import positive, seed_of, whole
@@ -108,6 +114,16 @@ class _LinearLearner(Clocked):
         policy = np.empty(self.n_actions)
         write_linear_choice(self._arms, policy)
         return policy
+
+    def policies(self, observations: np.ndarray) -> np.ndarray:
+        """Return the policy at each observation of a batch, (n, n_actions)."""
+        self._exploration.write(int(self._arms.learned[0]))
+        given = np.asarray(observations, dtype=np.float64).reshape(len(observations), -1)
+        if given.shape[1] != self.n_features:
+            raise SettingError(self._wrong_width(given.shape[1]))
+        policies = np.empty((len(given), self.n_actions))
+        write_linear_choices(self._arms, given, policies)
+        return policies
 
     def learn(self, step: Step) -> None:
         self._write_observation(step.observation)

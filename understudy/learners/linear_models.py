@@ -94,6 +94,15 @@ def write_linear_choice(arms, policy):
 
 
 @kernel
+def write_linear_choices(arms, observations, policies):
+    """Write the policy at each observation, (n, features) float64, into `policies`, (n, A)."""
+    for row in range(len(observations)):
+        for i in range(observations.shape[1]):
+            arms.x[i] = (observations[row, i] - arms.center[i]) / arms.scale[i]
+        write_linear_choice(arms, policies[row])
+
+
+@kernel
 def update_linear(arms, action, reward):
     """Take in the reward of an action at arms.x."""
     theta, inverse, x, work = arms.theta[action], arms.inverse[action], arms.x, arms.work

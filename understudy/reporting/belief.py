@@ -10,7 +10,7 @@ from understudy.evaluation import Fidelity, Interval, Trusted
 from understudy.logs import Audit
 from understudy.logs.statistics.calibration import RULE as PROPENSITY_RULE
 from understudy.reporting.formatting import three_digits
-from understudy.reporting.luck import LuckOfSet, are_qbe, is_baseline
+from understudy.reporting.luck import LuckOfSet, are_qbe, is_baseline, use_no_states
 from understudy.reporting.measurements import Measurements
 from understudy.runs import Runs
 from understudy.tables import NONE, Column, Table
@@ -91,7 +91,8 @@ def belief(
     evidence = [*_of_halves(tested), *unserved.values(), *_left_out(measured, left, wrong)]
     if tested and any(one.merges.any() for one in _several(states).values()):
         evidence.append(FITTED)
-    checks = _checks(audit, selfcheck, only_qbe)
+    has_states = not use_no_states(measured.runs.values())
+    checks = _checks(audit, selfcheck, only_qbe, has_states)
     sentences = [*checks, *evidence, UNSEEN] if against else [*evidence, *checks, UNSEEN]
     return Belief(severity, title, sentences, _table(tested) if len(tested) > 1 else None)
 
@@ -232,8 +233,10 @@ def _left_out(measured: Measurements, judged: Mapping[str, LuckOfSet | str], wro
     return sentences
 
 
-def _checks(audit: Audit | None, selfcheck: Selfcheck | Mapping[str, Selfcheck] | None, only_qbe: bool) -> list[str]:
-    """Return what audit and self-check say, a sentence each, or that they were not made."""
+def _checks(
+    audit: Audit | None, selfcheck: Selfcheck | Mapping[str, Selfcheck] | None, only_qbe: bool, has_states: bool
+) -> list[str]:
+    """Return what audit and self-check say, a sentence each, or that they were not made; a self-check tests states."""
     sentences = [] if audit is None else [f"Audit of the log: {audit.verdict}."]
     if doubts_propensities(audit):
         more = "it does not speak against these runs" if only_qbe else "simulate it alone, with --simulator qbe"
@@ -242,7 +245,7 @@ def _checks(audit: Audit | None, selfcheck: Selfcheck | Mapping[str, Selfcheck] 
     for name, one in selfchecks.items():
         by_chance = f" (of logs with true states, {one.level:.0%} fail by chance)" * one.fires
         sentences.append(f"Self-check{' of ' * bool(name)}{name}: {one.verdict}{by_chance}.")
-    missing = ["audit"] * (audit is None) + ["self-check"] * (not selfchecks)
+    missing = ["audit"] * (audit is None) + ["self-check"] * (has_states and not selfchecks)
     if missing:
         sentences.append(f"No {' and no '.join(missing)} of the log was made.")
     return sentences

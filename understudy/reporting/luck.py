@@ -55,6 +55,12 @@ def are_qbe(sets: Iterable[Runs]) -> bool:
     return bool(judged) and all(runs.about.simulator_name == "qbe" for runs in judged)
 
 
+def use_no_states(sets: Iterable[Runs]) -> bool:
+    """True if all sets of runs on one log that can be judged replay rows with their own observations."""
+    judged = [runs for runs in sets if shares_a_log(runs) and not is_baseline(runs)]
+    return bool(judged) and all(runs.about.simulator_name in ("replay", "pers") for runs in judged)
+
+
 def luck_of_set(runs: Runs, margin: float | None = None) -> LuckOfSet | str:
     """Return what halves of the log say of runs on it, or the reason why they say nothing."""
     found = halves_of(runs)

@@ -65,8 +65,9 @@ class About:
 
     @property
     def learner_name(self) -> str | None:
-        """The name of the learner's class."""
-        return self.learner.get("class")
+        """The name of the learner's class; for one whose outcomes arrive late, that of the learner inside, too."""
+        name, inner = self.learner.get("class"), self.learner.get("learner")
+        return f"delayed {inner['class']}" if name == "Delayed" and isinstance(inner, Mapping) else name
 
     def __getitem__(self, name: str) -> Any:
         """Return a field by its name, with a DeprecationWarning: `about` was a dict before."""

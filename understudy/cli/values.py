@@ -1,0 +1,128 @@
+"""Values of flags, read from text: numbers in their ranges, and the names of learners."""
+
+import argparse
+import math
+from collections.abc import Callable
+
+from understudy.evaluation.halves import FEWEST_HALVES
+
+BANDITS = ("epsilon-greedy", "ucb1", "thompson", "gaussian-thompson", "exp3", "linucb", "linear-thompson")
+LEARNERS = ("q-learning", "expected-sarsa", "ppo", "uniform", *BANDITS)
+
+
+def positive(text: str) -> int:
+    """Return a whole number from 1 to 2**63 - 1."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is less than 1")
+    if number >= 2**63:
+        raise argparse.ArgumentTypeError(f"{text} is more than 2**63 - 1")
+    return number
+
+
+def halves(text: str) -> int:
+    """Return a number of halves of a log."""
+    number = positive(text)
+    if number < FEWEST_HALVES:
+        raise argparse.ArgumentTypeError(f"{text} is less than {FEWEST_HALVES}, which tell too little")
+    return number
+
+
+def several(text: str) -> int:
+    """Return a whole number from 3 on."""
+    number = positive(text)
+    if number < 3:
+        raise argparse.ArgumentTypeError(f"{text} is less than 3")
+    return number
+
+
+def bound(text: str) -> float | str:
+    """Return a bound of rejection sampling: a number from 1, or the name of a rule."""
+    if text in ("running", "quantile"):
+        return text
+    try:
+        number = finite(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number, nor running, nor quantile") from None
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is less than 1")
+    return number
+
+
+def finite(text: str) -> float:
+    """Return a finite number."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text} is not a finite number")
+    return number
+
+
+def probability(text: str) -> float:
+    """Return a number from 0 to 1."""
+    number = float(text)
+    if not 0.0 <= number <= 1.0:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
+    return number
+
+
+def learner_name(text: str) -> str:
+    """Return the name of a learner: one of ours, or the module and class of one's own, module:Class."""
+    if text not in LEARNERS and not is_own_learner(text):
+        raise argparse.ArgumentTypeError(
+            f"there is no learner {text!r}; give one of {', '.join(LEARNERS)}, or module:Class for one of your own"
+        )
+    return text
+
+
+def is_own_learner(text: str) -> bool:
+    """True if a text names a learner of the user's, by module and class.
+
+    >>> is_own_learner("shop.learners:Greedy"), is_own_learner("q-learning:epsilon=0.1")
+    (True, False)
+    """
+    module, _, name = text.partition(":")
+    return name.isidentifier() and all(part.isidentifier() for part in module.split("."))
+
+
+def not_negative(text: str) -> float:
+    """Return a finite number from 0."""
+    number = finite(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text} is less than 0")
+    return number
+
+
+def not_negative_whole(text: str) -> int:
+    """Return a whole number from 0 to 2**63 - 1."""
+    return 0 if text.strip() == "0" else positive(text)
+
+
+def share(text: str) -> float:
+    """Return a number between 0 and 1, neither of them."""
+    number = probability(text)
+    if number in (0.0, 1.0):
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
+    return number
+
+
+def above_zero(text: str) -> float:
+    """Return a finite number above 0."""
+    number = finite(text)
+    if number <= 0:
+        raise argparse.ArgumentTypeError(f"{text} is not above 0")
+    return number
+
+
+LEARNER_SETTINGS: dict[str, Callable[[str], float]] = {
+    "epsilon": probability,
+    "alpha": probability,
+    "gamma": probability,
+    "initial": finite,
+    "epoch-steps": positive,
+    "exploration": not_negative,
+    "noise": above_zero,
+    "ridge": above_zero,
+    "delay": not_negative_whole,
+    "batch": positive,
+}
+"""The settings of learners, by the names of their flags, and what reads each from a text."""
