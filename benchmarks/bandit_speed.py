@@ -1,7 +1,7 @@
 """What is claimed of the speed of bandits: LinUCB, and replay of a log against coba's rejection sampling.
 
-coba is measured where the environment of the benchmarks has it (`.venv/bin/pip install coba==8.1.0`); nothing else needs
-it. Seconds are of the CPU, and rates are the best of several runs.
+coba is measured where the environment of the benchmarks has it (`.venv/bin/pip install coba==8.1.0`). Nothing else
+needs it. Seconds are of the CPU, and rates are the best of several runs.
 """
 
 import importlib.util

@@ -24,8 +24,8 @@ MARGIN = 0.1  # of the range of the real mean curve
 PROTOCOL = f"""
 The problem is `LinearBandit({N_FEATURES}, {N_ACTIONS})`; each run has a log of its own, of {ROWS:,} rows, with the
 propensity of the chosen action. Three loggers: *uniform*; *epsilon-greedy*, which takes what a guess of the weights
-says, and with probability {EPSILON:g} any action; *drifting*, the same by ridge regression on what it has logged, fitted
-anew every {REFIT} rows, so that its propensities move with what it earned: replayed with `order="log"`. Learners with a
+says, and with probability {EPSILON:g} any action; *drifting*, the same by ridge regression on what it has logged,
+fitted anew every {REFIT} rows, so that its propensities move with what it earned: replayed with `order="log"`. Learners with a
 table have a row for each combination of signs of the features, 32 in all. What is compared with real runs is the mean
 reward of the decisions since the last reading, every {EVERY} decisions up to {STEPS}: {RUNS} runs on logs and {RUNS}
 real ones; {RUNS_OF["Exp3"]:,} of Exp3, whose curve rises least, and {RUNS_OF["IncrementalModel"]} of a model with
