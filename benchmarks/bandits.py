@@ -25,11 +25,11 @@ PROTOCOL = f"""
 The problem is `LinearBandit({N_FEATURES}, {N_ACTIONS})`; each run has a log of its own, of {ROWS:,} rows, with the
 propensity of the chosen action. Three loggers: *uniform*; *epsilon-greedy*, which takes what a guess of the weights
 says, and with probability {EPSILON:g} any action; *drifting*, the same by ridge regression on what it has logged,
-fitted anew every {REFIT} rows, so that its propensities move with what it earned: replayed with `order="log"`. Learners with a
-table have a row for each combination of signs of the features, 32 in all. What is compared with real runs is the mean
-reward of the decisions since the last reading, every {EVERY} decisions up to {STEPS}: {RUNS} runs on logs and {RUNS}
-real ones; {RUNS_OF["Exp3"]:,} of Exp3, whose curve rises least, and {RUNS_OF["IncrementalModel"]} of a model with
-`partial_fit` (recursive least squares in NumPy), which is slow. The margin is a tenth of the range of the real curve. A
+fitted anew every {REFIT} rows, so that its propensities move with what it earned: replayed with `order="log"`.
+Learners with a table have a row for each combination of signs of the features, 32 in all. What is compared with real
+runs is the mean reward of the decisions since the last reading, every {EVERY} decisions up to {STEPS}: {RUNS} runs on
+logs and {RUNS} real ones; {RUNS_OF["Exp3"]:,} of Exp3, whose curve rises least, and {RUNS_OF["IncrementalModel"]} of a
+model with `partial_fit` (recursive least squares in NumPy), which is slow. The margin is a tenth of the range of the real curve. A
 cell has `us.fidelity`'s verdict, and below which share of that range the error lies with 95 % confidence. It is a
 success if all cells say "equivalent", except the control: LinUCB by `psrs` with one state for all contexts, where a
 reward belongs to another row's context, has to be "different".
