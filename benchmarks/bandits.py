@@ -29,10 +29,10 @@ fitted anew every {REFIT} rows, so that its propensities move with what it earne
 Learners with a table have a row for each combination of signs of the features, 32 in all. What is compared with real
 runs is the mean reward of the decisions since the last reading, every {EVERY} decisions up to {STEPS}: {RUNS} runs on
 logs and {RUNS} real ones; {RUNS_OF["Exp3"]:,} of Exp3, whose curve rises least, and {RUNS_OF["IncrementalModel"]} of a
-model with `partial_fit` (recursive least squares in NumPy), which is slow. The margin is a tenth of the range of the real curve. A
-cell has `us.fidelity`'s verdict, and below which share of that range the error lies with 95 % confidence. It is a
-success if all cells say "equivalent", except the control: LinUCB by `psrs` with one state for all contexts, where a
-reward belongs to another row's context, has to be "different".
+model with `partial_fit` (recursive least squares in NumPy), which is slow. The margin is a tenth of the range of the
+real curve. A cell has `us.fidelity`'s verdict, and below which share of that range the error lies with 95 % confidence.
+It is a success if all cells say "equivalent", except the control: LinUCB by `psrs` with one state for all contexts,
+where a reward belongs to another row's context, has to be "different".
 """
 
 
@@ -128,19 +128,19 @@ def simulators(env):
     }
 
 
-def measured(seed, only):
-    """Yield (learner, simulator, fidelity, range of the real curve)."""
+def measured(seed, only, logger, more):
+    """Yield (learner, simulator, fidelity, range of the real curve); `more` multiplies the numbers of runs."""
     env = us.envs.LinearBandit(N_FEATURES, N_ACTIONS, seed=0)
     options = {"max_steps": STEPS, "every": EVERY, "backend": "serial", "keep_rows": False, "progress": False}
     options["probes"] = {"reward": us.probes.episode_returns}
     for name, make in learners().items():
         if only not in name:
             continue
-        runs = RUNS_OF.get(name, RUNS)
+        runs = RUNS_OF.get(name, RUNS) * more
         real = us.experiment(us.real(env), make, runs=runs, seed=seed + 1, **options)
         size = float(np.ptp(real.curve("reward")[1].mean(axis=0)))
         for way, simulator in simulators(env).items():
-            if way == "one state, psrs" and name != "LinUCB":
+            if logger not in way or (way == "one state, psrs" and name != "LinUCB"):
                 continue
             begun = time.perf_counter()
             found = us.fidelity(
@@ -176,9 +176,14 @@ def main():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.bandits", description=__doc__.split("\n")[0])
     parser.add_argument("--seed", type=int, default=0, help="another one than 0 is for trying things out")
     parser.add_argument("--only", default="", help="learners whose name contains this")
+    parser.add_argument("--logger", default="", help="loggers whose name contains this")
+    parser.add_argument("--more", type=int, default=1, help="times as many runs as the protocol has")
     parser.add_argument("--page", action="store_true", help="write protocol and table into docs/bandits.md")
     options = parser.parse_args()
-    text = table(list(measured(options.seed, options.only)))
+    results = list(measured(options.seed, options.only, options.logger, options.more))
+    if options.logger:
+        return
+    text = table(results)
     print(text)
     if options.page:
         marked = re.compile(r"(<!-- fidelity -->\n).*?(<!-- /fidelity -->)", re.DOTALL)

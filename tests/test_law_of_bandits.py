@@ -9,6 +9,8 @@ law of the one step that is served is known exactly, and compared with by chi-sq
 chance depend on what happened in others is found: PSRS in another order than the log's, and a bound found in the log.
 """
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy.stats import chi2_contingency, chisquare
@@ -26,6 +28,7 @@ LEARNERS = {
 }
 
 
+@cache  # making logs takes longer than running on them
 def recorded(seed):
     rng = np.random.default_rng([1, seed])
     x = (rng.random(ROWS) < SECOND).astype(int)
@@ -81,6 +84,7 @@ def test_a_simulator_that_ignores_the_policy_is_found():
 EARNS, REPEATED, LOGS = np.array([0.4, 0.6]), 0.9, 2000
 
 
+@cache
 def logged_by_a_learner(seed):
     """A log of two decisions, with the propensities of all actions."""
     rng, even = np.random.default_rng([3, seed]), np.full(2, 0.5)
