@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import understudy as us
-from benchmarks import bandits, encoders, ppo
+from benchmarks import bandit_speed, encoders, ppo
 from benchmarks.plain import PlainQLearning, plain_psrs
 from understudy.runs.backends import n_cores
 
@@ -170,7 +170,7 @@ def measure(quick):
         yield f"index, {name}: memory beyond the columns", held, "bytes a row", 48, False
         yield f"index, {name}: memory of each worker", working, "bytes a row", 36, False
     del simulator, log
-    yield from bandits.measure(quick)
+    yield from bandit_speed.measure(quick)
     yield from ppo.measure(quick)
     yield from encoders.measure(quick)
     yield "importing understudy and its rooms", in_new_process(IMPORTING), "s", 1, False

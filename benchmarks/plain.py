@@ -1,4 +1,4 @@
-"""The paper's PSRS written the plain way: queues are lists, rows are tuples, and rows are popped from the front."""
+"""The same written the plain way: the paper's PSRS with lists and tuples, and LinUCB and replay in NumPy."""
 
 import numpy as np
 
@@ -71,3 +71,13 @@ class PlainLinUCB:
         scale = 1 + product @ x
         self.theta[action] += product * ((reward - self.theta[action] @ x) / scale)
         self.inverse[action] -= np.outer(product, product) / scale
+
+
+def plain_replay(log, learner):
+    """Replay of a uniform log as one writes it by hand; the rows served."""
+    served = []
+    for row, (x, action) in enumerate(zip(log.observation, log.action, strict=True)):
+        if learner.choose(x) == action:
+            learner.learn(x, action, log.reward[row])
+            served.append(row)
+    return served
