@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+import numpy as np
+
 from understudy.contracts import Stop
 from understudy.evaluation import fidelity
 from understudy.evaluation.fidelity import ONE_LOG
@@ -35,7 +37,9 @@ def test_where_runs_finished_no_episode_no_return_is_shown(runs_of):
 
 
 def test_returns_that_runs_did_not_finish_are_a_range(runs_of, run_of):
-    table = efficiency_table(measure({"psrs": runs_of([12] + [40] * 9)}))
+    runs = runs_of([12] + [40] * 9)
+    varied = tuple(replace(run, returns=np.arange(len(run.returns), dtype=float)) for run in runs)
+    table = efficiency_table(measure({"psrs": replace(runs, runs=varied)}))
     assert " to " in cell(table, 0, "return an episode")
     assert any(note.startswith("A range of returns") for note in table.notes)
 

@@ -300,6 +300,9 @@ class OffByOne(us.learners.LinUCB):
     def policy(self, observation):
         return super().policy(np.asarray(observation) + 1.0)
 
+    def policies(self, observations):
+        return super().policies(np.asarray(observations) + 1.0)
+
     def arrays_on(self, log):
         return super().arrays_on(log)
 
@@ -307,6 +310,9 @@ class OffByOne(us.learners.LinUCB):
 class Overriding(us.learners.LinUCB):
     def policy(self, observation):
         return np.full(self.n_actions, 1 / self.n_actions)
+
+    def policies(self, observations):
+        return np.full((len(observations), self.n_actions), 1 / self.n_actions)
 
 
 def test_learners_of_vectors_are_checked_on_runs_of_many_steps():

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from understudy.contracts import Learner
-from understudy.contracts.learning import BatchLearner
+from understudy.contracts.learning import BatchLearner, defined_with_policy
 from understudy.contracts.offering import offers
 from understudy.contracts.steps import owned
 from understudy.errors import LogError, SettingError
@@ -50,7 +50,7 @@ def policies_at(policy: Any, observations: np.ndarray, n_actions: int) -> np.nda
             return policies_at(policy, distinct, n_actions)[place]
     if not callable(policy) and not offers(policy, Learner) and not offers(policy, BatchLearner):
         return _of_table(policy, observations, n_actions)
-    if offers(policy, BatchLearner):
+    if offers(policy, BatchLearner) and defined_with_policy(policy, "policies"):
         return as_policies(policy.policies(observations.copy()), n_actions, observations)
     ask = policy.policy if offers(policy, Learner) else policy
     return np.stack([as_policy(ask(owned(one)), n_actions, one) for one in observations])
