@@ -338,6 +338,10 @@ def test_a_log_of_decisions_suggests_to_replay_them(clicks, tmp_path, capsys):
 
 def test_bounds_are_for_simulators_that_have_one(clicks, tmp_path, refused, capsys):
     uniform = [*CLICKS, "--bandit", "--learner", "uniform"]
+    for flag, value in (("--openings", "replacement"), ("--max-episode-steps", "3")):
+        assert f"{flag} is for simulators with queues of rows, and not for replay" in refused(
+            "simulate", clicks, *uniform, flag, value
+        )
     assert "--bound is for replay and pers, and not for qbe" in refused(
         "simulate", clicks, *uniform, "--simulator", "qbe", "--bound", "3"
     )

@@ -183,6 +183,9 @@ def simulator_for(name: str, log: us.Log, encoder: Any, options: argparse.Namesp
     takes = ("order", "bound") if name in WHOLE_EPISODES else ("order", "openings", "max_episode_steps")
     given = {key: value for key in takes if (value := getattr(options, key)) is not None}
     if name in WHOLE_EPISODES:
+        for key in ("openings", "max_episode_steps"):
+            if getattr(options, key) is not None:
+                raise SettingError(f"{key}= is for simulators with queues of rows, and not for {name}; leave it out")
         return getattr(us, name)(log, **given)
     if name in ("actions_only", "any_row", "model"):
         given.pop("order", None)

@@ -14,7 +14,7 @@ from understudy.reporting.summary import pending_sentences
 from understudy.tables import Table
 
 OTHER_FLAGS = (
-    "n_actions", "ends", "coding", "like", "unseen", "order", "max_steps", "max_episode_steps", "out", "runs", "seed",
+    "n_actions", "ends", "coding", "like", "unseen", "order", "openings", "max_steps", "max_episode_steps", "out", "runs", "seed",
     "every", "workers", "level", "margin", "steps", "pre_runs", "halves", "format", "bound", "batch",
 )  # fmt: skip
 ADVICE = {
