@@ -7,7 +7,8 @@ from understudy.logs import Log
 
 
 def rows_of(log, policy):
-    return ModelRows.of(log, np.arange(len(log)), np.tile(policy, (len(log), 1)))
+    at_rows = np.tile(policy, (len(log), 1))
+    return ModelRows.of(log, np.arange(len(log)), at_rows, at_rows)
 
 
 def test_a_table_of_one_step_is_the_mean_reward_with_a_little_of_the_actions_mean():

@@ -18,7 +18,7 @@ RUNS = 10
 
 MOST_POLICIES = 200_000
 """Policies that are asked for at observations that are not codes, which takes a few seconds where it is one after
-another; two runs are made whatever it is."""
+another; and rows of episodes of several steps, whose models take as long. Two runs are made whatever it is."""
 
 FEWEST_EPISODES = 20
 
@@ -61,7 +61,7 @@ def classics_for(
 def runs_for(options: argparse.Namespace, log: us.Log) -> int:
     """Return how many runs on each half of the log are made: fewer where there are few runs, or many policies."""
     runs = min(RUNS, options.runs // 4)
-    if log.spec.n_observations is None:
+    if log.spec.n_observations is None or log.n_episodes < len(log):
         runs = min(runs, MOST_POLICIES // len(log))
     return max(2, runs)
 

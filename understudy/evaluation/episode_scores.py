@@ -186,7 +186,7 @@ def _cross_fitted(log: Log, policies: Policies, fold: np.ndarray, gamma: float) 
     means = []
     for number in np.unique(fold):
         fitted_on, held_out = np.flatnonzero(own != number), np.flatnonzero(own == number)
-        model = model_of(log, ModelRows.of(log, fitted_on, policies.following), gamma)
+        model = model_of(log, ModelRows.of(log, fitted_on, policies.here, policies.following), gamma)
         here[held_out] = model(log.observation[held_out])
         following[held_out] = model(log.next_observation[held_out])
         means.append((model(log.observation[first]) * policies.here[first]).sum(axis=1).mean())

@@ -4,6 +4,7 @@ Single integers have a table. Vectors have a ridge regression for each action, w
 vectors and longer episodes there is no model here: a regression of values on values may diverge.
 """
 
+import warnings
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -14,8 +15,7 @@ from understudy.logs import Log
 MOST_ENTRIES = 1 << 22  # of a table of integer observations and actions; a larger one would be mostly empty
 PRIOR_ROWS = 0.1  # of a row with the action's mean are added to each entry of a table of rewards, for empty ones
 RIDGE = 1.0  # added to the diagonal, in units of standardized features
-MOST_SWEEPS = 2_000  # of a table of several steps
-CLOSE = 1e-6  # change of a sweep, as a share of the largest value, at which values are final
+MOST_STEPS = 1e7  # values of more than so many times the largest reward are of episodes that hardly ever end
 
 
 class NoEndError(Exception):
@@ -33,15 +33,16 @@ class ModelRows(NamedTuple):
     action: np.ndarray
     reward: np.ndarray
     next_observation: np.ndarray
+    policy: np.ndarray  # (n, A), at the observation
     over: np.ndarray  # nothing follows: the episode ended by itself, or was cut off
     next_policy: np.ndarray  # (n, A)
 
     @classmethod
-    def of(cls, log: Log, rows: np.ndarray, next_policy: np.ndarray) -> "ModelRows":
+    def of(cls, log: Log, rows: np.ndarray, policy: np.ndarray, next_policy: np.ndarray) -> "ModelRows":
         """Return some rows of a log."""
         return cls(
             log.observation[rows], log.action[rows], log.reward[rows], log.next_observation[rows],
-            (log.terminated | log.truncated)[rows], next_policy[rows],
+            policy[rows], (log.terminated | log.truncated)[rows], next_policy[rows],
         )  # fmt: skip
 
 
@@ -82,26 +83,42 @@ def _table_of_rewards(rows: ModelRows, n_codes: int, n_actions: int) -> Values:
 
 
 def _table_of_values(rows: ModelRows, n_codes: int, n_actions: int, gamma: float) -> Values:
-    """Evaluate the policy in the tables of rewards and successors that the rows are: sweeps over all rows.
+    """Evaluate the policy in the tables of rewards and successors that the rows are: a linear system, solved.
 
     An action that was not logged at an observation is valued as the mean of those that were; an observation without
-    any row as the mean of all rewards. Raise `NoEndError` where values go on growing.
+    any row as the mean of all rewards. Raise `NoEndError` where values have no limit.
     """
-    cell = rows.observation.astype(np.int64) * n_actions + rows.action
-    counts = np.bincount(cell, minlength=n_codes * n_actions).reshape(n_codes, n_actions)
-    logged = counts > 0
-    q = np.zeros((n_codes, n_actions))
-    for _ in range(MOST_SWEEPS):
-        following = np.where(rows.over, 0.0, (q[rows.next_observation] * rows.next_policy).sum(axis=1))
-        sums = np.bincount(cell, rows.reward + gamma * following, minlength=n_codes * n_actions)
-        new = sums.reshape(n_codes, n_actions) / np.maximum(counts, 1)
-        of_observation = np.where(logged, new, 0.0).sum(axis=1) / np.maximum(logged.sum(axis=1), 1)
-        of_observation = np.where(logged.any(axis=1), of_observation, rows.reward.mean())
-        new = np.where(logged, new, of_observation[:, None])
-        change, q = np.abs(new - q).max(), new
-        if change <= CLOSE * max(1.0, np.abs(q).max()):
-            return lambda observations: q[observations]
-    raise NoEndError
+    from scipy.sparse import csr_array, eye_array
+    from scipy.sparse.linalg import MatrixRankWarning, spsolve
+
+    known, place = np.unique(np.concatenate([rows.observation, rows.next_observation]), return_inverse=True)
+    here, there = np.split(place, 2)
+    n, cell = len(known), here * n_actions + rows.action
+    policy = np.full((n, n_actions), 1 / n_actions)  # where no row leads, it does not matter
+    policy[there] = rows.next_policy
+    policy[here] = rows.policy
+    counts = np.bincount(cell, minlength=n * n_actions).reshape(n, n_actions)
+    logged, going_on = counts > 0, ~rows.over
+    n_logged = np.maximum(logged.sum(axis=1), 1)
+    # What the policy does on actions without a row is spread over those with one.
+    weight = np.where(logged, policy + ((policy * ~logged).sum(axis=1) / n_logged)[:, None], 0.0)
+    reward = np.bincount(cell, rows.reward, minlength=n * n_actions).reshape(n, n_actions) / np.maximum(counts, 1)
+    share = (weight / np.maximum(counts, 1)).ravel()[cell]  # of each row in the step from its observation
+    onward = csr_array((share[going_on], (here[going_on], there[going_on])), shape=(n, n))
+    earned = np.where(logged.any(axis=1), (weight * reward).sum(axis=1), rows.reward.mean())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MatrixRankWarning)
+        value = spsolve((eye_array(n, format="csc") - gamma * onward).tocsc(), earned)
+    largest = MOST_STEPS * max(float(np.abs(rows.reward).max()), 1e-300)
+    if not np.isfinite(value).all() or np.abs(value).max() > largest:
+        raise NoEndError
+    following = np.bincount(cell[going_on], value[there[going_on]], minlength=n * n_actions).reshape(n, n_actions)
+    q = reward + gamma * following / np.maximum(counts, 1)
+    of_observation = np.where(logged, q, 0.0).sum(axis=1) / n_logged
+    of_observation = np.where(logged.any(axis=1), of_observation, rows.reward.mean())
+    table = np.full((n_codes, n_actions), rows.reward.mean())
+    table[known] = np.where(logged, q, of_observation[:, None])
+    return lambda observations: table[observations]
 
 
 def _linear(rows: ModelRows, n_actions: int) -> Values:
