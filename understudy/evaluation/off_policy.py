@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 FEW, FEW_SHARE = 30, 0.25
 """Episodes that the weights are worth, and their share of all, below which intervals are known to be too narrow."""
 
-UNCERTAIN = ("estimated", "monte carlo", "several")
-"""Kinds of propensities that are not known exactly."""
-
 TYPES = {
     "estimator": "string", "value": "float64", "low": "float64", "high": "float64", "error": "float64",
     "effective_episodes": "float64",
@@ -214,7 +211,7 @@ def cautions(log: Log, policies: Policies) -> tuple[str, ...]:
                 f"{mass:.1%} of the policy is on actions that could not be taken when they were logged, or never were: "
                 "IPS, SNIPS and DR leave out what these would earn"
             )
-        if log.propensity_source is not None and log.propensity_source.kind in UNCERTAIN:
+        if log.propensity_source is not None and log.propensity_source.is_uncertain:
             notes.append(
                 f"propensities are {log.propensity_source}, and intervals take them for known: they are too narrow"
             )

@@ -33,12 +33,6 @@ def is_uniform(log: Log) -> bool:
     return bool((np.abs(log.propensity * log.spec.n_actions - 1) <= UNIFORM).all())
 
 
-def is_uncertain(log: Log) -> bool:
-    """True if propensities were not logged as they were, but are estimates, or shares of draws."""
-    source = log.propensity_source
-    return source is not None and source.kind in ("estimated", "monte carlo", "several")
-
-
 def inverse_of_chosen(log: Log) -> np.ndarray:
     """Return one over the propensity of each row's action, (N,): of a uniform logger, the number of actions exactly."""
     if is_uniform(log):
@@ -95,7 +89,8 @@ def found_bound(log: Log, longest: int) -> Bound:
         bound = Bound(_power(n_actions, longest), "uniform propensities")
     else:
         # Shares of draws are 0 for actions that no draw took, and estimates have tails that no row was drawn from.
-        all_known = log.propensity.ndim == 2 and not is_uncertain(log)
+        source = log.propensity_source
+        all_known = log.propensity.ndim == 2 and not (source is not None and source.is_uncertain)
         known = log.propensity[log.propensity > 0] if all_known else 1.0 / inverse_of_chosen(log)
         smallest = float(known.min())
         which = "any action" if all_known else "chosen actions, for which the log alone vouches"

@@ -92,6 +92,11 @@ class PropensitySource:
         """True if propensities were estimated from the actions of the log itself."""
         return self.kind == "estimated"
 
+    @property
+    def is_uncertain(self) -> bool:
+        """True if propensities, or some of them, are not known exactly: estimates, shares of draws, several kinds."""
+        return self.is_sampled or self.is_estimated or self.kind == "several"
+
     def standard_error(self, propensity: Any) -> np.ndarray:
         """Return the standard error of propensities that are shares of draws; 0 for those of other kinds.
 
