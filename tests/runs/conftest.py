@@ -49,7 +49,7 @@ def _assert_same(one, other):
     assert one.seed == other.seed
     assert one.stopped == other.stopped
     assert (one.emissions is None) == (other.emissions is None)
-    for name in ("rows", "openings", "emissions", "ends", "returns", "steps"):
+    for name in ("rows", "openings", "emissions", "ends", "returns", "steps", "rungs", "cuts"):
         ours, theirs = getattr(one, name), getattr(other, name)
         if ours is not None:
             np.testing.assert_array_equal(ours, theirs, err_msg=name, strict=True)

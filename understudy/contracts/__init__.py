@@ -17,6 +17,7 @@ from understudy.contracts.encoding import (
     Savable,
     SaysFitted,
 )
+from understudy.contracts.ladders import HasLadder, HasRung, HearsCuts
 from understudy.contracts.late_learning import ChecksSimulator, HasClock, HasPending, HearsOpenings, LearnsLate
 from understudy.contracts.learning import (
     BatchLearner,
@@ -40,6 +41,7 @@ from understudy.contracts.learning import (
     ReadsObservations,
     StackedLearner,
 )
+from understudy.contracts.likeness import Likeness
 from understudy.contracts.probing import Probe
 from understudy.contracts.sharing import HasSharedRun, RehearsalEnv, SharedRun
 from understudy.contracts.simulating import (
@@ -64,12 +66,13 @@ from understudy.contracts.simulating import (
     Simulator,
     TellsStop,
 )
-from understudy.contracts.steps import Step, Steps, owned
+from understudy.contracts.steps import CUT, EpisodeCut, Step, Steps, owned
 from understudy.contracts.stops import CAUSES, Exhausted, Stop
 from understudy.logs import Log
 
 __all__ = [
     "CAUSES",
+    "CUT",
     "Backend",
     "BatchLearner",
     "BoundsRewards",
@@ -84,6 +87,7 @@ __all__ = [
     "EncoderContents",
     "Encodes",
     "EpisodeAbandoner",
+    "EpisodeCut",
     "EpochLearner",
     "Exhausted",
     "HasActionCount",
@@ -93,6 +97,7 @@ __all__ = [
     "HasEstimate",
     "HasIndex",
     "HasKind",
+    "HasLadder",
     "HasLearnedState",
     "HasLog",
     "HasObservationSpace",
@@ -100,6 +105,7 @@ __all__ = [
     "HasOpening",
     "HasPending",
     "HasPlannedSteps",
+    "HasRung",
     "HasSettings",
     "HasSharedRun",
     "HasState",
@@ -107,9 +113,11 @@ __all__ = [
     "HasStatesFingerprint",
     "HasValue",
     "HasValues",
+    "HearsCuts",
     "HearsOpenings",
     "Learner",
     "LearnsLate",
+    "Likeness",
     "Log",
     "LogUse",
     "LoopOwner",

@@ -22,6 +22,7 @@ from understudy.errors import ContractError
 ACT = ("arrays", "code", "policy")
 LEARN = ("arrays", "code", "action", "reward", "next_code", "terminated", "truncated")
 HAS_POLICY = ("arrays", "code")
+HEAR_CUT = ("arrays",)
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -31,6 +32,7 @@ class Kernels(NamedTuple):
     act: Any
     learn: Any
     has_policy: Any
+    hear_cut: Any
     built_in: bool  # part of Understudy, whose compiled loops are kept on disk
 
 
@@ -46,7 +48,19 @@ def always(arrays, code):
     return True
 
 
-def register_kernels(arrays: type, *, act: Callable, learn: Callable, has_policy: Callable | None = None) -> None:
+@kernel
+def unmoved(arrays):
+    """Nothing to do: a learner that looks at single steps need not know that the last one ended an episode."""
+
+
+def register_kernels(
+    arrays: type,
+    *,
+    act: Callable,
+    learn: Callable,
+    has_policy: Callable | None = None,
+    hear_cut: Callable | None = None,
+) -> None:
     """Register the compiled form of a learner, once, where its module is imported.
 
     `arrays` is the NamedTuple class that the learner's `arrays()` returns an object of; its fields are NumPy arrays.
@@ -54,7 +68,8 @@ def register_kernels(arrays: type, *, act: Callable, learn: Callable, has_policy
 
     - `act(arrays, code, policy)` writes the policy at the observation with this code into the array `policy`;
     - `learn(arrays, code, action, reward, next_code, terminated, truncated)` takes in one step;
-    - `has_policy(arrays, code)` is for our look-ahead, which evaluates policies while the loop pauses: leave it out.
+    - `has_policy(arrays, code)` is for our look-ahead, which evaluates policies while the loop pauses: leave it out;
+    - `hear_cut(arrays)` is told that the step learned last ended its episode, as `HearsCuts` says; it may be left out.
 
     They run fastest where they make no arrays. Raises `ContractError` where one of them cannot be called like that;
     what the compiler objects to is said, in a sentence, when the first run begins.
@@ -64,7 +79,12 @@ def register_kernels(arrays: type, *, act: Callable, learn: Callable, has_policy
             f"kernels are registered for a NamedTuple class, not for {arrays!r}; give the class of what the learner's "
             "arrays() returns"
         )
-    given = {"act": (act, ACT), "learn": (learn, LEARN), "has_policy": (has_policy or always, HAS_POLICY)}
+    given = {
+        "act": (act, ACT),
+        "learn": (learn, LEARN),
+        "has_policy": (has_policy or always, HAS_POLICY),
+        "hear_cut": (hear_cut or unmoved, HEAR_CUT),
+    }
     if arrays in _compiled and _functions[arrays] != {name: function for name, (function, _) in given.items()}:
         raise ContractError(
             f"{arrays.__name__} has run with other kernels in this process, and its loop is compiled; define the "
@@ -130,6 +150,7 @@ def check_kernels(arrays: Any, n_actions: int) -> Kernels:
         "has_policy": (kind, whole),
         "act": (kind, whole, typeof(np.empty(n_actions))),
         "learn": (kind, whole, whole, real, whole, flag, flag),
+        "hear_cut": (kind,),
     }
     for name, signature in arguments.items():
         function = kernels._asdict()[name]
@@ -205,6 +226,11 @@ def learn(arrays, code, action, reward, next_code, terminated, truncated):
     kernels_of(arrays).learn(arrays, code, action, reward, next_code, terminated, truncated)
 
 
+def hear_cut(arrays):
+    """Be told that the step learned last ended its episode."""
+    kernels_of(arrays).hear_cut(arrays)
+
+
 @overload(has_policy, jit_options=MERGED)
 def _has_policy(arrays, code):
     if isinstance(arrays, types.BaseNamedTuple):
@@ -235,3 +261,15 @@ def _learn(arrays, code, action, reward, next_code, terminated, truncated):
         function(arrays, code, action, reward, next_code, terminated, truncated)
 
     return take_in_step
+
+
+@overload(hear_cut, jit_options=MERGED)
+def _hear_cut(arrays):
+    if not isinstance(arrays, types.BaseNamedTuple):
+        return None
+    function = _registered[arrays.instance_class].hear_cut
+
+    def end_episode(arrays):
+        function(arrays)
+
+    return end_episode

@@ -11,7 +11,7 @@ import numpy as np
 from understudy.contracts.learning import HasActionCount, ObservationCodes
 from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
-from understudy.contracts.steps import Step
+from understudy.contracts.steps import EpisodeCut, Step
 from understudy.contracts.stops import Stop
 from understudy.errors import ContractError
 from understudy.logs import Log
@@ -24,11 +24,11 @@ class Rehearsal(Protocol):
     def begin(self) -> Any:
         """Start an episode and return its first observation. Raise `Exhausted` when there is none."""
 
-    def step(self, policy: np.ndarray) -> Step | None:
+    def step(self, policy: np.ndarray) -> Step | EpisodeCut | None:
         """Let this policy act at the current observation, and return the step. Raise `Exhausted` without an answer.
 
         The policy sums to 1 within 1e-5, and is normalized. After a terminated or truncated step, `begin` comes next.
-        Only a simulator that says so (`PassesOverEpisodes`) may return None instead of a step.
+        Only simulators that say so may return something else: None (`PassesOverEpisodes`) or `CUT` (`HasLadder`).
         """
 
 

@@ -19,6 +19,16 @@ class Step(NamedTuple):
     emission: int = -1  # the row that lent the next observation or its exogenous part, where that is another one
 
 
+class EpisodeCut:
+    """What a rehearsal returns instead of a step where it cuts the episode under way; there is one, `CUT`."""
+
+    def __repr__(self) -> str:
+        return "CUT"
+
+
+CUT = EpisodeCut()
+
+
 IMMUTABLE_TYPES = (int, float, str, np.number, np.bool_)
 
 

@@ -82,6 +82,11 @@ CAUSES = {
     "no opening": ("openings", "every logged opening observation has been used"),
     "exogenous queue empty": ("{place}", "{place} has no row left"),
     "used up": ("episodes", "every logged episode has been offered"),
+    "too many cut": (
+        "{place}, action {action}",
+        "more of the last episodes were cut off than max_cut allows, the last one where {place} has no row left with "
+        "action {action}",
+    ),
     "cut off": ("the recording", "the recording stopped in the middle of the episode that was going on"),
 }
 """Every way a run can end: what ran out, and a clause that says so."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import Stop
+from understudy.contracts.ladders import RUNGS
 from understudy.runs.compact import NotKept
 from understudy.runs.run import Run
 
@@ -32,7 +33,7 @@ TYPES = {
 }
 
 ARRAYS = {"rows": np.int32, "openings": np.int32, "emissions": np.int32, "ends": np.int64, "returns": np.float64,
-          "steps": np.int64}  # fmt: skip
+          "steps": np.int64, "rungs": np.uint8, "cuts": np.int64}  # fmt: skip
 
 
 def _is_finite(value: float) -> bool:
@@ -73,9 +74,17 @@ def run_of(summary: Mapping[str, Any], lists: Mapping[str, np.ndarray]) -> Run:
     ends, returns, steps = lists["ends"], lists["returns"], lists["steps"]
     if served["rows"] is None or served["openings"] is None or len(ends) != len(returns):
         raise ValueError("its columns are not those of a run")
-    for name in ("rows", "emissions"):
+    served |= {name: lists.get(name) for name in ("rungs", "cuts")}
+    if (served["rungs"] is None) != (served["cuts"] is None):
+        raise ValueError("its columns are not those of a run")
+    for name in ("rows", "emissions", "rungs"):
         if served[name] is not None and len(served[name]) != length:
             raise ValueError(f"there are {len(served[name]):,} {name} for {length:,} steps")
+    if served["rungs"] is not None and len(served["rungs"]) and served["rungs"].max() > len(RUNGS):
+        raise ValueError(f"rungs are up to {served['rungs'].max()} instead of {len(RUNGS)}")
+    cuts = served["cuts"]
+    if cuts is not None and len(cuts) and not (cuts[0] >= 0 and (np.diff(cuts) >= 0).all() and cuts[-1] <= length):
+        raise ValueError("cuts are not steps of the run, in order")
     for name, counts in (("ends", ends), ("steps", steps)):
         if len(counts) and not (counts[0] > 0 and (np.diff(counts) > 0).all() and counts[-1] <= length):
             raise ValueError(f"{name} are not steps of the run, in order")

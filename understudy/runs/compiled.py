@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts.compiling import compiled, compiled_for, routine
-from understudy.contracts.kernels import act, check_kernels, has_policy, is_policy, learn
+from understudy.contracts.kernels import act, check_kernels, has_policy, hear_cut, is_policy, learn
 from understudy.errors import ContractError, PolicyError
 from understudy.logs.policies import fault_of
-from understudy.runs.record import BEGUN, EPISODES, STEPS, RunRecord
+from understudy.runs.record import BEGUN, CUTS, EPISODES, STEPS, RunRecord
 from understudy.simulators.kernels import KERNELS, begin, layout, step
 
 
@@ -19,6 +19,7 @@ def advance(source, arrays, record, policy, until, checks_policy):
     cursor = source.cursor
     steps, episodes, begun, earned = record.tally[STEPS], record.tally[EPISODES], record.tally[BEGUN], record.earned[0]
     keep_rows, keep_emissions, count_visits = len(record.rows) > 0, len(record.emissions) > 0, len(record.visits) > 0
+    keep_rungs, cuts = len(record.rungs) > 0, record.tally[CUTS]
     while steps < until:
         if cursor[layout.EPISODE_OVER]:
             if begun == len(record.openings):
@@ -40,11 +41,19 @@ def advance(source, arrays, record, policy, until, checks_policy):
         if outcome.row == layout.PASSED_OVER:
             begun -= 1
             continue
+        if outcome.row == layout.CUT:
+            hear_cut(arrays)
+            record.cuts[cuts] = steps
+            cuts += 1
+            earned = 0.0
+            continue
         learn(arrays, code, outcome.action, outcome.reward, cursor[layout.CODE], outcome.terminated, outcome.truncated)
         if keep_rows:
             record.rows[steps] = outcome.row
         if keep_emissions:
             record.emissions[steps] = outcome.emission
+        if keep_rungs:
+            record.rungs[steps] = cursor[layout.RUNG]
         if count_visits and state >= 0:
             record.visits[state] += 1
         steps += 1
@@ -55,6 +64,7 @@ def advance(source, arrays, record, policy, until, checks_policy):
             episodes += 1
             earned = 0.0
     record.tally[STEPS], record.tally[EPISODES], record.tally[BEGUN], record.earned[0] = steps, episodes, begun, earned
+    record.tally[CUTS] = cuts
 
 
 advance_uncached = routine(advance.py_func, keep=False) if compiled(advance) else advance

@@ -9,14 +9,19 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from understudy.contracts import Exhausted, Rehearsal, Step, Stop
+from understudy.contracts import CUT, Exhausted, Rehearsal, Step, Stop, owned
+from understudy.contracts.ladders import ladder_of
 from understudy.contracts.simulating import is_real, n_actions_for, start_copies
 from understudy.errors import ServedAgainWarning, UsageError
 from understudy.runs.probes import History, Probes, Readings
 from understudy.runs.record import RunRecord
 from understudy.runs.run import Run
-from understudy.runs.setup import not_a_step, opening_of, state_of, stop_of
+from understudy.runs.setup import not_a_step, opening_of, rung_of, state_of, stop_of
 from understudy.settings import seed_of
+
+CUT_HERE = -1
+"""The rung of what an env returns where an episode is cut. It is no step of the run: to the learner, which has acted
+already, nothing happens, and the episode is truncated."""
 
 
 @dataclass
@@ -28,6 +33,7 @@ class EnvCopy:
     over: bool = True  # True if no episode is going on: reset comes next
     no_opening: Stop | None = None  # why reset found no opening; the next action ends the run
     pending: tuple[Step, int] | None = None  # a step that was accepted and not yet delivered, and its state
+    rung: int = 0  # of that step, where the simulator has a ladder; -1 if it is the end of a cut episode
     sampled: bool = False  # True if the pending step's action was sampled for the learner, which must act so
 
     @property
@@ -59,6 +65,7 @@ class EnvRun:
         self.simulator, self.seed, self.max_steps, self.learner = simulator, seed, max_steps, learner
         self.n_actions, self.n_copies = n_actions_for(simulator), 1
         self.is_real = is_real(simulator)
+        self._has_ladder, self._may_cut = bool(ladder_of(simulator)), "cut" in ladder_of(simulator)
         self.stopped: Stop | None = None
         self.is_reading = False
         self._readings = lambda seed: Readings(probes, every, seed, keep_rows)
@@ -142,7 +149,10 @@ class EnvRun:
                 f"action {action} was given to step, and {step.action} was sampled for it and its row accepted; "
                 "act as sampled, or sample what is not for this env under understudy.learners.not_accepting()"
             )
-        self._record.add(step, state, number)
+        if copy.rung == CUT_HERE:
+            self._record.cut(number)
+        else:
+            self._record.add(step, state, number, copy.rung)
         copy.observation, copy.over = step.next_observation, step.terminated or step.truncated
         return step
 
@@ -194,8 +204,12 @@ class EnvRun:
         except Exhausted as exhausted:
             self._stop(exhausted.stop)
             raise
+        if step is CUT and self._may_cut:
+            copy.rung = CUT_HERE
+            return Step(copy.observation, int(policy.argmax()), 0.0, owned(copy.observation), False, True), state
         if not isinstance(step, Step):
             raise not_a_step(copy.rehearsal, step)
+        copy.rung = rung_of(copy.rehearsal) if self._has_ladder else 0
         return step, state
 
     def _stop(self, stop: Stop) -> None:

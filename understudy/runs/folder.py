@@ -93,6 +93,7 @@ class Folder:
 
         lists = {"ends": run.ends, "returns": run.returns, "steps": run.steps}
         held: dict[str, Any] = {"rows": run.rows, "openings": run.openings, "emissions": run.emissions}
+        held |= {"rungs": run.rungs, "cuts": run.cuts}
         lists |= {name: values for name, values in held.items() if isinstance(values, np.ndarray)}
         lists |= {f"curve {name}": curve.ravel() for name, curve in run.curves.items()}
         lists |= {f"final {name}": np.ravel(value) for name, value in run.final.items()}

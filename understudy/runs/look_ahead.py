@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import EpisodeAbandoner, EpochLearner, Steps
+from understudy.contracts import EpisodeAbandoner, EpochLearner, HearsCuts, Steps
 from understudy.contracts.learning import defined_with_policy
 from understudy.contracts.offering import members_of, offers
 from understudy.contracts.simulating import is_foreseeable
@@ -21,7 +21,7 @@ from understudy.runs.policy_cache import PolicyCache
 from understudy.runs.run import Run
 from understudy.runs.setup import RunSetup
 from understudy.simulators.coding import LOG_POSITIONS
-from understudy.simulators.kernels import layout
+from understudy.simulators.kernels import layout, tape_of
 from understudy.simulators.kernels.tape import HEAD, next_openings, next_rows, read_ahead
 
 
@@ -75,6 +75,8 @@ def epoch_by_epoch(setup: RunSetup) -> Generator[None, None, Run]:
             loop.advance(ahead.cache, until)
             if record.n_steps < until and loop.is_running:
                 ahead.look(record.n_steps, learner.steps_until_update - ahead.n_steps)
+        if ahead.take_cut() and offers(learner, HearsCuts):
+            learner.hear_cut()
         learner.collect(ahead.take_steps())
         if learner.steps_until_update == 0:
             yield
@@ -92,7 +94,7 @@ class LookAhead:
     """Evaluates the policy at observations that may come, for one learner in one rehearsal."""
 
     def __init__(self, simulator: Any, source: Any, learner: Any) -> None:
-        self.log, self.source, self.learner = simulator.log, source, learner
+        self.log, self.source, self.learner = simulator.log, tape_of(source), learner
         longest = learner.steps_until_update
         self.cache = PolicyCache(
             slot=np.zeros(len(self.log) + self.log.n_episodes, np.int64),
@@ -105,6 +107,7 @@ class LookAhead:
             terminated=np.empty(longest, bool),
             truncated=np.empty(longest, bool),
             n_steps=np.zeros(1, np.int64),
+            cut_before=np.zeros(1, bool),
         )
         self._n_known = 0
         # How far queues were read when the last epoch began, and when this one began: this epoch will need about as
@@ -143,6 +146,11 @@ class LookAhead:
         self.cache.policy[self._n_known : end] = policies
         self.cache.slot[codes] = self.cache.base[0] + np.arange(self._n_known, end)
         self._n_known = end
+
+    def take_cut(self) -> bool:
+        """True if an episode was cut after the last steps were handed to the learner, and before the next one."""
+        cut, self.cache.cut_before[0] = bool(self.cache.cut_before[0]), False
+        return cut
 
     def take_steps(self) -> Steps:
         """Return the steps since the last call, as arrays that the learner may keep: ours are overwritten."""

@@ -7,7 +7,9 @@ from typing import Any
 from understudy.contracts import (
     CompiledLearner,
     EpisodeAbandoner,
+    EpisodeCut,
     HasObservationSpace,
+    HearsCuts,
     HearsOpenings,
     Learner,
     LoopOwner,
@@ -113,7 +115,11 @@ def python_loop(setup: RunSetup) -> Run:
         learner.learn(step)
         return ()
 
-    run = step_by_step(setup, learn)
+    def hear_cut() -> None:
+        if offers(learner, HearsCuts):
+            learner.hear_cut()
+
+    run = step_by_step(setup, learn, hear_cut)
     while True:
         try:
             observation = run.send(policy)
@@ -122,8 +128,13 @@ def python_loop(setup: RunSetup) -> Run:
         policy = learner.policy(observation)
 
 
-def step_by_step(setup: RunSetup, learn: Callable[[Step], Iterable[None]]) -> Generator[Any, Any, Run]:
-    """Coroutine: yields an observation, expects send(policy), returns the Run. What `learn` yields is yielded too."""
+def step_by_step(
+    setup: RunSetup, learn: Callable[[Step], Iterable[None]], hear_cut: Callable[[], None]
+) -> Generator[Any, Any, Run]:
+    """Coroutine: yields an observation, expects send(policy), returns the Run. What `learn` yields is yielded too.
+
+    `hear_cut` is called where the episode under way is cut.
+    """
     learner, record, rehearsal = setup.learner, setup.new_record(), setup.new_rehearsal()
     may_abandon, stopped, over = offers(learner, EpisodeAbandoner), None, True
     hears = offers(learner, HearsOpenings)
@@ -141,9 +152,14 @@ def step_by_step(setup: RunSetup, learn: Callable[[Step], Iterable[None]]) -> Ge
                 record.take_back()
                 over = True
                 continue
+            if isinstance(step, EpisodeCut):
+                hear_cut()
+                record.cut()
+                over = True
+                continue
             observation = owned(step.next_observation)  # a copy, made before the learner can write on it
             yield from learn(step)
-            record.add(step, state)
+            record.add(step, state, rung=rehearsal.rung)
             record.read_probes(learner)
             over = step.terminated or step.truncated or (may_abandon and learner.abandons_episode)
     except NoAnswer as end:

@@ -21,6 +21,7 @@ class PolicyCache(NamedTuple):
     terminated: np.ndarray  # bool
     truncated: np.ndarray  # bool
     n_steps: np.ndarray  # (1,) int64: the number of steps
+    cut_before: np.ndarray  # (1,) bool: True if an episode was cut before the first of these steps
 
 
 @kernel
@@ -50,4 +51,13 @@ def keep_step(cache, code, action, reward, next_code, terminated, truncated):
     cache.n_steps[0] = position + 1
 
 
-register_kernels(PolicyCache, act=write_policy, learn=keep_step, has_policy=is_known)
+@kernel
+def end_episode(cache):
+    """Let the last step be the end of its episode, as if it had been truncated."""
+    if cache.n_steps[0] > 0:
+        cache.truncated[cache.n_steps[0] - 1] = True
+    else:
+        cache.cut_before[0] = True
+
+
+register_kernels(PolicyCache, act=write_policy, learn=keep_step, has_policy=is_known, hear_cut=end_episode)

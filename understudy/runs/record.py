@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from understudy.contracts import Step, Stop
+from understudy.contracts.ladders import ladder_of
 from understudy.contracts.simulating import is_exhaustible, log_of, n_states_of, serves_emissions, serves_rows
 from understudy.errors import SettingError
 from understudy.runs.compact import NotKept
@@ -14,7 +15,7 @@ from understudy.runs.run import Run
 ROOM = 1024
 """The number of rows, or episodes, that arrays have room for at first where it is not known how many there will be."""
 
-STEPS, EPISODES, BEGUN = range(3)
+STEPS, EPISODES, BEGUN, CUTS = range(4)
 """Positions in `RecordArrays.tally`."""
 
 
@@ -23,11 +24,13 @@ class RecordArrays(NamedTuple):
 
     rows: np.ndarray  # int32, one for each step; empty where no row is served, or none is kept
     emissions: np.ndarray  # int32, likewise
+    rungs: np.ndarray  # uint8, likewise; empty where the simulator has no ladder
     openings: np.ndarray  # int32, one for each episode begun
+    cuts: np.ndarray  # int64: the number of steps when each cut episode was; empty where the simulator has no ladder
     ends: np.ndarray  # int64: the number of steps when each finished episode was over
     returns: np.ndarray  # float64: the sum of its rewards
     visits: np.ndarray  # int64: steps taken from each state; empty where no probe counts them
-    tally: np.ndarray  # (3,) int64: steps, finished episodes, begun episodes
+    tally: np.ndarray  # (4,) int64: steps, finished episodes, begun episodes, cut episodes
     earned: np.ndarray  # (1,) float64: the current episode's rewards so far
 
 
@@ -40,7 +43,8 @@ class RunRecord:
 
     def __init__(self, simulator: Any, readings: Readings, seed: int, max_steps: int | None = None) -> None:
         self.readings, self.seed = readings, seed
-        self.n_steps = self.n_begun = self.n_finished = self._begun_at = 0
+        self.n_steps = self.n_begun = self.n_finished = self.n_cut = self._begun_at = 0
+        self._has_ladder = bool(ladder_of(simulator))
         self._serves_rows, self._serves_emissions = serves_rows(simulator), serves_emissions(simulator)
         self._earned: dict[int, float] = {}  # by the number of the copy whose episode is going on
         log = log_of(simulator)
@@ -51,24 +55,27 @@ class RunRecord:
         try:
             rows = np.empty(n_rows if keeps_rows else 0, np.int32)  # room that is never used takes no memory
             emissions = np.empty(n_rows if readings.keep_rows and self._serves_emissions else 0, np.int32)
+            rungs = np.empty(n_rows if self._has_ladder else 0, np.uint8)
         except (MemoryError, ValueError):
             what = f"the rows of {n_rows:,} steps do not fit into memory"
             raise SettingError(f"{what}; give a smaller max_steps=, or keep_rows=False") from None
         self.arrays = RecordArrays(
             rows=rows,
             emissions=emissions,
+            rungs=rungs,
             openings=np.empty(n_episodes, np.int32),
+            cuts=np.empty(n_episodes if self._has_ladder else 0, np.int64),
             ends=np.empty(n_episodes, np.int64),
             returns=np.empty(n_episodes),
             visits=visits_of(simulator, readings),
-            tally=np.zeros(3, np.int64),
+            tally=np.zeros(4, np.int64),
             earned=np.zeros(1),
         )
 
     def begin(self, opening: int, copy: int = 0) -> None:
         """Record that an episode has begun with this row's observation."""
         if self.n_begun == len(self.arrays.openings):
-            self.make_room("openings", "ends", "returns")
+            self._make_room_for_episodes()
         self.arrays.openings[self.n_begun] = opening
         self.n_begun += 1
         self._begun_at = self.n_steps
@@ -81,8 +88,14 @@ class RunRecord:
         self._earned.clear()
         self.readings.take_back(self.n_steps)
 
-    def add(self, step: Step, state: int = -1, copy: int = 0) -> None:
-        """Record a step, taken from this state where visits are counted."""
+    def cut(self, copy: int = 0) -> None:
+        """Record that the episode under way was cut: what was served of it stands, and it has no return."""
+        self.arrays.cuts[self.n_cut] = self.n_steps
+        self.n_cut += 1
+        self._earned.pop(copy)
+
+    def add(self, step: Step, state: int = -1, copy: int = 0, rung: int = 0) -> None:
+        """Record a step, taken from this state where visits are counted, and served by this rung of a ladder."""
         arrays, n_steps = self.arrays, self.n_steps
         if self.readings.keep_rows:
             if self._serves_rows:
@@ -93,6 +106,10 @@ class RunRecord:
                 if n_steps == len(arrays.emissions):
                     arrays = self.make_room("emissions")
                 arrays.emissions[n_steps] = step.emission
+        if self._has_ladder:
+            if n_steps == len(arrays.rungs):
+                arrays = self.make_room("rungs")
+            arrays.rungs[n_steps] = rung
         if state >= 0:
             arrays.visits[state] += 1
         self.n_steps = n_steps + 1
@@ -110,13 +127,17 @@ class RunRecord:
         )
         return self.arrays
 
+    def _make_room_for_episodes(self) -> None:
+        self.make_room("openings", "ends", "returns", "cuts")
+
     def count(self) -> bool:
         """Take over what the compiled loop has counted. Return True if room for more episodes was needed and made."""
-        self.n_steps, self.n_finished, self.n_begun = self.arrays.tally.tolist()
-        self._earned = {0: float(self.arrays.earned[0])} if self.n_begun > self.n_finished else {}
+        self.n_steps, self.n_finished, self.n_begun, self.n_cut = self.arrays.tally.tolist()
+        under_way = self.n_begun > self.n_finished + self.n_cut
+        self._earned = {0: float(self.arrays.earned[0])} if under_way else {}
         if self.n_begun < len(self.arrays.openings):
             return False
-        self.make_room("openings", "ends", "returns")
+        self._make_room_for_episodes()
         return True
 
     @property
@@ -149,6 +170,8 @@ class RunRecord:
             final=readings.read(learner, self.n_steps, self.returns, arrays.visits, self.partial),
             stopped=stopped,
             partial=self.partial,
+            rungs=arrays.rungs[: self.n_steps].copy() if self._has_ladder else None,
+            cuts=arrays.cuts[: self.n_cut].copy() if self._has_ladder else None,
         )
 
     def _kept(self, numbers: np.ndarray, n: int, served: bool) -> Any:

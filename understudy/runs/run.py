@@ -53,8 +53,19 @@ class Run:
     log: str | None = None  # the fingerprint of the run's own log, where runs were given one each
     partial: float | None = None  # what the episode under way had earned when the run stopped; None between episodes
 
+    rungs: np.ndarray | None = None  # (T,) uint8: the rung of a ladder that served each step, 0 the state's own row
+    cuts: np.ndarray | None = None  # int64: after how many steps each episode was cut that had no answer
+
     def __len__(self) -> int:
         return len(vars(self)["rows"])
+
+    @property
+    def exact_steps(self) -> int:
+        """The number of steps before the first that a lower rung served, or before the first episode was cut."""
+        if self.rungs is None or self.cuts is None:
+            return len(self)
+        lower = int((self.rungs > 0).argmax()) if self.rungs.any() else len(self)
+        return min([lower, *self.cuts[:1].tolist()])
 
     @property
     def has_rows(self) -> bool:

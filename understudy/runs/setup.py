@@ -6,7 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Exhausted, HasOpening, HasState, Rehearsal, Step, Stop, TellsStop
+from understudy.contracts import (
+    CUT,
+    EpisodeCut,
+    Exhausted,
+    HasOpening,
+    HasRung,
+    HasState,
+    Rehearsal,
+    Step,
+    Stop,
+    TellsStop,
+)
+from understudy.contracts.ladders import ladder_of
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import passes_over
 from understudy.errors import ContractError
@@ -45,7 +57,8 @@ class RunSetup:
     def new_rehearsal(self) -> "CheckedRehearsal":
         """Return a rehearsal of the simulator, as the plain loop asks it."""
         rehearsal = self.simulator.start(self.seed)
-        return CheckedRehearsal(rehearsal, self.readings.counts_visits, passes_over(self.simulator))
+        ladder = ladder_of(self.simulator)
+        return CheckedRehearsal(rehearsal, self.readings.counts_visits, passes_over(self.simulator), ladder)
 
     def check_cancelled(self) -> None:
         """Raise `Cancelled` where `keep_going` returns False."""
@@ -64,8 +77,12 @@ class NoAnswer(Exception):  # noqa: N818 (it is not an error)
 class CheckedRehearsal:
     """A rehearsal as the plain loop asks it: its end is `NoAnswer`, and what is not a `Step` is refused."""
 
-    def __init__(self, rehearsal: Rehearsal, counts_visits: bool, passes_over: bool = False) -> None:
+    def __init__(
+        self, rehearsal: Rehearsal, counts_visits: bool, passes_over: bool = False, ladder: tuple[str, ...] = ()
+    ) -> None:
         self._rehearsal, self._counts_visits, self._passes_over = rehearsal, counts_visits, passes_over
+        self._has_ladder, self._may_cut = bool(ladder), "cut" in ladder
+        self.rung = 0  # of the last step, where the simulator has a ladder
         self.state = -1  # of the current observation, where visits are counted
 
     def begin(self) -> Any:
@@ -78,16 +95,20 @@ class CheckedRehearsal:
             self.state = state_of(self._rehearsal)
         return observation
 
-    def step(self, policy: Any) -> Step | None:
-        """Let this policy act; return None where the episode is passed over, which only some simulators may do."""
+    def step(self, policy: Any) -> Step | EpisodeCut | None:
+        """Let this policy act; return None where the episode is passed over, `CUT` where it is cut, if it may be."""
         try:
             step = self._rehearsal.step(policy)
         except Exhausted as exhausted:
             raise NoAnswer(exhausted.stop) from None
+        if step is CUT and self._may_cut:
+            return step
         if not isinstance(step, Step) and not (step is None and self._passes_over):
             raise not_a_step(self._rehearsal, step)
         if self._counts_visits:
             self.state = state_of(self._rehearsal)
+        if self._has_ladder:
+            self.rung = rung_of(self._rehearsal)
         return step
 
     @property
@@ -108,6 +129,11 @@ def opening_of(rehearsal: Rehearsal) -> int:
 def state_of(rehearsal: Rehearsal) -> int:
     """Return the state of the current observation; -1 where the rehearsal does not say."""
     return rehearsal.state if offers(rehearsal, HasState) else -1
+
+
+def rung_of(rehearsal: Rehearsal) -> int:
+    """Return the rung of a ladder that served the last step; 0 where the rehearsal does not say."""
+    return rehearsal.rung if offers(rehearsal, HasRung) else 0
 
 
 def not_a_step(rehearsal: Rehearsal, returned: Any) -> ContractError:

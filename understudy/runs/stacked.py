@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import EpisodeAbandoner, StackedLearner, Step, Steps
+from understudy.contracts import EpisodeAbandoner, HearsCuts, StackedLearner, Step, Steps
 from understudy.contracts.learning import defined_with_policy
 from understudy.contracts.offering import members_of, offers
 from understudy.runs.look_ahead import can_look_ahead, check_epoch, epoch_by_epoch
@@ -79,5 +79,11 @@ def collecting_steps(setup: RunSetup) -> Paused:
                 yield None
                 check_epoch(learner)
 
+    def hear_cut() -> None:
+        if collected:
+            collected[-1] = collected[-1]._replace(truncated=True)
+        elif offers(learner, HearsCuts):
+            learner.hear_cut()
+
     check_epoch(learner)
-    return step_by_step(setup, learn)
+    return step_by_step(setup, learn, hear_cut)

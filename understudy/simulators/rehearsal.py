@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Exhausted, LogUse, Step, Stop
+from understudy.contracts import CUT, EpisodeCut, Exhausted, LogUse, Step, Stop
 from understudy.contracts.compiling import compiled_for, routine
 from understudy.contracts.kernels import is_policy
 from understudy.errors import UnderstudyError, UsageError
@@ -14,6 +14,7 @@ from understudy.logs.policies import as_vector, fault_of, refusal
 from understudy.simulators.consumption import use_of
 from understudy.simulators.index import Index
 from understudy.simulators.kernels import begin, layout, step
+from understudy.simulators.kernels.ladder import Ladder
 from understudy.simulators.kernels.tape import Tape
 
 SERVED, STOPPED, EPISODE_OVER, NOT_A_POLICY = range(4)
@@ -58,7 +59,12 @@ class KernelRehearsal:
         self._is_array = isinstance(self._observation, np.ndarray)
         return self._observation.copy() if self._is_array else self._observation
 
-    def step(self, policy: np.ndarray) -> Step:
+    @property
+    def rung(self) -> int:
+        """The rung of a ladder that served the last step; 0 for a row of the state itself."""
+        return int(self.source.cursor[layout.RUNG])
+
+    def step(self, policy: np.ndarray) -> Step | EpisodeCut:
         policy = as_vector(policy, self._n_actions, self._observation)
         if self._serve is None:
             self._serve = compiled_for(serve_step, self.source, policy)
@@ -67,6 +73,8 @@ class KernelRehearsal:
             raise Exhausted(self.stop())
         if status:
             raise refused_step(status, policy, self._n_actions, self._observation)
+        if row == layout.CUT:
+            return CUT
         before, self._observation = self._observation, self._next_observation(row, emission)
         following = self._observation
         if self._is_array:
@@ -85,6 +93,13 @@ class KernelRehearsal:
             "rows passed over": int(cursor[layout.ROWS_PASSED_OVER]),
             "openings drawn with replacement": int(cursor[layout.OPENED_WITH_REPLACEMENT]),
         }
+        if isinstance(self.source, Ladder):
+            counts |= {
+                "steps from states alike": int(cursor[layout.LIKE_STEPS]),
+                "steps served again": int(cursor[layout.REUSE_STEPS]),
+                "steps of untried actions": int(cursor[layout.UNTRIED_STEPS]),
+                "episodes cut": int(cursor[layout.EPISODES_CUT]),
+            }
         if not cursor[layout.CAUSE] or self._index is None:  # None for a true environment, which can always go on
             return Stop("max steps", counts=counts)
         if cause == "queue empty" and not self.source.rules[layout.BY_STATE]:
@@ -97,7 +112,7 @@ class KernelRehearsal:
         if isinstance(self.source, Tape) and not self.source.rules[layout.BY_STATE]:
             state = layout.EMPTY
         where = self._index.stop_fields(state) if state >= 0 else {}
-        if state >= 0 and not self._index.is_logged(state):
+        if state >= 0 and cause != "too many cut" and not self._index.is_logged(state):
             return Stop("never logged", counts=counts, **where)
         if cause == "queue empty":
             return Stop(cause, counts=counts, **where)

@@ -1,6 +1,6 @@
-"""Simulators that replay each logged row at most once: QBE, PSRS and the trivial baselines.
+"""The class of simulators that replay each logged row at most once: QBE, PSRS and the trivial baselines.
 
-They are one class with three choices: how rows are queued, when a row is accepted, in what order the log is read.
+Three choices tell them apart: how rows are queued, when a row is accepted, in what order the log is read.
 """
 
 import weakref
@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Encoder, Log, Rehearsal
+from understudy.contracts import Rehearsal
 from understudy.contracts.streams import streams_of
 from understudy.errors import EncoderError, SettingError
 from understudy.simulators.coding import CodedArrays, largest_observation
-from understudy.simulators.index import Index, index
+from understudy.simulators.index import Index
 from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.tape import BLOCK_END, END, HEAD, RECORD, START, TAIL, Tape, rewind
-from understudy.simulators.options import LOG_LIMIT, option_code, require_propensities, time_limit
+from understudy.simulators.options import LOG_LIMIT, option_code, time_limit
 from understudy.simulators.rehearsal import KernelRehearsal
 from understudy.simulators.sharing import shared_rehearsals
 
@@ -173,93 +173,3 @@ def queue_numbers(index: Index, accept: int, by_state: bool) -> tuple[np.ndarray
     if index.n_states * n_actions >= 2**31:
         raise EncoderError(f"{index.n_states:,} states with {n_actions:,} actions are too many queues; merge states")
     return np.where(index.state < 0, -1, index.state * n_actions + index.log.action), index.n_states * n_actions
-
-
-def psrs(
-    log: Log,
-    encoder: Encoder | None = None,
-    *,
-    order: str = "episodes",
-    openings: str = "queue",
-    max_episode_steps: int | str | None = LOG_LIMIT,
-) -> Replay:
-    """Per-state rejection sampling: rows of the current state, accepted as often as the learner takes their action.
-
-    Needs the propensities of all actions. The action of a served step is distributed exactly as the policy says.
-
-    Options: `order` of the log, "episodes" (exact), "rows" (the paper's shuffle) or "log" (for adaptive loggers);
-    `openings` from a "queue", which can end the run, or by "replacement", which is counted; `max_episode_steps`, the
-    simulator's own time limit, by default the log's.
-    """
-    require_propensities(log, "psrs")
-    options: dict[str, Any] = {"order": order, "openings": openings, "max_episode_steps": max_episode_steps}
-    return Replay("psrs", index(log, encoder, propensities=True), accept=layout.REJECTION, **options)
-
-
-def qbe(
-    log: Log,
-    encoder: Encoder | None = None,
-    *,
-    stop: str = "predictable",
-    order: str = "episodes",
-    openings: str = "queue",
-    max_episode_steps: int | str | None = LOG_LIMIT,
-) -> Replay:
-    """Queue-based evaluation: draw the action from the policy, then take the oldest row of the state that has it.
-
-    Needs no propensities. With `stop="predictable"` a run ends as soon as an action the learner *may* take has no row
-    left, so that whether a step is served does not depend on the drawn action; with "plain", only when the drawn action
-    has none: runs on short logs are longer then, and favor actions that were logged often. Other options as for `psrs`.
-    """
-    options: dict[str, Any] = {"order": order, "openings": openings, "max_episode_steps": max_episode_steps}
-    return Replay("qbe", index(log, encoder), accept=layout.DRAWN_ACTION, stop=stop, **options)
-
-
-def states_only(
-    log: Log,
-    encoder: Encoder | None = None,
-    *,
-    order: str = "episodes",
-    openings: str = "queue",
-    max_episode_steps: int | str | None = LOG_LIMIT,
-) -> Replay:
-    """A baseline: the next row of the current state, whatever its action. Options as for `psrs`."""
-    options: dict[str, Any] = {"order": order, "openings": openings, "max_episode_steps": max_episode_steps}
-    return Replay("states_only", index(log, encoder), accept=layout.ALWAYS, **options)
-
-
-def actions_only(
-    log: Log,
-    encoder: Encoder | None = None,
-    *,
-    order: str = "rows",
-    openings: str = "queue",
-    max_episode_steps: int | str | None = LOG_LIMIT,
-) -> Replay:
-    """A baseline: any row, whatever its state, accepted by its action. Row order only; else options as for `psrs`."""
-    require_propensities(log, "actions_only")
-    options: dict[str, Any] = {"order": require_row_order("actions_only", order), "openings": openings}
-    options["max_episode_steps"] = max_episode_steps
-    indexed = index(log, encoder, propensities=True)
-    return Replay("actions_only", indexed, accept=layout.REJECTION, by_state=False, **options)
-
-
-def any_row(
-    log: Log,
-    encoder: Encoder | None = None,
-    *,
-    order: str = "rows",
-    openings: str = "queue",
-    max_episode_steps: int | str | None = LOG_LIMIT,
-) -> Replay:
-    """A baseline: any row, whatever its state and action. Row order only; else options as for `psrs`."""
-    options: dict[str, Any] = {"order": require_row_order("any_row", order), "openings": openings}
-    options["max_episode_steps"] = max_episode_steps
-    return Replay("any_row", index(log, encoder), accept=layout.ALWAYS, by_state=False, **options)
-
-
-def require_row_order(name: str, order: str) -> str:
-    """Return "rows"; raise `SettingError` for another order, in which the log itself would be replayed."""
-    if order != "rows":
-        raise SettingError(f"{name} has no states: in order={order!r} it would replay the log itself; use order='rows'")
-    return order

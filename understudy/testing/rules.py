@@ -112,7 +112,7 @@ def same_run(one: Run, other: Run) -> bool:
     return (
         np.array_equal(one.rows, other.rows)
         and np.array_equal(one.openings, other.openings)
-        and _same_emissions(one.emissions, other.emissions)
+        and all(_same_or_none(one, other, name) for name in ("emissions", "rungs", "cuts"))
         and np.array_equal(one.ends, other.ends)
         and np.array_equal(one.returns, other.returns)
         and one.partial == other.partial
@@ -122,9 +122,10 @@ def same_run(one: Run, other: Run) -> bool:
     )
 
 
-def _same_emissions(one: np.ndarray | None, other: np.ndarray | None) -> bool:
-    """True if two runs have the same emissions, or both have none."""
-    return one is other if one is None or other is None else np.array_equal(one, other)
+def _same_or_none(one: Run, other: Run, name: str) -> bool:
+    """True if an array of two runs is the same, or both have none."""
+    ours, theirs = getattr(one, name), getattr(other, name)
+    return ours is theirs if ours is None or theirs is None else np.array_equal(ours, theirs)
 
 
 def _same_stop(one: Stop, other: Stop) -> bool:

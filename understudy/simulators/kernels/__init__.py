@@ -8,16 +8,22 @@ from numba import types
 from numba.extending import overload
 
 from understudy.contracts.compiling import MERGED
-from understudy.simulators.kernels import draws, exogenous, model, real, tape, whole_episodes
+from understudy.simulators.kernels import draws, exogenous, ladder, model, real, tape, whole_episodes
 
 KERNELS = {
     tape.Tape: draws,
     model.Model: model,
     exogenous.TwoTapes: exogenous,
+    ladder.Ladder: ladder,
     real.TableWalk: real,
     whole_episodes.EpisodeTape: whole_episodes,
 }
 """The module that serves each kind of source."""
+
+
+def tape_of(source):
+    """Return the tape whose queues a source serves rows from: of a ladder, the one below it."""
+    return source.tape if isinstance(source, ladder.Ladder) else source
 
 
 def begin(source):

@@ -10,15 +10,18 @@ from typing import NamedTuple
 # Positions in `rules`.
 ACCEPT, BY_STATE, STOP_RULE, READ_ORDER, REPLACE_OPENINGS, TIME_LIMIT, REDRAW_OBSERVATION = range(7)
 RUNNING_BOUND, LACKS_SUPPORT = range(7, 9)
-"""ACCEPT, STOP_RULE and READ_ORDER have the values below; TIME_LIMIT is a number of steps, 0 for no limit. The others
-are 0 or 1: queues are by state, not one for the whole log; openings are drawn with replacement; the observation of the
-next state is drawn anew, not the row's own; of whole episodes, the bound is the largest so far, and some rows were
-logged by a logger that could not take every action."""
-N_RULES = 9
+CUT_EPISODES, CUT_WINDOW = range(9, 11)
+"""ACCEPT, STOP_RULE, READ_ORDER and REPLACE_OPENINGS have the values below; TIME_LIMIT is a number of steps, 0 for no
+limit; CUT_WINDOW, of a ladder, a number of episodes. The others are 0 or 1: queues are by state, not one for the whole
+log; the observation of the next state is drawn anew, not the row's own; of whole episodes, the bound is the largest so
+far, and some rows were logged by a logger that could not take every action; of a ladder, an episode without an answer
+is cut, and the run goes on."""
+N_RULES = 11
 
 ALWAYS, REJECTION, DRAWN_ACTION = range(3)  # ACCEPT: every row; by rejection sampling; rows with a drawn action
 PLAIN, PREDICTABLE = range(2)  # STOP_RULE: as `qbe` describes them
 IN_LOG_ORDER, BY_EPISODES, BY_ROWS = range(3)  # READ_ORDER
+FROM_QUEUE, WITH_REPLACEMENT, QUEUE_THEN_REPLACEMENT = range(3)  # REPLACE_OPENINGS
 
 # Positions in `cursor`.
 STATE, CODE, LATENT, EPISODE_STEPS, EPISODE_OVER = range(5)
@@ -37,11 +40,22 @@ CAUSE, STOP_STATE, STOP_ACTION, STOP_NANOMASS = range(12, 16)
 CANDIDATE_ROW, CANDIDATE_END, EPISODES_ACCEPTED, BOUNDS_EXCEEDED = range(16, 20)
 """Of whole episodes: the next row of the one under way, and the row after its last; how many were accepted, and how
 many of these had a ratio above the bound."""
-N_CURSOR = 20
+
+RUNG, EPISODES_CUT, PLACES_NOTED = range(20, 23)
+"""Of a ladder: the rung that served the last step, how many episodes were cut, and how much of the tape's order is in
+`Ladder.place`."""
+
+LIKE_STEPS, REUSE_STEPS, UNTRIED_STEPS = range(23, 26)
+"""Of a ladder: how many steps each lower rung served."""
+N_CURSOR = 26
+
+OWN, LIKE, REUSE, UNTRIED = range(4)
+"""Rungs of a ladder: a row of the state itself, an unused row of a state alike, a row of the state served before, and,
+for an action that the state never logged, a row of a state alike that may have been served before."""
 
 # Values of CAUSE.
 RUNNING, QUEUE_EMPTY, ACTION_QUEUE_EMPTY, UNSUPPORTED, NO_STATE, NO_OPENING, EXOGENOUS_EMPTY = range(7)
-USED_UP, CUT_OFF = range(7, 9)
+USED_UP, CUT_OFF, TOO_MANY_CUT = range(7, 10)
 
 CAUSES = (
     "running",
@@ -53,6 +67,7 @@ CAUSES = (
     "exogenous queue empty",
     "used up",
     "cut off",
+    "too many cut",
 )
 """The name of each value of CAUSE, as `contracts.CAUSES` has it."""
 
@@ -61,6 +76,9 @@ EMPTY = -1
 
 PASSED_OVER = -2
 """Returned for a row where the episode under way is passed over: nothing of it happened, and the next one begins."""
+
+CUT = -3
+"""Returned for a row where the episode under way is cut: its steps stand, and the next one begins."""
 
 
 class Outcome(NamedTuple):

@@ -49,14 +49,14 @@ class Tape(NamedTuple):
     )  # (E, 3) int64: first row, last row + 1, and the end of the block of episodes it is shuffled in
     opening: np.ndarray  # (E,) OPENING
     inverse_propensity: np.ndarray  # (V, A) float64: one over each distinct propensity vector, infinite for zero
-    rules: np.ndarray  # (9,) int64
+    rules: np.ndarray  # (N_RULES,) int64
     queues: np.ndarray  # (Q, 4) int32: each queue's START and END in queued, its HEAD and its TAIL
     queued: np.ndarray  # (N,) RECORD: the rows in the queues
     order: np.ndarray  # (episodes or rows,) int32: the order of the tape, drawn as far as it was read
     opening_order: np.ndarray  # (E,) int32: the order of openings, where the tape is of single rows; else empty
     filled: np.ndarray  # (Q,) int32: the queues that received rows, in the order in which they first did
     streams: np.ndarray  # (5,) uint64
-    cursor: np.ndarray  # (20,) int64
+    cursor: np.ndarray  # (N_CURSOR,) int64
 
 
 @kernel
@@ -119,11 +119,11 @@ def open_episode(tape):
     """Use the next opening; return its episode's number, or EMPTY with the cause in `cursor`."""
     rules, cursor = tape.rules, tape.cursor
     n_openings = len(tape.opening)
-    if rules[layout.REPLACE_OPENINGS]:
+    position, replaces = cursor[layout.EPISODES_OPENED], rules[layout.REPLACE_OPENINGS]
+    if replaces == layout.WITH_REPLACEMENT or (replaces == layout.QUEUE_THEN_REPLACEMENT and position >= n_openings):
         cursor[layout.OPENED_WITH_REPLACEMENT] += 1
         episode = below(tape.streams, OPENINGS, n_openings)
     else:
-        position = cursor[layout.EPISODES_OPENED]
         if position == n_openings:
             cursor[layout.CAUSE] = layout.NO_OPENING
             return EMPTY
@@ -186,8 +186,8 @@ def next_openings(tape, episodes, swapped):
     """
     rules, cursor, order = tape.rules, tape.cursor, tape.opening_order
     n_openings, position, cell = len(tape.opening), cursor[layout.EPISODES_OPENED], tape.streams[OPENINGS]
-    n = min(len(episodes), n_openings - position)
-    if rules[layout.REPLACE_OPENINGS]:
+    n = min(len(episodes), max(0, n_openings - position))
+    if rules[layout.REPLACE_OPENINGS] == layout.WITH_REPLACEMENT:
         n = len(episodes)
         for index in range(n):
             episodes[index] = below(tape.streams, OPENINGS, n_openings)

@@ -1,0 +1,133 @@
+"""The simulators that go through a log row by row, as users make them: QBE, PSRS and the trivial baselines."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from understudy.contracts import Encoder, Likeness, Log
+from understudy.errors import SettingError
+from understudy.simulators.index import index
+from understudy.simulators.kernels import layout
+from understudy.simulators.ladder import CUT_WINDOW, LadderReplay
+from understudy.simulators.options import LOG_LIMIT, require_propensities
+from understudy.simulators.replay import Replay
+
+
+def psrs(
+    log: Log,
+    encoder: Encoder | None = None,
+    *,
+    order: str = "episodes",
+    openings: str = "queue",
+    max_episode_steps: int | str | None = LOG_LIMIT,
+) -> Replay:
+    """Per-state rejection sampling: rows of the current state, accepted as often as the learner takes their action.
+
+    Needs the propensities of all actions. The action of a served step is distributed exactly as the policy says.
+
+    Options: `order` of the log, "episodes" (exact), "rows" (the paper's shuffle) or "log" (for adaptive loggers);
+    `openings` from a "queue", which can end the run, or by "replacement", which is counted; `max_episode_steps`, the
+    simulator's own time limit, by default the log's.
+    """
+    require_propensities(log, "psrs")
+    options: dict[str, Any] = {"order": order, "openings": openings, "max_episode_steps": max_episode_steps}
+    return Replay("psrs", index(log, encoder, propensities=True), accept=layout.REJECTION, **options)
+
+
+def qbe(
+    log: Log,
+    encoder: Encoder | None = None,
+    *,
+    stop: str = "predictable",
+    order: str = "episodes",
+    openings: str = "queue",
+    max_episode_steps: int | str | None = LOG_LIMIT,
+    then: Sequence[str] = (),
+    likeness: Likeness | None = None,
+    radius: float | None = None,
+    max_cut: float = 0.02,
+    cut_window: int = CUT_WINDOW,
+) -> Replay:
+    """Queue-based evaluation: draw the action from the policy, then take the oldest row of the state that has it.
+
+    Needs no propensities. With `stop="predictable"` a run ends as soon as an action the learner *may* take has no row
+    left, so that whether a step is served does not depend on the drawn action; with "plain", only when the drawn action
+    has none: runs on short logs are longer then, and favor actions that were logged often. Other options as for `psrs`.
+
+    `then` names what is tried where a state has no row left with the drawn action, in order:
+
+    - "like": the oldest unused row with that action among all states within `radius` of this one, as `likeness` says
+      (see `us.likeness`). Rows are still served once; what they smooth over is the price.
+    - "reuse": any row of the state with that action, served before or not. Learners can exploit noise that they meet
+      again, so results flatter where outcomes vary.
+    - "untried": where the state never logged the action, any row of states alike with it, served before or not.
+    - "cut", last: the episode ends there, and the next one begins. The run ends when more than `max_cut` of the last
+      `cut_window` episodes would be cut; until then the law of episodes is off by at most that share.
+
+    `Run.rungs` says which of them served each step, `Run.cuts` where episodes were cut, and `Run.exact_steps` how far
+    none of them was needed. With a ladder, `stop` has no effect: an action is drawn, and then a row is looked for.
+    With "reuse" or "untried", runs need `max_steps`, and openings come back once all were used.
+    """
+    options: dict[str, Any] = {"order": order, "openings": openings, "max_episode_steps": max_episode_steps}
+    indexed = index(log, encoder)
+    if not then:
+        refuse_rung_options(likeness=likeness, radius=radius)
+        return Replay("qbe", indexed, accept=layout.DRAWN_ACTION, stop=stop, **options)
+    options |= {"likeness": likeness, "radius": radius, "max_cut": max_cut, "cut_window": cut_window}
+    return LadderReplay("qbe", indexed, then=then, accept=layout.DRAWN_ACTION, **options)
+
+
+def refuse_rung_options(**given: Any) -> None:
+    """Raise `SettingError` where an option of rungs is given, and no rung."""
+    for name, value in given.items():
+        if value is not None:
+            raise SettingError(f"{name}= is for rows of states alike, and no rung is named; give then=('like', 'cut')")
+
+
+def states_only(
+    log: Log,
+    encoder: Encoder | None = None,
+    *,
+    order: str = "episodes",
+    openings: str = "queue",
+    max_episode_steps: int | str | None = LOG_LIMIT,
+) -> Replay:
+    """A baseline: the next row of the current state, whatever its action. Options as for `psrs`."""
+    options: dict[str, Any] = {"order": order, "openings": openings, "max_episode_steps": max_episode_steps}
+    return Replay("states_only", index(log, encoder), accept=layout.ALWAYS, **options)
+
+
+def actions_only(
+    log: Log,
+    encoder: Encoder | None = None,
+    *,
+    order: str = "rows",
+    openings: str = "queue",
+    max_episode_steps: int | str | None = LOG_LIMIT,
+) -> Replay:
+    """A baseline: any row, whatever its state, accepted by its action. Row order only; else options as for `psrs`."""
+    require_propensities(log, "actions_only")
+    options: dict[str, Any] = {"order": require_row_order("actions_only", order), "openings": openings}
+    options["max_episode_steps"] = max_episode_steps
+    indexed = index(log, encoder, propensities=True)
+    return Replay("actions_only", indexed, accept=layout.REJECTION, by_state=False, **options)
+
+
+def any_row(
+    log: Log,
+    encoder: Encoder | None = None,
+    *,
+    order: str = "rows",
+    openings: str = "queue",
+    max_episode_steps: int | str | None = LOG_LIMIT,
+) -> Replay:
+    """A baseline: any row, whatever its state and action. Row order only; else options as for `psrs`."""
+    options: dict[str, Any] = {"order": require_row_order("any_row", order), "openings": openings}
+    options["max_episode_steps"] = max_episode_steps
+    return Replay("any_row", index(log, encoder), accept=layout.ALWAYS, by_state=False, **options)
+
+
+def require_row_order(name: str, order: str) -> str:
+    """Return "rows"; raise `SettingError` for another order, in which the log itself would be replayed."""
+    if order != "rows":
+        raise SettingError(f"{name} has no states: in order={order!r} it would replay the log itself; use order='rows'")
+    return order
