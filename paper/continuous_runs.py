@@ -136,7 +136,7 @@ class RunSets:
             return lambda log: us.psrs(log, **order)
         kind, encoder_name = name.split("-")
         make, encoder = {"PSRS": us.psrs, "QBE": us.qbe}[kind], self.ready.encoders[encoder_name]
-        return lambda log: make(log, encoder, **order)
+        return lambda log: make(log, encoder, **order)  # type: ignore[operator]
 
 
 def without_and_with_training(tasks: list[Task]) -> tuple[list[Task], list[Task]]:

@@ -225,7 +225,7 @@ class PPO:
     def hear_cut(self) -> None:
         """Take the last step, if it is of this epoch, as the end of its episode: values go on, advantages do not."""
         last = self._n_collected - 1
-        if last >= 0 and not (self._terminated[last] or self._truncated[last]):
+        if self._after_last is not None and not (self._terminated[last] or self._truncated[last]):
             self._truncated[last] = True
             self._truncated_at.append(last)
             self._after_truncated.append(self._after_last)

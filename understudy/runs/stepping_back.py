@@ -5,7 +5,7 @@ from dataclasses import replace
 from types import MemberDescriptorType
 from typing import Any
 
-from understudy.contracts import EpisodeAbandoner, HearsOpenings, owned
+from understudy.contracts import EpisodeAbandoner, EpisodeCut, HearsOpenings, owned
 from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
 from understudy.errors import ContractError
@@ -88,6 +88,10 @@ def play_episode(setup: RunSetup, record: RunRecord, rehearsal: CheckedRehearsal
     try:
         while not over:
             step = rehearsal.step(learner.policy(observation))
+            if isinstance(step, EpisodeCut):
+                raise ContractError(
+                    f"{name_of(setup.simulator)} cuts episodes and passes over others; let it do one of both"
+                )
             if step is None:
                 record.take_back()
                 if before is not None:

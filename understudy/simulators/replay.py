@@ -63,9 +63,9 @@ class Replay:
             layout.REPLACE_OPENINGS: option_code("openings", openings, OPENINGS),
             layout.TIME_LIMIT: limit or 0,
         }
-        self._rules = np.array([int(rules.get(position, 0)) for position in range(layout.N_RULES)])
-        self._queue_of, n_queues = queue_numbers(index, accept, by_state)
-        self._end = np.cumsum(np.bincount(self._queue_of[self._queue_of >= 0], minlength=n_queues))
+        self.rules = np.array([int(rules.get(position, 0)) for position in range(layout.N_RULES)])
+        self.queue_of, self.n_queues = queue_numbers(index, accept, by_state)
+        self._end = np.cumsum(np.bincount(self.queue_of[self.queue_of >= 0], minlength=self.n_queues))
 
         # An episode that the end of a recording cut off keeps its position: only the episodes between two of these are
         # shuffled, in a block.
@@ -85,7 +85,7 @@ class Replay:
             workspace = self._workspace()
         queues, queued, order, opening_order, filled, cursor = workspace
         tape = Tape(
-            records, self._queue_of, self._episodes, opening, self.index.inverse_propensity, self._rules,
+            records, self.queue_of, self._episodes, opening, self.index.inverse_propensity, self.rules,
             queues, queued, order, opening_order, filled, streams_of(seed), cursor,
         )  # fmt: skip
         rewind(tape)
@@ -122,14 +122,14 @@ class Replay:
         repeated._end = self._end * copies
         repeated._episodes = np.tile(self._episodes, (copies, 1))
         repeated._episodes[:, BLOCK_END] += np.repeat(np.arange(copies) * self.log.n_episodes, self.log.n_episodes)
-        if self._rules[layout.READ_ORDER] == layout.BY_ROWS:  # the tape's order is of positions in these arrays
-            repeated._queue_of = np.tile(self._queue_of, copies)
+        if self.rules[layout.READ_ORDER] == layout.BY_ROWS:  # the tape's order is of positions in these arrays
+            repeated.queue_of = np.tile(self.queue_of, copies)
         repeated._arrays = repeated._coded_arrays()
         return repeated
 
     def _coded_arrays(self) -> CodedArrays:
         largest = largest_observation(self.log.observation, self.log.next_observation)
-        by_rows = self._rules[layout.READ_ORDER] == layout.BY_ROWS
+        by_rows = self.rules[layout.READ_ORDER] == layout.BY_ROWS
         make = self.index.coded if self._copies == 1 else partial(tiled, self.index, self._copies, by_rows)
         return CodedArrays(make, largest)
 
@@ -138,7 +138,7 @@ class Replay:
 
     def _workspace(self) -> tuple[np.ndarray, ...]:
         """Return the arrays that one rehearsal writes on. Memory is not touched before a run needs it."""
-        n_queues, by_rows = len(self._end), self._rules[layout.READ_ORDER] == layout.BY_ROWS
+        n_queues, by_rows = len(self._end), self.rules[layout.READ_ORDER] == layout.BY_ROWS
         n_rows, n_episodes = len(self.log) * self._copies, self.log.n_episodes * self._copies
         queues = np.empty((n_queues, 4), np.int32)
         queues[:, START] = queues[:, HEAD] = queues[:, TAIL] = np.append(0, self._end[:-1])

@@ -46,7 +46,7 @@ def qbe(
     radius: float | None = None,
     max_cut: float = 0.02,
     cut_window: int = CUT_WINDOW,
-) -> Replay:
+) -> Replay | LadderReplay:
     """Queue-based evaluation: draw the action from the policy, then take the oldest row of the state that has it.
 
     Needs no propensities. With `stop="predictable"` a run ends as soon as an action the learner *may* take has no row

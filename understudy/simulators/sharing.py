@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Exhausted, LogUse, Rehearsal, Simulator, Step, Stop
+from understudy.contracts import EpisodeCut, Exhausted, LogUse, Rehearsal, Simulator, Step, Stop
 from understudy.contracts.streams import spawn
 from understudy.simulators.kernels import layout
 from understudy.simulators.rehearsal import KernelRehearsal
@@ -41,7 +41,12 @@ class SharedRehearsal:
         self._position[:], self._observation = self._cursor[POSITION], self._shared._observation
         return opening
 
-    def step(self, policy: np.ndarray) -> Step:
+    @property
+    def rung(self) -> int:
+        """The rung of a ladder that served the last step, of this rehearsal or another."""
+        return self._shared.rung
+
+    def step(self, policy: np.ndarray) -> Step | EpisodeCut:
         self._cursor[POSITION], self._shared._observation = self._position, self._observation
         step = self._shared.step(policy)
         self._position[:], self._observation = self._cursor[POSITION], self._shared._observation
