@@ -40,6 +40,7 @@ from understudy.contracts.learning import (
     ReadsObservations,
     StackedLearner,
 )
+from understudy.contracts.likeness import DescribesObservations, Likeness, SuggestsRadii
 from understudy.contracts.probing import Probe
 from understudy.contracts.sharing import HasSharedRun, RehearsalEnv, SharedRun
 from understudy.contracts.simulating import (
@@ -80,6 +81,7 @@ __all__ = [
     "CompiledSimulator",
     "CountsFits",
     "CountsStates",
+    "DescribesObservations",
     "Encoder",
     "EncoderContents",
     "Encodes",
@@ -110,6 +112,7 @@ __all__ = [
     "HearsOpenings",
     "Learner",
     "LearnsLate",
+    "Likeness",
     "Log",
     "LogUse",
     "LoopOwner",
@@ -136,6 +139,7 @@ __all__ = [
     "Step",
     "Steps",
     "Stop",
+    "SuggestsRadii",
     "TellsStop",
     "TellsUse",
     "owned",
