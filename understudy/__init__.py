@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; the same names as in _H
     from understudy import encoders as encoders
     from understudy import envs as envs
     from understudy import learners as learners
+    from understudy import likeness as likeness
     from understudy import testing as testing
     from understudy.contracts import Encoder as Encoder
     from understudy.contracts import Exhausted as Exhausted
@@ -139,7 +140,7 @@ _HOMES = {
 """The public names of each room. To add one, write it here and import it above."""
 
 _NAMES = {name: home for home, names in _HOMES.items() for name in names}
-_ROOMS = ["contracts", "encoders", "envs", "learners", "testing"]
+_ROOMS = ["contracts", "encoders", "envs", "learners", "likeness", "testing"]
 
 __all__ = sorted([*_NAMES, *_ROOMS])
 

@@ -113,6 +113,7 @@ def test_exported_names_are_those_of_the_protocols_modules():
         contracts.probing,
         contracts.backing,
         contracts.encoding,
+        contracts.likeness,
     )
     defined = {
         name

@@ -41,7 +41,7 @@ from understudy.contracts.learning import (
     ReadsObservations,
     StackedLearner,
 )
-from understudy.contracts.likeness import Likeness
+from understudy.contracts.likeness import DescribesObservations, Likeness, SuggestsRadii
 from understudy.contracts.probing import Probe
 from understudy.contracts.sharing import HasSharedRun, RehearsalEnv, SharedRun
 from understudy.contracts.simulating import (
@@ -83,6 +83,7 @@ __all__ = [
     "CompiledSimulator",
     "CountsFits",
     "CountsStates",
+    "DescribesObservations",
     "Encoder",
     "EncoderContents",
     "Encodes",
@@ -144,6 +145,7 @@ __all__ = [
     "Step",
     "Steps",
     "Stop",
+    "SuggestsRadii",
     "TellsStop",
     "TellsUse",
     "owned",

@@ -161,7 +161,7 @@ def test_the_oldest_row_keeps_its_law_and_the_nearest_does_not():
         for rule in near:
             unused, here = list(range(5)), start
             for _ in range(5):
-                row = unused[0] if rule == "oldest" else min(unused, key=lambda r: abs(at[r] - here))  # noqa: B023
+                row = unused[0] if rule == "oldest" else min(unused, key=lambda r: abs(at[r] - here))
                 unused.remove(row)
                 here = outcome[row] + 1e-6
             near[rule] += abs(here - start) < 0.5
