@@ -7,7 +7,7 @@ import json
 
 import numpy as np
 
-from understudy.contracts import Exhausted
+from understudy.contracts import CUT, Exhausted
 from understudy.encoders import Function
 from understudy.envs import CounterGrid, NoisyGrid
 from understudy.learners import (
@@ -25,6 +25,7 @@ from understudy.learners import (
     QLearning,
     Thompson,
 )
+from understudy.likeness import observations
 from understudy.logs import Log
 from understudy.simulators import exo_psrs, model, psrs, qbe, real, replay
 
@@ -59,6 +60,14 @@ def simulators():
         "psrs by rows, restarted": psrs(log, cells, order="rows", openings="replacement", max_episode_steps=4),
         "qbe": qbe(log, cells, stop="plain"),
         "qbe predictable": qbe(log, cells),
+        "qbe with a ladder": qbe(
+            log,
+            cells,
+            then=("like", "untried", "reuse", "cut"),
+            likeness=observations(scale=1),
+            radius=1.5,
+            max_episode_steps=9,
+        ),
         "model": model(log, cells, max_episode_steps=20),
         "exo_psrs": exo_psrs(clocked, **oracles),
         "real tables": real(noisy, max_episode_steps=20),
@@ -106,7 +115,7 @@ def run(simulator, learner, seed):
                 observation = rehearsal.begin()
                 told.append([float(rehearsal.opening), float(observation)])
             step = rehearsal.step(learner.policy(observation))
-            if step is None:  # the row was passed over
+            if step is None or step is CUT:  # the row was passed over, or the episode was cut
                 over = True
                 continue
             learner.learn(step)

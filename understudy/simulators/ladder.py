@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Likeness, Rehearsal
+from understudy.contracts import HasSettings, Likeness, Rehearsal
 from understudy.contracts.ladders import RUNGS
+from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
 from understudy.errors import SettingError
 from understudy.settings import real, whole
@@ -79,7 +80,8 @@ class LadderReplay:
                 "states are alike; give likeness=us.likeness.observations() or another of its kinds, and radius="
             )
         radius = real("radius", radius, 0)
-        self.settings |= {"likeness": dict(likeness.settings), "radius": radius}
+        told = dict(likeness.settings) if offers(likeness, HasSettings) else name_of(likeness)
+        self.settings |= {"likeness": told, "radius": radius}
         next_state = self.index.records["next_state"]
         first, members = likeness.neighbors(self.log, self.index.state, next_state, self.n_states, radius)
         return np.ascontiguousarray(first, np.int64), np.ascontiguousarray(members, np.int32)
