@@ -1,85 +1,10 @@
-"""Measure the rates that docs/trust.md states: `python -m benchmarks.trust [PART ...]`.
+"""Measure the rates that docs/trust.md states: `python -m benchmarks.trust [PART ...]`."""
 
-A part is a module of this folder with PROTOCOL (what is measured and what counts as success, written before the results
-are looked at), LOGS (how many logs a case has), `cases()`, `measure(case, number)` and `table(results)`. What was
-measured is kept, a line of JSON for each log, in `benchmarks/trust/results`; called again, a part goes on where it
-stopped. With --page the tables are written into docs/trust.md, between the comments that name the part.
-"""
-
-import argparse
-import importlib
-import json
-import re
-import time
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
-HERE = Path(__file__).parent
-PAGE = HERE.parent.parent / "docs" / "trust.md"
-PARTS = tuple(sorted(path.stem for path in HERE.glob("[a-z]*.py") if path.stem != "settings"))
-DEVELOPMENT = 1_000_000
-"""Logs from this number on are for trying things out: the stated rates are of logs that no method was tuned on."""
+from benchmarks.measuring import main
 
-
-def main() -> None:
-    """Measure the parts that are named, or all, and write their tables."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.trust", description=__doc__.split("\n")[0])
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)} (all)")
-    parser.add_argument("--logs", type=int, help="logs of each case (what the part says)")
-    parser.add_argument("--first", type=int, default=0, help=f"number of the first log ({DEVELOPMENT:,} to try out)")
-    parser.add_argument("--only", default="", help="cases whose name contains this")
-    parser.add_argument("--workers", type=int, default=2, help="processes (%(default)s)")
-    parser.add_argument("--page", action="store_true", help="write the tables into docs/trust.md")
-    options = parser.parse_args()
-    for name in options.parts or PARTS:
-        part = importlib.import_module(f"benchmarks.trust.{name}")
-        results = measured(name, part, options)
-        table = part.table(results)
-        print(table, flush=True)
-        if options.page:
-            write_table(name, f"{part.PROTOCOL.strip()}\n\n{table.strip()}")
-
-
-def measured(name: str, part: Any, options: argparse.Namespace) -> dict[str, list[dict[str, Any]]]:
-    """Return what was measured on each log of each case, in the order of cases and logs."""
-    cases = {case: given for case, given in part.cases().items() if options.only in case}
-    numbers = range(options.first, options.first + (options.logs or part.LOGS))
-    file = HERE / "results" / f"{name}.jsonl"
-    file.parent.mkdir(exist_ok=True)
-    found = {(line["case"], line["log"]): line["found"] for line in lines_of(file)}
-    missing = [(case, number) for number in numbers for case in cases if (case, number) not in found]
-    begun = time.perf_counter()
-    with file.open("a") as out, ProcessPoolExecutor(options.workers, get_context("forkserver")) as workers:
-        tasks = {workers.submit(part.measure, cases[case], number): (case, number) for case, number in missing}
-        for done, task in enumerate(as_completed(tasks), start=1):
-            case, number = tasks[task]
-            found[case, number] = task.result()
-            print(json.dumps({"case": case, "log": number, "found": found[case, number]}), file=out, flush=True)
-            if done % 50 == 0:
-                print(f"{name}: {done:,} of {len(tasks):,} logs, {time.perf_counter() - begun:,.0f} s", flush=True)
-    return {case: [found[case, number] for number in numbers] for case in cases}
-
-
-def lines_of(file: Path) -> Iterator[dict[str, Any]]:
-    """Yield the lines of a results file; the last may have been cut off, and is left out then."""
-    for line in file.read_text().splitlines() if file.exists() else []:
-        try:
-            yield json.loads(line)
-        except json.JSONDecodeError:
-            continue
-
-
-def write_table(name: str, text: str) -> None:
-    """Write a part's protocol and table into the page, between the comments that name it."""
-    page = PAGE.read_text()
-    marked = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
-    if not marked.search(page):
-        raise SystemExit(f"docs/trust.md has no place for {name}: <!-- {name} --> and <!-- /{name} -->")
-    PAGE.write_text(marked.sub(lambda found: f"{found[1]}{text}\n{found[2]}", page))
-
+PARTS = tuple(sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py") if path.stem != "settings"))
 
 if __name__ == "__main__":
-    main()
+    main("trust", PARTS, __doc__.split(":")[0])

@@ -3,13 +3,13 @@
 from understudy.envs.bandits import BernoulliBandit, LinearBandit
 from understudy.envs.continuous import ContinuousGrid
 from understudy.envs.counter import CounterGrid
-from understudy.envs.finite import FiniteGrid
+from understudy.envs.finite import FiniteEnv, FiniteGrid
 from understudy.envs.grid import Grid
 from understudy.envs.history import HistoryGrid
 from understudy.envs.noisy import NoisyGrid
 from understudy.envs.recorder import record
 
 __all__ = [
-    "BernoulliBandit", "ContinuousGrid", "CounterGrid", "FiniteGrid", "Grid", "HistoryGrid", "LinearBandit",
-    "NoisyGrid", "record",
+    "BernoulliBandit", "ContinuousGrid", "CounterGrid", "FiniteEnv", "FiniteGrid", "Grid", "HistoryGrid",
+    "LinearBandit", "NoisyGrid", "record",
 ]  # fmt: skip

@@ -1,0 +1,131 @@
+"""The panel: problems with known truth, how they are logged, and the learners whose curves are to be foretold."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+import understudy as us
+from benchmarks.beyond import cart, tables
+from benchmarks.beyond.worlds import CartWorld, FiniteWorld, PointWorld
+from understudy.contracts.streams import spawn
+
+WINDOWS = 8
+PROBE = "episode return"
+LOGS_OF_PANEL = 79
+"""A part of the seeds of logs: no other benchmark has the same ones."""
+
+QUIET = {"backend": "serial", "progress": False, "keep_rows": False}
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A world, a learner on it, and logs of three sizes.
+
+    The curve to be foretold is what an episode earns, over the episodes that end in each of eight windows of a run.
+    """
+
+    world: FiniteWorld | PointWorld | CartWorld
+    sizes: tuple[int, int, int]  # episodes of the small, the middle and the large log
+    steps: int  # of a run
+    learner: Mapping[str, Any]  # arguments of `QLearning`, or of `PPO`
+    ppo: bool = False
+    unit: float = 0.0  # the least margin, in what an episode earns, where the true curve is flat
+
+    @property
+    def every(self) -> int:
+        """The length of a window, in steps."""
+        return self.steps // WINDOWS
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """Arguments of an experiment that reads the curve."""
+        return {"max_steps": self.steps, "every": self.every, "probes": {PROBE: us.probes.episode_returns}, **QUIET}
+
+    @property
+    def true_runs(self) -> int:
+        """How many real runs the truth is the mean of: networks are slow, tables are not."""
+        return 200 if self.ppo else 4_000
+
+    def log(self, size: int, number: int) -> us.Log:
+        """Return log `number` of a size, 0 to 2: other numbers are other logs of the same law."""
+        return self.world.log(self.sizes[size], spawn(number, size, LOGS_OF_PANEL))
+
+    def make(self, seed: int) -> us.learners.QLearning | us.learners.PPO:
+        """Return a learner for observations as the log has them."""
+        if self.ppo:
+            return us.learners.PPO(self.world.env, seed=seed, **self.learner)
+        sizes = (self.world.n_codes, self.world.n_actions)
+        return us.learners.QLearning(*sizes, encoder=self.world.codes, seed=seed, **self.learner)
+
+    def true_curves(self, runs: int, seed: int = 1) -> np.ndarray:
+        """Return the curves of real runs, (runs, windows); NaN where no episode ended in a window."""
+        if not self.ppo and isinstance(self.world, CartWorld):
+            return cart.true_curves(self.make, runs, seed, self.every, WINDOWS)
+        env, make = (self.world.env, self.make) if self.ppo else (self.world.finite, self._make_on_codes)
+        return us.experiment(us.real(env), make, runs=runs, seed=seed, **self.reading).curve(PROBE)[1]
+
+    def _make_on_codes(self, seed: int) -> us.learners.QLearning:
+        """Return the learner of a world that shows the rows of its table, so that real runs are compiled."""
+        return us.learners.QLearning(self.world.n_codes, self.world.n_actions, seed=seed, **self.learner)
+
+    @cached_property
+    def words(self) -> str:
+        """The learner in words."""
+        if self.ppo:
+            return f"PPO, epochs of {self.learner['epoch_steps']:,}"
+        shown = " ".join(f"{name} {self.learner[name]:g}".replace("0.", ".") for name in ("epsilon", "alpha", "gamma"))
+        return f"Q, {shown}"
+
+
+NETWORKS = {"epoch_steps": 1_000, "policy_rate": 3e-3, "value_rate": 3e-3} | dict.fromkeys(
+    ("policy_iterations", "value_iterations"), 20
+)
+"""PPO with larger steps than the paper's, so that it learns in runs that a table of many cases can afford."""
+
+
+def q(epsilon: float, alpha: float, gamma: float) -> dict[str, float]:
+    return {"epsilon": epsilon, "alpha": alpha, "gamma": gamma}
+
+
+PANEL = {
+    "slip grid": Problem(
+        FiniteWorld(lambda: us.envs.Grid(5, slip=0.3).tables()), (10, 30, 100), 4_000, q(0.2, 0.1, 0.95)
+    ),
+    "FrozenLake": Problem(FiniteWorld(tables.frozen_lake, limit=100), (200, 1_000, 5_000), 40_000, q(0.1, 0.1, 0.99)),
+    "CliffWalking": Problem(FiniteWorld(tables.cliff_walking, limit=200), (30, 100, 300), 40_000, q(0.1, 0.2, 0.95)),
+    "Taxi": Problem(FiniteWorld(tables.taxi, limit=200), (100, 200, 400), 40_000, q(0.1, 0.5, 0.95)),
+    "treatment": Problem(
+        FiniteWorld(tables.treatment, soft=0.5), (5_000, 20_000, 80_000), 16_000, q(0.1, 0.2, 1.0), unit=0.03
+    ),
+    "inventory": Problem(
+        FiniteWorld(tables.inventory, limit=50, shown=tables.stock), (30, 100, 300), 16_000, q(0.1, 0.1, 0.9)
+    ),
+    "two servers": Problem(
+        FiniteWorld(tables.two_servers, limit=100, shown=tables.lines), (100, 300, 1_000), 16_000, q(0.1, 0.1, 0.9)
+    ),
+    "maintenance": Problem(
+        FiniteWorld(tables.maintenance, soft=0.5, limit=60, shown=tables.wear_and_load),
+        (100, 300, 1_000),
+        4_000,
+        q(0.1, 0.1, 0.9),
+    ),
+    "navigation": Problem(
+        FiniteWorld(tables.navigation, soft=0.9, limit=300, shown=tables.position),
+        (100, 300, 1_000),
+        60_000,
+        q(0.2, 0.5, 0.95),
+    ),
+    "hill car": Problem(
+        FiniteWorld(tables.hill_car, soft=0.8, limit=60, shown=tables.place_and_speed),
+        (300, 1_000, 3_000),
+        40_000,
+        q(0.1, 0.5, 0.99),
+    ),
+    "continuous grid": Problem(PointWorld(8, 0.1, limit=200), (100, 300, 1_000), 8_000, q(0.2, 0.2, 0.95)),
+    "CartPole": Problem(CartWorld(0.7), (100, 300, 1_000), 40_000, q(0.1, 0.2, 0.99)),
+    "continuous grid, PPO": Problem(PointWorld(5, 0.0, limit=100), (100, 300, 1_000), 16_000, NETWORKS, ppo=True),
+    "CartPole, PPO": Problem(CartWorld(0.7), (100, 300, 1_000), 16_000, NETWORKS, ppo=True),
+}
