@@ -5,6 +5,9 @@ from collections.abc import Iterable
 VALUE_SHARE = 0.05
 """A like row's value may differ from the row's own by so much of the range of values, as a root mean square."""
 
+LEADS_SHARE = 0.25
+"""The same for values of rewards drawn at random: those of a learner that is still learning may be any."""
+
 NOISE_SHARE = 0.05
 """Outcomes of one state and action may vary by so much of the range of values, as a standard deviation, for reuse."""
 
@@ -18,20 +21,20 @@ LEVEL = 0.95
 """Of the one-sided interval whose upper end is compared with the margins."""
 
 
-def chosen_radius(lines: Iterable[tuple[float, float, float]]) -> float | None:
+def chosen_radius(lines: Iterable[tuple[float, float, float, float]]) -> float | None:
     """Return the largest radius at which values differ little enough, as they do at all smaller ones; None without any.
 
-    Given are radius, share of rows with a like row, and the upper end of the difference of values, in increasing order
-    of the radius. Radii at which too few rows have a like row are passed over.
+    Given are radius, share of rows with a like row, and the upper ends of the differences of the value and of values of
+    random rewards, in increasing order of the radius. Radii at which too few rows have a like row are passed over.
 
-    >>> chosen_radius([(0.1, 0.01, 0.3), (0.2, 0.4, 0.02), (0.4, 0.9, 0.04), (0.8, 1.0, 0.2)])
+    >>> chosen_radius([(0.1, 0.01, 0.3, 0.3), (0.2, 0.4, 0.02, 0.1), (0.4, 0.9, 0.04, 0.1), (0.8, 1.0, 0.2, 0.1)])
     0.4
     """
     chosen = None
-    for radius, like_share, value_upper in lines:
+    for radius, like_share, value_upper, leads_upper in lines:
         if like_share < LEAST_LIKE:
             continue
-        if not value_upper < VALUE_SHARE:  # NaN is not below
+        if not (value_upper < VALUE_SHARE and leads_upper < LEADS_SHARE):  # NaN is not below
             break
         chosen = radius
     return chosen
