@@ -9,6 +9,8 @@ from scipy.spatial import cKDTree
 from understudy.contracts import Log
 from understudy.errors import SettingError
 from understudy.likeness.pairs import NEIGHBORS, Lists, lists_within, radii_of_distances, sampled
+from understudy.likeness.pruning import ValueCells, without_differing
+from understudy.likeness.remembering import Remembered
 from understudy.settings import positive
 
 Column = str | int
@@ -20,13 +22,15 @@ def observations(
     *,
     scale: float | Mapping[Column, float] | None = None,
     periods: Mapping[Column, float] | None = None,
+    tested: bool = True,
 ) -> "ObservationLikeness":
     """Return the likeness under which states are alike where their observations are within a radius (Euclidean).
 
     Use it where observations are numbers and what follows changes little from one observation to those around it.
 
-    Differences in a column are measured in units of its standard deviation in the log, or of `scale`: a number for
-    all columns, or a mapping from names (or places) of columns. `columns` are those that count; by default all.
+    Differences in a column are measured in units of its standard deviation, in the log that it is first used with, or
+    of `scale`: a number for all columns, or a mapping from names (or places) of columns. `columns` are those that
+    count; by default all.
     `periods` are of columns that go round, such as {"angle": 2 * math.pi} or {"hour": 24}.
 
     Labels (text, categories, truth values, and single integers, which are taken for codes) have to be equal. With a
@@ -34,7 +38,8 @@ def observations(
     numbers where a scale is given.
 
     Of a state with several observations, such as one of `Boxes`, the mean counts. An observation with NaN or
-    infinity is not alike to any other.
+    infinity is not alike to any other. Where `tested`, two states are not alike if the log shows that they are worth
+    more apart than the rule of `audit` allows, such as the two sides of a wall.
 
     >>> log = Log.from_columns(observation=[[0.0, 0.5], [0.1, 0.5], [0.9, 0.5]], action=[0, 0, 0], reward=[0, 0, 0],
     ...     ends="every-row", next_observation=[[0.0, 0.5], [0.1, 0.5], [0.9, 0.5]])
@@ -42,7 +47,7 @@ def observations(
     >>> first.tolist(), members.tolist()
     ([0, 1, 2, 2], [1, 0])
     """
-    return ObservationLikeness(columns, scale, periods)
+    return ObservationLikeness(columns, scale, periods, tested)
 
 
 class ObservationLikeness:
@@ -53,26 +58,33 @@ class ObservationLikeness:
         columns: Sequence[Column] | None,
         scale: float | Mapping[Column, float] | None,
         periods: Mapping[Column, float] | None,
+        tested: bool,
     ) -> None:
         self._columns = None if columns is None else tuple(columns)
         by_column = scale if isinstance(scale, Mapping) else {}
         self._scale = None if scale is None or isinstance(scale, Mapping) else positive("scale", scale)
         self._scales = {column: positive(f"scale of {column!r}", unit) for column, unit in by_column.items()}
         self._periods = {column: positive(f"period of {column!r}", p) for column, p in (periods or {}).items()}
+        self._tested, self._remembered = tested, Remembered()
+        self._spreads: dict[int, float] = {}  # by place, of the log that it was first used with
 
     @property
     def settings(self) -> dict[str, Any]:
         """The columns that count, their units and their periods."""
         return {
             "likeness": "observations", "columns": self._columns, "scale": self._scales or self._scale,
-            "periods": self._periods,
+            "periods": self._periods, "tested": self._tested, "spreads": dict(self._spreads),
         }  # fmt: skip
 
     def neighbors(self, log: Log, state: np.ndarray, next_state: np.ndarray, n_states: int, radius: float) -> Lists:
         states, positions, labels = self._positions(log, state, next_state)
         # Labels that differ are moved further apart than the radius reaches.
         apart = labels[:, None] * (2.0 * positive("radius", radius))
-        return lists_within(np.concatenate([positions, apart], axis=1), states, n_states, radius)
+        lists = lists_within(np.concatenate([positions, apart], axis=1), states, n_states, radius)
+        if not self._tested or not len(lists[1]):
+            return lists
+        key = log, state, next_state
+        return without_differing(lists, self._remembered(*key, lambda: ValueCells(*key, n_states)))
 
     def radii(self, log: Log, state: np.ndarray, next_state: np.ndarray, n_states: int) -> np.ndarray:
         states, positions, labels = self._positions(log, state, next_state)
@@ -110,12 +122,16 @@ class ObservationLikeness:
                     equal.append(label)
             else:
                 around = on_circle(values, periods[column]) if column in periods else [values]
-                unit = scales.get(column, self._scale) or spread_of(around) or 1.0
+                unit = scales.get(column, self._scale) or self._spread(column, around)
                 axes += [np.bincount(member, axis, minlength=len(known)) / counts / unit for axis in around]
         positions = np.stack(axes, axis=1) if axes else np.zeros((len(known), 1))
         finite = np.isfinite(positions).all(axis=1)
         labels = np.unique(np.stack(equal, axis=1)[finite], axis=0, return_inverse=True)[1]
         return known[finite], positions[finite], labels.reshape(-1).astype(np.float64)
+
+    def _spread(self, column: int, axes: Sequence[np.ndarray]) -> float:
+        """Return the spread of a column in the log that this was first used with: a radius means the same in halves."""
+        return self._spreads.setdefault(column, spread_of(axes) or 1.0)
 
     def __repr__(self) -> str:
         given = {"columns": self._columns, "scale": self._scales or self._scale, "periods": self._periods}

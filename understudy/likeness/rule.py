@@ -1,7 +1,12 @@
 """The rule by which a radius is chosen and rungs are offered: margins that were set before any result was seen."""
 
+from collections.abc import Iterable
+
 VALUE_SHARE = 0.05
 """A like row's value may differ from the row's own by so much of the range of values, as a root mean square."""
+
+LEADS_SHARE = 0.25
+"""The same for values of rewards drawn at random: those of a learner that is still learning may be any."""
 
 NOISE_SHARE = 0.05
 """Outcomes of one state and action may vary by so much of the range of values, as a standard deviation, for reuse."""
@@ -9,5 +14,32 @@ NOISE_SHARE = 0.05
 LEAST_LIKE = 0.1
 """The share of rows that must have a like row: with fewer, runs would hardly get longer."""
 
+LEAST_REPEATED = 0.1
+"""The share of rows that must have another of the same state and action, for their noise to be known."""
+
 LEVEL = 0.95
 """Of the one-sided interval whose upper end is compared with the margins."""
+
+
+def chosen_radius(lines: Iterable[tuple[float, float, float, float]]) -> float | None:
+    """Return the largest radius at which values differ little enough, as they do at all smaller ones; None without any.
+
+    Given are radius, share of rows with a like row, and the upper ends of the differences of the value and of values of
+    random rewards, in increasing order of the radius. Radii at which too few rows have a like row are passed over.
+
+    >>> chosen_radius([(0.1, 0.01, 0.3, 0.3), (0.2, 0.4, 0.02, 0.1), (0.4, 0.9, 0.04, 0.1), (0.8, 1.0, 0.2, 0.1)])
+    0.4
+    """
+    chosen = None
+    for radius, like_share, value_upper, leads_upper in lines:
+        if like_share < LEAST_LIKE:
+            continue
+        if not (value_upper < VALUE_SHARE and leads_upper < LEADS_SHARE):  # NaN is not below
+            break
+        chosen = radius
+    return chosen
+
+
+def offers_reuse(noise_upper: float, repeated_share: float) -> bool:
+    """True if outcomes of one state and action hardly vary, and enough rows tell it."""
+    return repeated_share >= LEAST_REPEATED and noise_upper < NOISE_SHARE

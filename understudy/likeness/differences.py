@@ -1,0 +1,112 @@
+"""By how much rows of like states differ, in the mean, from a row's own: without the noise of single rows."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from understudy.likeness.pairs import Lists
+
+N_GROUPS = 20  # of episodes, each left out once
+
+
+class Cells(NamedTuple):
+    """How many rows each state and action has, the sum of their outcome, and of its square, (n_states, n_actions)."""
+
+    rows: np.ndarray
+    total: np.ndarray
+    squares: np.ndarray
+
+    def without(self, others: "Cells") -> "Cells":
+        """Return the sums without those of some of the rows."""
+        return Cells(*(one - other for one, other in zip(self, others, strict=True)))
+
+
+class MeanSquare(NamedTuple):
+    """A mean of squares over rows, with its standard error."""
+
+    mean: float  # NaN where no row has any
+    error: float  # by leaving out groups of episodes
+
+
+def cells_of(state: np.ndarray, action: np.ndarray, outcome: np.ndarray, shape: tuple[int, int]) -> Cells:
+    """Return the sums of an outcome of rows; rows without a state or an outcome are left out."""
+    kept = (state >= 0) & np.isfinite(outcome)
+    cell = state[kept].astype(np.int64) * shape[1] + action[kept]
+    size = shape[0] * shape[1]
+    weights = (None, outcome[kept], outcome[kept] ** 2)
+    return Cells(*(np.bincount(cell, w, minlength=size).astype(np.float64).reshape(shape) for w in weights))
+
+
+def matrix_of(lists: Lists, states: np.ndarray) -> csr_array:
+    """Return the lists of like states as a matrix of 0 and 1 between some of the states."""
+    first, members = lists
+    n = len(first) - 1
+    whole = csr_array((np.ones(len(members)), members, first), shape=(n, n))
+    return csr_array(whole[states][:, states])
+
+
+def noise_of(cells: Cells) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean of each cell and the variance of one row of it, 0 for cells without a row.
+
+    A cell with one row has the mean variance of the others, where most rows are in cells with several; else 0, since
+    nothing tells its noise, and then its noise counts as a difference.
+    """
+    n = cells.rows
+    mean = cells.total / np.maximum(n, 1)
+    several, single = n > 1.5, (n > 0.5) & (n < 1.5)
+    scatter = np.where(several, np.maximum(cells.squares - n * mean**2, 0.0), 0.0)
+    variance = np.where(several, scatter / np.maximum(n - 1, 1), 0.0)
+    if 2 * n[several].sum() > n.sum():
+        variance[single] = scatter.sum() / (n[several] - 1).sum()
+    return mean, variance
+
+
+def squared_difference(cells: Cells, like: csr_array) -> float:
+    """Return the mean over rows of the squared difference between the mean of its own cell and of those of like rows.
+
+    A row's like rows are those with its action in the states that are alike to its own; each counts the same. The
+    noise in the means is taken off, so the result is unbiased, and may be negative where there is no difference.
+    """
+    n = cells.rows
+    mean, variance = noise_of(cells)
+    own_noise = variance / np.maximum(n, 1)
+    like_count, like_total = like @ n, like @ cells.total
+    like_squares = like @ (n * mean**2 - np.where(n > 0.5, variance, 0.0))
+    known = (n > 0.5) & (like_count > 0.5)
+    if not known.any():
+        return float("nan")
+    off = like_squares - 2 * mean * like_total + (mean**2 - own_noise) * like_count
+    return float(np.average((off[known] / like_count[known]), weights=n[known]))
+
+
+def squared_noise(cells: Cells) -> float:
+    """Return the mean over rows of the variance of one row of its own cell, from cells with several rows."""
+    several = cells.rows > 1.5
+    if not several.any():
+        return float("nan")
+    return float(np.average(noise_of(cells)[1][several], weights=cells.rows[several]))
+
+
+def measured(
+    state: np.ndarray,
+    action: np.ndarray,
+    outcome: np.ndarray,
+    group: np.ndarray,
+    shape: tuple[int, int],
+    statistic: Callable[[Cells], float],
+) -> MeanSquare:
+    """Return a statistic of the cells of some rows, with its error by leaving out each group of episodes in turn."""
+    outcome = outcome - np.nanmean(outcome) if np.isfinite(outcome).any() else outcome  # squares of small numbers
+    cells = cells_of(state, action, outcome, shape)
+    found = statistic(cells)
+    parts = [group == g for g in np.unique(group)]
+    left_out = np.array([
+        statistic(cells.without(cells_of(state[part], action[part], outcome[part], shape))) for part in parts
+    ])  # fmt: skip
+    left_out = left_out[np.isfinite(left_out)]
+    if not np.isfinite(found) or len(left_out) < 2:
+        return MeanSquare(found, float("nan"))
+    spread = (len(left_out) - 1) / len(left_out) * np.square(left_out - left_out.mean()).sum()
+    return MeanSquare(found, float(np.sqrt(spread)))

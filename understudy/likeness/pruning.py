@@ -1,0 +1,56 @@
+"""Pairs of like states that the log shows to differ are left out."""
+
+import numpy as np
+from scipy.stats import norm
+
+from understudy.contracts import Log
+from understudy.likeness.differences import cells_of, noise_of
+from understudy.likeness.pairs import Lists, lists_of_pairs
+from understudy.likeness.rule import LEVEL, VALUE_SHARE
+from understudy.likeness.values import DISCOUNT, fitted_values, places_of_log, range_of, values_at
+
+CHUNK = 200_000  # pairs compared at a time
+
+
+class ValueCells:
+    """Mean value after each state and action of a log, in shares of the range of values, and its noise."""
+
+    def __init__(self, log: Log, state: np.ndarray, next_state: np.ndarray, n_states: int) -> None:
+        places = places_of_log(log, state, next_state, n_states, seed=0)
+        value = fitted_values(log, places, np.arange(len(log)), DISCOUNT)
+        value_range = range_of(values_at(places.here, value))
+        following = values_at(places.next, value)
+        worth = log.reward + np.where(log.terminated, 0.0, DISCOUNT * following)
+        worth = (worth - np.nanmean(worth)) / value_range if value_range > 0 else np.full(len(log), np.nan)
+        cells = cells_of(state, log.action, worth, (n_states, log.spec.n_actions))
+        self.rows = cells.rows
+        self.mean, self.variance = noise_of(cells)
+
+    def shown_to_differ(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """Return, for each pair of states, True if their values differ by more than the rule allows.
+
+        The squared difference is a mean over the actions that both have, weighted by how well each is known, less its
+        noise; it counts by the lower end of its interval, so that pairs of which little is known are kept.
+        """
+        n, m = self.rows[one], self.rows[other]
+        weight = n * m / np.maximum(n + m, 1.0)
+        noise = (m * self.variance[one] + n * self.variance[other]) / np.maximum(n + m, 1.0)  # times weight
+        squared = weight * np.square(self.mean[one] - self.mean[other]) - np.where(weight > 0, noise, 0.0)
+        total = np.maximum(weight.sum(axis=1), 1e-300)
+        mean = squared.sum(axis=1) / total
+        error = np.sqrt((2 * noise**2 + 4 * weight * noise * np.maximum(mean, 0.0)[:, None]).sum(axis=1)) / total
+        return mean - norm.ppf(LEVEL) * error > VALUE_SHARE**2
+
+
+def without_differing(lists: Lists, cells: ValueCells) -> Lists:
+    """Return the lists without pairs of states that the log shows to differ."""
+    first, members = lists
+    n_states = len(first) - 1
+    one = np.repeat(np.arange(n_states), np.diff(first))
+    once = one < members
+    one, other = one[once], members[once]
+    kept = np.ones(len(one), dtype=bool)
+    for begin in range(0, len(one), CHUNK):
+        part = slice(begin, begin + CHUNK)
+        kept[part] = ~cells.shown_to_differ(one[part], other[part])
+    return lists_of_pairs(one[kept], other[kept], n_states)
