@@ -17,13 +17,17 @@ def shuffled(items, stream, stays=()):
 
 
 class Reference:
-    """One rehearsal; `state` and `next_state` are the encoder's. `propensity_of(row, x)` is there to be got wrong."""
+    """One rehearsal; `state` and `next_state` are the encoder's. `propensity_of(row, x)` is there to be got wrong.
+
+    `reserve` is False, True, or the name of a way to get the reserve wrong, one of WRONG_RESERVES.
+    """
 
     def __init__(self, name, log, state, next_state, seed, *, order="episodes", openings="queue",
-                 stop="predictable", limit=None, propensity_of=None):  # fmt: skip
+                 stop="predictable", limit=None, propensity_of=None, reserve=False):  # fmt: skip
         self.name, self.log, self.state, self.next_state, self.stop, self.limit = (
             name, log, state.tolist(), next_state.tolist(), stop, limit
         )  # fmt: skip
+        self.reserve, self.reserves = reserve, {}
         self.uniform = Stream(seed, ACCEPTANCE).uniform
         self.propensity_of = propensity_of or (lambda row, x: log.propensity[row])
         episodes = [list(range(*span)) for span in pairwise(log.starts.tolist())]
@@ -78,6 +82,9 @@ class Reference:
             return None, "never logged"
         if self.name == "qbe":
             return self.chosen(z, policy)
+        if self.reserve:
+            row = self.with_reserve(x, z, policy)
+            return row, "queue empty for action" if row is None else None
         queue, passed = self.queues.get(self.key(z, 0), []), None
         while queue:
             row = queue.pop(0)
@@ -95,6 +102,62 @@ class Reference:
             self.what = max(passed, key=lambda b: policy[b])
         return None, "unsupported" if passed else "queue empty" if keyed else "no row"
 
+    def with_reserve(self, x, z, policy):
+        """PSRS with a reserve: a row, or None."""
+        wrong, fresh, queue = self.reserve, None, self.queues.get(z, [])
+        lacking = self.lacking(z, policy)
+        if lacking:
+            if wrong == "coin first" and queue:
+                a = self.above(policy, self.bound(queue[0], x, policy, lacking), lacking)
+                if a is not None:
+                    return self.reserves[z, a].pop(0)
+            bound = None
+            while queue and fresh is None:
+                row = queue.pop(0)
+                a, p = int(self.log.action[row]), self.propensity_of(row, x)
+                bound = self.bound(row, x, policy, lacking)
+                covered = range(len(policy)) if wrong == "whole bound" else lacking
+                u, limit = self.uniform(), self.bound(row, x, policy, covered)[0]
+                if limit < float("inf") and u < policy[a] / (limit * p[a]):
+                    fresh = row
+                else:
+                    self.reserves.setdefault((z, a), []).append(row)
+                if wrong == "reserve at once":
+                    lacking = self.lacking(z, policy)
+            if fresh is None and (short := self.lacking(z, policy)):
+                self.what = max(short, key=lambda a: policy[a])
+                if wrong != "stop after the coin" or self.what == (a := self.action(policy)) or a in short:
+                    return None
+                return self.reserves[z, a].pop(0)
+        if fresh is None:
+            a = self.action(policy)
+        else:
+            a = None if wrong == "coin first" else self.above(policy, bound, lacking)
+            if a is None:
+                return fresh
+            self.reserves.setdefault((z, int(self.log.action[fresh])), []).append(fresh)
+        return self.reserves[z, a].pop(-1 if wrong == "newest first" else 0)
+
+    def lacking(self, z, policy):
+        """The actions that the learner may take and that have no row in reserve."""
+        return [a for a, pi in enumerate(policy) if pi > 0 and not self.reserves.get((z, a))]
+
+    def bound(self, row, x, policy, actions):
+        """The largest ratio over some actions, and the propensities that it is of."""
+        p = self.propensity_of(row, x)
+        return max((policy[a] / p[a] if p[a] > 0 else float("inf") for a in actions), default=0.0), p
+
+    def above(self, policy, bound, lacking):
+        """The action drawn from what the policy has above the bound times the propensity; None for the row itself."""
+        excess = [
+            max(pi - bound[0] * p, 0.0) if a not in lacking else 0.0
+            for a, (pi, p) in enumerate(zip(policy, bound[1], strict=True))
+        ]
+        if not sum(excess):
+            return None
+        u = self.uniform() * sum(policy)
+        return next((a for a, edge in enumerate(accumulate(excess)) if u < edge), None)
+
     def chosen(self, z, policy):
         have = [bool(self.queues.get((z, a))) for a in range(len(policy))]
         missing = [a for a, (pi, rows) in enumerate(zip(policy, have, strict=True)) if pi > 0 and not rows]
@@ -107,6 +170,9 @@ class Reference:
     def action(self, policy):
         u = self.uniform() * sum(policy)
         return next(a for a, edge in enumerate(accumulate(policy)) if u < edge)
+
+
+WRONG_RESERVES = ("coin first", "stop after the coin", "newest first", "whole bound", "reserve at once")
 
 
 class ModelReference(Reference):

@@ -8,10 +8,11 @@ from numba import types
 from numba.extending import overload
 
 from understudy.contracts.compiling import MERGED
-from understudy.simulators.kernels import draws, exogenous, model, real, tape, whole_episodes
+from understudy.simulators.kernels import draws, exogenous, model, real, reserve, tape, whole_episodes
 
 KERNELS = {
     tape.Tape: draws,
+    reserve.ReserveTape: reserve,
     model.Model: model,
     exogenous.TwoTapes: exogenous,
     real.TableWalk: real,
