@@ -213,8 +213,8 @@ def psrs(
 
     Needs the propensities of all actions. The action of a served step is distributed exactly as the policy says.
 
-    With `reserve=True` rows that were not accepted are kept, since nobody has seen their outcomes, and serve later steps
-    in their state: as exact, and longer for policies that change.
+    With `reserve=True` rows that were not accepted are kept, since nobody has seen their outcomes, and serve later
+    steps in their state: as exact, and longer for policies that change.
 
     Other options: `order` of the log, "episodes" (exact), "rows" (the paper's shuffle) or "log" (for adaptive loggers);
     `openings` from a "queue", which can end the run, or by "replacement", which is counted; `max_episode_steps`, the

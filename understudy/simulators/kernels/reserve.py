@@ -1,8 +1,8 @@
 """PSRS with a reserve: rows that were taken and not served are kept, since their outcomes are still unseen.
 
-The reserve lowers the bound of rejection sampling. With a bound below some ratios of policy and propensity, rows of these
-actions would be served too rarely; what is missing is served from the reserve, exactly. So the bound need only cover
-actions that have no row in reserve, and fewer rows are rejected.
+The reserve lowers the bound of rejection sampling. With a bound below some ratios of policy and propensity, rows of
+these actions would be served too rarely; what is missing is served from the reserve, exactly. So the bound need only
+cover actions that have no row in reserve, and fewer rows are rejected.
 """
 
 from typing import NamedTuple
