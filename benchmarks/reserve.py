@@ -18,14 +18,14 @@ SHORTEST = 0.98
 EPISODES, EVERY = 200, 50  # of the log of policies that change; steps after which such a policy changes
 
 PROTOCOL = f"""
-The paper's discrete settings: the grid with noise bits in its five cases, {FULL.episodes:,} episodes, its three settings
-(the uniform policy, a near-optimal one, Q-learning), queues by observations and by states, {LOGS} logs with one run on
-each by PSRS, QBE and PSRS with a reserve (all in the exact order; QBE with its predictable stop). In every cell the mean
-length with a reserve is divided by the larger of the mean lengths of PSRS and QBE; the standard error is that of pairs
-on the same log. Policies that change: the 5x5 grid, {EPISODES} episodes, {CHANGING_LOGS} logs, a policy that takes one
-action with probability 1 - epsilon, else any, and another one after every {EVERY} steps, with epsilon .5 and .1.
-The reserve holds up if no ratio of the paper's settings is below {SHORTEST}, and both ratios of policies that change are
-above 1.
+The paper's discrete settings: the grid with noise bits in its five cases, {FULL.episodes:,} episodes, its three
+settings (the uniform policy, a near-optimal one, Q-learning), queues by observations and by states, {LOGS} logs with
+one run on each by PSRS, QBE and PSRS with a reserve (all in the exact order; QBE with its predictable stop). In every
+cell the mean length with a reserve is divided by the larger of the mean lengths of PSRS and QBE; the standard error is
+that of pairs on the same log. Policies that change: the 5x5 grid, {EPISODES} episodes, {CHANGING_LOGS} logs, a policy
+that takes one action with probability 1 - epsilon, else any, and another one after every {EVERY} steps, with epsilon .5
+and .1. The reserve holds up if no ratio of the paper's settings is below {SHORTEST}, and both ratios of policies that
+change are above 1.
 """
 
 

@@ -27,7 +27,7 @@ class Reference:
         self.name, self.log, self.state, self.next_state, self.stop, self.limit = (
             name, log, state.tolist(), next_state.tolist(), stop, limit
         )  # fmt: skip
-        self.reserve, self.reserves = reserve, {}
+        self.reserve, self.reserves, self.candidate = reserve, {}, None
         self.uniform = Stream(seed, ACCEPTANCE).uniform
         self.propensity_of = propensity_of or (lambda row, x: log.propensity[row])
         episodes = [list(range(*span)) for span in pairwise(log.starts.tolist())]
@@ -104,54 +104,39 @@ class Reference:
 
     def with_reserve(self, x, z, policy):
         """PSRS with a reserve: a row, or None."""
-        wrong, fresh, queue = self.reserve, None, self.queues.get(z, [])
-        lacking = self.lacking(z, policy)
-        if lacking:
-            if wrong == "coin first" and queue:
-                a = self.above(policy, self.bound(queue[0], x, policy, lacking), lacking)
-                if a is not None:
-                    return self.reserves[z, a].pop(0)
-            bound = None
-            while queue and fresh is None:
-                row = queue.pop(0)
-                a, p = int(self.log.action[row]), self.propensity_of(row, x)
-                bound = self.bound(row, x, policy, lacking)
-                covered = range(len(policy)) if wrong == "whole bound" else lacking
-                u, limit = self.uniform(), self.bound(row, x, policy, covered)[0]
-                if limit < float("inf") and u < policy[a] / (limit * p[a]):
-                    fresh = row
-                else:
-                    self.reserves.setdefault((z, a), []).append(row)
-                if wrong == "reserve at once":
-                    lacking = self.lacking(z, policy)
-            if fresh is None and (short := self.lacking(z, policy)):
-                self.what = max(short, key=lambda a: policy[a])
-                if wrong != "stop after the coin" or self.what == (a := self.action(policy)) or a in short:
-                    return None
-                return self.reserves[z, a].pop(0)
-        if fresh is None:
-            a = self.action(policy)
-        else:
-            a = None if wrong == "coin first" else self.above(policy, bound, lacking)
-            if a is None:
-                return fresh
-            self.reserves.setdefault((z, int(self.log.action[fresh])), []).append(fresh)
-        return self.reserves[z, a].pop(-1 if wrong == "newest first" else 0)
+        wrong, queue = self.reserve, self.queues.get(z, [])
+        while lacking := self.lacking(z, policy):
+            self.candidate = queue[0] if queue else self.candidate  # the last one, where there is no other
+            p, a = self.propensity_of(self.candidate, x), int(self.log.action[self.candidate])
+            bound = self.largest_ratio(policy, p, lacking)
+            if wrong == "coin first" and (drawn := self.above(policy, p, bound)) is not None:
+                return self.reserves[z, drawn].pop(0)
+            if not queue:
+                self.what = max(lacking, key=lambda b: policy[b])
+                a = self.action(policy) if wrong == "stop after the coin" else self.what
+                return None if a in lacking else self.reserves[z, a].pop(0)
+            row, u = queue.pop(0), self.uniform()
+            covering = self.largest_ratio(policy, p, range(len(policy))) if wrong == "whole bound" else bound
+            if covering < float("inf") and u < policy[a] / (covering * p[a]):
+                drawn = None if wrong == "coin first" else self.above(policy, p, bound)
+                if wrong == "accepted row first" and drawn is None:
+                    return row
+                self.reserves.setdefault((z, a), []).append(row)
+                return self.reserves[z, a if drawn is None else drawn].pop(-1 if wrong == "newest first" else 0)
+            self.reserves.setdefault((z, a), []).append(row)
+        return self.reserves[z, self.action(policy)].pop(-1 if wrong == "newest first" else 0)
 
     def lacking(self, z, policy):
         """The actions that the learner may take and that have no row in reserve."""
         return [a for a, pi in enumerate(policy) if pi > 0 and not self.reserves.get((z, a))]
 
-    def bound(self, row, x, policy, actions):
-        """The largest ratio over some actions, and the propensities that it is of."""
-        p = self.propensity_of(row, x)
-        return max((policy[a] / p[a] if p[a] > 0 else float("inf") for a in actions), default=0.0), p
+    def largest_ratio(self, policy, p, actions):
+        return max(policy[a] / p[a] if p[a] > 0 else float("inf") for a in actions)
 
-    def above(self, policy, bound, lacking):
+    def above(self, policy, p, bound):
         """The action drawn from what the policy has above the bound times the propensity; None for the row itself."""
         excess = [
-            max(pi - bound[0] * p, 0.0) if a not in lacking else 0.0
-            for a, (pi, p) in enumerate(zip(policy, bound[1], strict=True))
+            pi - bound * q if pi > 0 and (q == 0 or pi / q > bound) else 0.0 for pi, q in zip(policy, p, strict=True)
         ]
         if not sum(excess):
             return None
@@ -172,7 +157,7 @@ class Reference:
         return next(a for a, edge in enumerate(accumulate(policy)) if u < edge)
 
 
-WRONG_RESERVES = ("coin first", "stop after the coin", "newest first", "whole bound", "reserve at once")
+WRONG_RESERVES = ("coin first", "stop after the coin", "whole bound", "newest first", "accepted row first")
 
 
 class ModelReference(Reference):

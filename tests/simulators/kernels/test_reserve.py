@@ -1,13 +1,16 @@
 """The reserve: its queues by hand, and the law of what is served with it, which ways to get it wrong do not have."""
 
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from scipy.stats import chi2
 
 from understudy.encoders import Function
+from understudy.learners import FixedPolicy
 from understudy.logs import Log
+from understudy.runs import simulate
 from understudy.simulators import psrs
 from understudy.simulators.kernels import layout, reserve
 from understudy.simulators.kernels.layout import EMPTY
@@ -107,15 +110,13 @@ def test_for_one_hot_policies_every_row_of_an_action_is_served_in_its_order(band
 
 def test_under_the_logging_policy_the_log_is_served_word_for_word(random_log, play):
     log = random_log(3, zeros=False)
-    at = {int(row): log.propensity[row] for row in range(len(log))}
-    plain, kept = (psrs(log, ONE_STATE, order="log", max_episode_steps=None, reserve=on) for on in (False, True))
-    served = [play(simulator, lambda t, x: at[t], 0).rows for simulator in (plain, kept)]
-    assert served[0] == served[1] == list(range(len(served[0])))
+    simulator = psrs(log, ONE_STATE, order="log", max_episode_steps=None, reserve=True)
+    assert play(simulator, lambda t, x: log.propensity[t], 0, len(log)).rows == list(range(len(log)))
 
 
 def test_a_stop_names_the_action_that_has_no_row_left(bandit, play):
     log = bandit(np.array([0, 0, 0, 1]), np.full((4, 3), 1 / 3))
-    stop = play(psrs(log, reserve=True), lambda t, x: [0.2, 0.2, 0.6], 0).stop
+    stop = play(psrs(log, reserve=True), lambda t, x: [0.0, 0.0, 1.0], 0).stop
     assert (stop.cause, stop.state, stop.action) == ("queue empty for action", 0, 2)
     assert stop.counts["rows taken"] == 4
     assert str(stop) == "observation=0 has no row left with action 2 after 0 steps"
@@ -133,18 +134,14 @@ def test_a_row_whose_logger_lacked_an_action_is_passed_over_counted_and_kept(ban
 
 # The law
 
-POLICIES = np.array([[0.6, 0.3, 0.1], [0.1, 0.2, 0.7], [0.8, 0.1, 0.1], [0.2, 0.5, 0.3]])
-LOGGERS = np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
+SWINGING = np.array([[1.0, 0.0], [0.2, 0.8]])
+DESIGNS = {  # policies, which take turns; propensities, one of which each row has; rows of a log
+    "two rows": (SWINGING, np.array([[0.6, 0.4], [0.4, 0.6]]), 2),
+    "twelve rows": (SWINGING, np.array([[0.6, 0.4], [0.4, 0.6]]), 12),
+    "three actions": (np.array([[0.9, 0.05, 0.05], [0.2, 0.6, 0.2]]), np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]]), 6),
+}
 ALPHA = 1e-4
-
-
-def short_logs(runs, bandit, seed, n=9):
-    """Logs of one state and n rows by two loggers, each of its own."""
-    rng = np.random.default_rng(seed)
-    for _ in range(runs):
-        p = LOGGERS[rng.integers(2, size=n)]
-        action = (p.cumsum(axis=1) <= rng.random((n, 1))).sum(axis=1)
-        yield bandit(action, p)
+FAST, SLOW = 3000, pytest.param(20_000, marks=pytest.mark.slow)
 
 
 def tail_of(counts, law):
@@ -152,82 +149,93 @@ def tail_of(counts, law):
     statistic, freedom = 0.0, 0
     for cell, count in counts.items():
         p, n = law(cell), sum(count.values())
-        if n >= 100:
-            seen = np.array([count[outcome] for outcome in range(len(p))])
-            statistic, freedom = statistic + np.sum((seen - n * p) ** 2 / (n * p)), freedom + len(p) - 1
-    assert freedom >= 10
+        possible = p > 0
+        seen = np.array([count[outcome] for outcome in range(len(p))])
+        assert not seen[~possible].any()
+        if n >= 50:
+            statistic += np.sum((seen - n * p)[possible] ** 2 / (n * p[possible]))
+            freedom += possible.sum() - 1
+    assert freedom
     return chi2.sf(statistic, freedom)
 
 
-def tail_of_actions(runs, bandit, rows_of, seed=0):
-    """Given that a step is served its action has law pi, whatever went before: cells are step and action before."""
-    counts = {}
-    for number, log in enumerate(short_logs(runs, bandit, seed)):
-        actions = log.action[rows_of(log, number)]
-        for t, action in enumerate(actions):
-            counts.setdefault((t, int(actions[t - 1]) if t else -1), Counter())[int(action)] += 1
-    return tail_of(counts, lambda cell: POLICIES[cell[0] % 4])
+def tail_of_actions(design, runs, rows_of, bandit, seed=0):
+    """Given that a step is served its action has law pi, whatever went before: cells are step and action before.
 
-
-def policy_at(t, x):
-    return POLICIES[t % 4]
-
-
-@pytest.mark.parametrize("runs", [4000, pytest.param(20_000, marks=pytest.mark.slow)])
-def test_served_actions_have_the_law_of_the_policy_on_short_queues(runs, bandit, play):
-    # false alarm ALPHA
-    assert tail_of_actions(runs, bandit, lambda log, seed: play(psrs(log, reserve=True), policy_at, seed).rows) > ALPHA
-
-
-@pytest.mark.parametrize("wrong", ["coin first", "stop after the coin", "whole bound", "reserve at once"])
-def test_the_same_test_finds_a_wrong_reserve(wrong, bandit, reference):
-    def rows_of(log, seed):
-        return reference("psrs", log, log.observation, log.next_observation, seed, reserve=wrong).run(policy_at)[0]
-
-    assert tail_of_actions(4000, bandit, rows_of) < ALPHA
-
-
-def walk(rng, n=150):
-    """One episode in one state of two observations, each next one a fair draw; the logger acts by what it sees."""
-    x = rng.integers(2, size=n + 1)
-    p = np.array([[0.9, 0.1], [0.1, 0.9]])[x[:-1]]
-    return Log.from_columns(
-        observation=x[:-1], next_observation=x[1:], action=(rng.random(n) > p[:, 0]).astype(int), reward=np.zeros(n),
-        truncated=np.arange(n) == n - 1, propensity=p,
-    )  # fmt: skip
-
-
-def tail_of_outcomes(runs, rows_of, steps=6, seed=0):
-    """Outcomes are fair draws whatever went before: cells are the step, its action, and the outcome before."""
+    Each run has a log of its own, of one state, in log order; observations say whose turn it is.
+    """
+    policies, loggers, n = DESIGNS[design]
     rng, counts = np.random.default_rng(seed), {}
     for number in range(runs):
-        log = walk(rng)
-        rows = rows_of(log, number)[:steps]
+        p = loggers[rng.integers(len(loggers), size=n)]
+        action = (p.cumsum(axis=1) <= rng.random((n, 1))).sum(axis=1)
+        served = action[rows_of(bandit(action, p, np.arange(n) % len(policies)), policies, number)].tolist()
+        for t, (before, now) in enumerate(pairwise([-1, *served])):
+            counts.setdefault((t, before), Counter())[now] += 1
+    return tail_of(counts, lambda cell: policies[cell[0] % len(policies)])
+
+
+def rows_of_reserve(log, policies, seed, max_steps=None, order="log"):
+    simulator = psrs(log, ONE_STATE, reserve=True, order=order, max_episode_steps=None)
+    return simulate(simulator, FixedPolicy(policies), seed, max_steps).rows
+
+
+@pytest.mark.parametrize("runs", [FAST, SLOW])
+@pytest.mark.parametrize("design", DESIGNS)
+def test_served_actions_have_the_law_of_the_policy_on_short_queues(design, runs, bandit):
+    # false alarm ALPHA
+    assert tail_of_actions(design, runs, rows_of_reserve, bandit) > ALPHA
+
+
+@pytest.mark.parametrize(
+    ("wrong", "design"),
+    [("coin first", "two rows"), ("stop after the coin", "three actions"), ("whole bound", "twelve rows")],
+)
+def test_the_same_test_finds_a_wrong_reserve(wrong, design, bandit, reference):
+    def rows_of(log, policies, seed):
+        nowhere = np.zeros(len(log), int)
+        rehearsal = reference("psrs", log, nowhere, nowhere, seed, order="log", reserve=wrong)
+        return rehearsal.run(lambda t, x: policies[x])[0]
+
+    assert tail_of_actions(design, FAST, rows_of, bandit) < ALPHA
+
+
+SEEING = np.array([[0.9, 0.1], [0.1, 0.9]])
+ACTING = np.array([[0.8, 0.2], [0.2, 0.8]])
+
+
+def tail_of_outcomes(runs, rows_of, steps=8, n=80, seed=0):
+    """Outcomes are fair draws whatever went before: cells are the step, its action, and the outcome before.
+
+    The log is one episode in one state of two observations, each next one a fair draw; the logger acts by what it sees.
+    """
+    rng, counts = np.random.default_rng(seed), {}
+    for number in range(runs):
+        x = rng.integers(2, size=n + 1)
+        p = SEEING[x[:-1]]
+        log = Log.from_columns(
+            observation=x[:-1], next_observation=x[1:], action=(rng.random(n) > p[:, 0]).astype(int),
+            reward=np.zeros(n), truncated=np.arange(n) == n - 1, propensity=p,
+        )  # fmt: skip
+        rows = rows_of(log, ACTING, number, steps)
         assert len(rows) == steps
-        outcome = log.next_observation[rows]
-        for t in range(steps):
-            cell = t, int(log.action[rows[t]]), int(outcome[t - 1]) if t else -1
-            counts.setdefault(cell, Counter())[int(outcome[t])] += 1
+        outcomes = log.next_observation[rows].tolist()
+        for t, (before, now) in enumerate(pairwise([-1, *outcomes])):
+            counts.setdefault((t, int(log.action[rows[t]]), before), Counter())[now] += 1
     return tail_of(counts, lambda cell: np.array([0.5, 0.5]))
 
 
-def swinging(t, x):
-    return np.array([0.8, 0.2]) if t % 2 else np.array([0.2, 0.8])
-
-
-@pytest.mark.parametrize("runs", [3000, pytest.param(20_000, marks=pytest.mark.slow)])
-def test_outcomes_of_the_reserve_are_as_fresh_as_any(runs, play):
+@pytest.mark.parametrize("runs", [FAST, SLOW])
+def test_outcomes_of_the_reserve_are_as_fresh_as_any(runs):
     # false alarm ALPHA
-    def rows_of(log, seed):
-        return play(psrs(log, ONE_STATE, reserve=True, max_episode_steps=None), swinging, seed, max_steps=6).rows
-
-    assert tail_of_outcomes(runs, rows_of) > ALPHA
+    assert tail_of_outcomes(runs, lambda *asked: rows_of_reserve(*asked, order="episodes")) > ALPHA
 
 
-def test_the_same_test_finds_a_reserve_that_serves_its_newest_row(reference):
-    # which row is the newest with an action tells what the rows before it led to, where the logger acts by what it sees
-    def rows_of(log, seed):
+@pytest.mark.parametrize("wrong", ["newest first", "accepted row first"])
+def test_the_same_test_finds_a_reserve_that_does_not_serve_its_oldest_row(wrong, reference):
+    # which row comes next with an action tells what those before it led to, where the logger acts by what it sees
+    def rows_of(log, policies, seed, steps):
         nowhere = np.zeros(len(log), int)
-        return reference("psrs", log, nowhere, nowhere, seed, reserve="newest first").run(swinging, 6)[0]
+        return reference("psrs", log, nowhere, nowhere, seed, reserve=wrong).run(lambda t, x: policies[x], steps)[0]
 
-    assert tail_of_outcomes(3000, rows_of) < ALPHA
+    assert tail_of_outcomes(FAST, rows_of) < ALPHA

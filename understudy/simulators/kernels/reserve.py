@@ -62,29 +62,35 @@ def take_reserved(source, state, action):
 
 @kernel
 def find_lacking(source, state, policy):
-    """Write the policy on actions without a row in reserve into `lacking`; return True if there is any."""
-    found = False
+    """Write the policy on actions without a row in reserve into `lacking`; return how many the learner may take."""
+    n_lacking = 0
     for action in range(len(policy)):
         source.lacking[action] = 0.0
         if policy[action] > 0.0 and oldest_reserved(source, state, action) == EMPTY:
             source.lacking[action] = policy[action]
-            found = True
-    return found
+            n_lacking += 1
+    return n_lacking
 
 
 @kernel
-def accept_fresh(source, state, policy):
-    """Take rows of a state until rejection sampling accepts one; return its position, or EMPTY. Put the others aside.
+def draw_row(source, state, policy):
+    """Take the next row for a policy in a state; return its position, or EMPTY with the cause in `cursor`.
 
-    The bound is the largest ratio over actions that lack a row in reserve, since the reserve can serve what a lower
-    bound leaves out. It is infinite where the candidate's logger could not take one of these actions: the candidate is
-    passed over, which is exact, and counted.
+    As long as an action lacks a row in reserve, rows are taken until rejection sampling accepts one, even if a row from
+    the reserve is served then: whether a step is served must not depend on the action that is drawn. The bound is the
+    largest ratio over actions that lack one. It is infinite where the candidate's logger could not take one of these:
+    the candidate is passed over, which is exact, and counted. Candidates that are not accepted join the reserve.
     """
     tape = source.tape
+    if state < 0:
+        tape.cursor[layout.CAUSE] = layout.NO_STATE
+        return EMPTY
+    n_lacking = find_lacking(source, state, policy)
     known, bound = EMPTY, 0.0
-    while True:
+    while n_lacking > 0:
         position = take(tape, state)
         if position == EMPTY:
+            record_missing(source, state)
             return EMPTY
         action = tape.queued[position]["action"]
         vector = np.int64(tape.queued[position]["vector"])
@@ -92,62 +98,41 @@ def accept_fresh(source, state, policy):
         if vector != known:
             known, bound = vector, draws.largest_ratio(source.lacking, inverse)
         if uniform(tape.streams, ACCEPTANCE) * bound < policy[action] * inverse[action]:
-            return position
+            drawn = draw_from_excess(source, policy, inverse, bound)
+            put_aside(
+                source, state, position
+            )  # behind rows that are older: a state and action serves its rows in order
+            return take_reserved(source, state, action if drawn == EMPTY else drawn)
         if bound == np.inf:
             tape.cursor[layout.ROWS_PASSED_OVER] += 1
         put_aside(source, state, position)
+        if source.lacking[action] > 0.0:
+            source.lacking[action] = 0.0
+            n_lacking -= 1
+            known = EMPTY
+    return take_reserved(source, state, draws.draw_action(policy, uniform(tape.streams, ACCEPTANCE)))
 
 
 @kernel
-def draw_from_excess(source, policy, position):
-    """Draw whether an accepted row is served, EMPTY, or a row from the reserve, and then return its action.
+def draw_from_excess(source, policy, inverse, bound):
+    """Draw whether an accepted row is served, and return EMPTY, or a row from the reserve, and return its action.
 
     The row was accepted with a bound below some of the ratios. What the policy has above the bound times the
     propensity, its excess, is what such rows serve too rarely: it is drawn from the reserve.
     """
-    tape = source.tape
-    inverse = tape.inverse_propensity[tape.queued[position]["vector"]]
-    bound = draws.largest_ratio(source.lacking, inverse)
     total, excess = 0.0, 0.0
     for action in range(len(policy)):
         total += policy[action]
         source.excess[action] = 0.0
-        if source.lacking[action] == 0.0 and policy[action] * inverse[action] > bound:
+        if policy[action] * inverse[action] > bound:  # then the action has a row in reserve
             source.excess[action] = policy[action] - bound / inverse[action]
             excess += source.excess[action]
     if excess == 0.0:
         return EMPTY
-    rest = uniform(tape.streams, ACCEPTANCE) * total
+    rest = uniform(source.tape.streams, ACCEPTANCE) * total
     if rest >= excess:
         return EMPTY
     return draws.draw_action(source.excess, rest / excess)
-
-
-@kernel
-def draw_row(source, state, policy):
-    """Take the next row for a policy in a state; return its position, or EMPTY with the cause in `cursor`.
-
-    Where an action lacks a row in reserve, a row is accepted first and put aside if another action is drawn: whether
-    a step is served must not depend on the action that is drawn. For the same reason rows that are put aside meanwhile
-    do not count before the state's queue has ended. Then they do: as with the predictable stop of QBE, the step is
-    served if every action the learner may take has a row.
-    """
-    if state < 0:
-        source.cursor[layout.CAUSE] = layout.NO_STATE
-        return EMPTY
-    fresh = EMPTY
-    if find_lacking(source, state, policy):
-        fresh = accept_fresh(source, state, policy)
-        if fresh == EMPTY and find_lacking(source, state, policy):
-            record_missing(source, state)
-            return EMPTY
-    if fresh == EMPTY:  # every action has a row in reserve
-        return take_reserved(source, state, draws.draw_action(policy, uniform(source.tape.streams, ACCEPTANCE)))
-    action = draw_from_excess(source, policy, fresh)
-    if action == EMPTY:
-        return fresh
-    put_aside(source, state, fresh)
-    return take_reserved(source, state, action)
 
 
 @routine
