@@ -61,10 +61,10 @@ def outside(steps, ends, logs=LOGS):
 Z = NormalDist().inv_cdf(1 - RATE / (2 * STEPS))
 
 
-@pytest.mark.parametrize("simulator", ["psrs", "qbe"])
+@pytest.mark.parametrize(("simulator", "options"), [("psrs", {}), ("psrs", {"reserve": True}), ("qbe", {})])
 @pytest.mark.parametrize("episodes", [1, 2, 5])
-def test_the_truth_lies_within_what_was_served_and_the_share_that_had_stopped(simulator, episodes):
-    steps, ends, _ = served(simulator, episodes)
+def test_the_truth_lies_within_what_was_served_and_the_share_that_had_stopped(simulator, options, episodes):
+    steps, ends, _ = served(simulator, episodes, **options)
     assert outside(steps, ends) < Z
 
 

@@ -45,6 +45,8 @@ def lopsided(observation):
         ("psrs", None, {}),
         ("psrs", lopsided, {}),
         ("psrs", None, {"order": "log"}),
+        ("psrs", None, {"reserve": True}),
+        ("psrs", lopsided, {"reserve": True}),
         ("qbe", None, {}),
         ("qbe", lopsided, {}),
     ],

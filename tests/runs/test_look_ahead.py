@@ -39,6 +39,9 @@ SIMULATORS = {
     "psrs by rows with a limit": psrs(EVEN, CELLS, order="rows", max_episode_steps=4),
     "psrs where a corner has no state": psrs(EVEN, CORNERED),
     "psrs of integers": psrs(NUMBERS, Function(NOISY.latent)),
+    "psrs with a reserve": psrs(SKEWED, CELLS, reserve=True),
+    "psrs with a reserve by rows": psrs(EVEN, CELLS, reserve=True, order="rows", openings="replacement",
+                                        max_episode_steps=8),
     "qbe": qbe(SKEWED, CELLS),
     "qbe plain": qbe(SKEWED, CELLS, stop="plain", order="rows"),
     "states_only": states_only(EVEN, CELLS),
@@ -95,7 +98,7 @@ def test_every_replay_is_alike_ahead_and_step_by_step(name, abandons, assert_sam
 
 @pytest.mark.parametrize("seed", range(4))
 def test_runs_to_the_end_of_the_log_are_alike(seed, assert_same):
-    for name in ("psrs, lopsided", "qbe", "psrs by rows", "psrs where a corner has no state"):
+    for name in ("psrs, lopsided", "psrs with a reserve", "qbe", "psrs by rows", "psrs where a corner has no state"):
         runs, learners = both(SIMULATORS[name], seed)
         assert_same(*runs)
         assert_same_learners(*learners)

@@ -17,13 +17,17 @@ def shuffled(items, stream, stays=()):
 
 
 class Reference:
-    """One rehearsal; `state` and `next_state` are the encoder's. `propensity_of(row, x)` is there to be got wrong."""
+    """One rehearsal; `state` and `next_state` are the encoder's. `propensity_of(row, x)` is there to be got wrong.
+
+    `reserve` is False, True, or the name of a way to get the reserve wrong, one of WRONG_RESERVES.
+    """
 
     def __init__(self, name, log, state, next_state, seed, *, order="episodes", openings="queue",
-                 stop="predictable", limit=None, propensity_of=None):  # fmt: skip
+                 stop="predictable", limit=None, propensity_of=None, reserve=False):  # fmt: skip
         self.name, self.log, self.state, self.next_state, self.stop, self.limit = (
             name, log, state.tolist(), next_state.tolist(), stop, limit
         )  # fmt: skip
+        self.reserve, self.reserves, self.candidate = reserve, {}, None
         self.uniform = Stream(seed, ACCEPTANCE).uniform
         self.propensity_of = propensity_of or (lambda row, x: log.propensity[row])
         episodes = [list(range(*span)) for span in pairwise(log.starts.tolist())]
@@ -78,6 +82,9 @@ class Reference:
             return None, "never logged"
         if self.name == "qbe":
             return self.chosen(z, policy)
+        if self.reserve:
+            row = self.with_reserve(x, z, policy)
+            return row, "queue empty for action" if row is None else None
         queue, passed = self.queues.get(self.key(z, 0), []), None
         while queue:
             row = queue.pop(0)
@@ -95,6 +102,47 @@ class Reference:
             self.what = max(passed, key=lambda b: policy[b])
         return None, "unsupported" if passed else "queue empty" if keyed else "no row"
 
+    def with_reserve(self, x, z, policy):
+        """PSRS with a reserve: a row, or None."""
+        wrong, queue = self.reserve, self.queues.get(z, [])
+        while lacking := self.lacking(z, policy):
+            self.candidate = queue[0] if queue else self.candidate  # the last one, where there is no other
+            p, a = self.propensity_of(self.candidate, x), int(self.log.action[self.candidate])
+            bound = self.largest_ratio(policy, p, lacking)
+            if wrong == "coin first" and (drawn := self.above(policy, p, bound)) is not None:
+                return self.reserves[z, drawn].pop(0)
+            if not queue:
+                self.what = max(lacking, key=lambda b: policy[b])
+                a = self.action(policy) if wrong == "stop after the coin" else self.what
+                return None if a in lacking else self.reserves[z, a].pop(0)
+            row, u = queue.pop(0), self.uniform()
+            covering = self.largest_ratio(policy, p, range(len(policy))) if wrong == "whole bound" else bound
+            if covering < float("inf") and u < policy[a] / (covering * p[a]):
+                drawn = None if wrong == "coin first" else self.above(policy, p, bound)
+                if wrong == "accepted row first" and drawn is None:
+                    return row
+                self.reserves.setdefault((z, a), []).append(row)
+                return self.reserves[z, a if drawn is None else drawn].pop(-1 if wrong == "newest first" else 0)
+            self.reserves.setdefault((z, a), []).append(row)
+        return self.reserves[z, self.action(policy)].pop(-1 if wrong == "newest first" else 0)
+
+    def lacking(self, z, policy):
+        """The actions that the learner may take and that have no row in reserve."""
+        return [a for a, pi in enumerate(policy) if pi > 0 and not self.reserves.get((z, a))]
+
+    def largest_ratio(self, policy, p, actions):
+        return max(policy[a] / p[a] if p[a] > 0 else float("inf") for a in actions)
+
+    def above(self, policy, p, bound):
+        """The action drawn from what the policy has above the bound times the propensity; None for the row itself."""
+        excess = [
+            pi - bound * q if pi > 0 and (q == 0 or pi / q > bound) else 0.0 for pi, q in zip(policy, p, strict=True)
+        ]
+        if not sum(excess):
+            return None
+        u = self.uniform() * sum(policy)
+        return next((a for a, edge in enumerate(accumulate(excess)) if u < edge), None)
+
     def chosen(self, z, policy):
         have = [bool(self.queues.get((z, a))) for a in range(len(policy))]
         missing = [a for a, (pi, rows) in enumerate(zip(policy, have, strict=True)) if pi > 0 and not rows]
@@ -107,6 +155,9 @@ class Reference:
     def action(self, policy):
         u = self.uniform() * sum(policy)
         return next(a for a, edge in enumerate(accumulate(policy)) if u < edge)
+
+
+WRONG_RESERVES = ("coin first", "stop after the coin", "whole bound", "newest first", "accepted row first")
 
 
 class ModelReference(Reference):

@@ -89,6 +89,8 @@ def cases(draw, name):
         options["openings"] = draw(st.sampled_from(["queue", "replacement"]))
         orders = ["rows"] if name in ("actions_only", "any_row") else ["episodes", "rows", "log"]
         options["order"] = draw(st.sampled_from(orders))
+    if name == "psrs":
+        options["reserve"] = draw(st.booleans())
     if name == "qbe":
         options["stop"] = draw(st.sampled_from(["predictable", "plain"]))
     return Case(log, states, policies, name, options, draw(st.integers(0, 2**20)))

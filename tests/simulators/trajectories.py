@@ -57,6 +57,7 @@ def simulators():
     oracles = {"split": counter.split, "merge": counter.merge, "reward": counter.reward}
     return {
         "psrs": psrs(log, cells),
+        "psrs with a reserve": psrs(log, cells, reserve=True),
         "psrs by rows, restarted": psrs(log, cells, order="rows", openings="replacement", max_episode_steps=4),
         "qbe": qbe(log, cells, stop="plain"),
         "qbe predictable": qbe(log, cells),

@@ -21,7 +21,8 @@ from understudy.runs.policy_cache import PolicyCache
 from understudy.runs.run import Run
 from understudy.runs.setup import RunSetup
 from understudy.simulators.coding import LOG_POSITIONS
-from understudy.simulators.kernels import layout, tape_of
+from understudy.simulators.kernels import layout, source_below
+from understudy.simulators.kernels.reserve import ReserveTape, next_reserved
 from understudy.simulators.kernels.tape import HEAD, next_openings, next_rows, read_ahead
 
 
@@ -94,7 +95,10 @@ class LookAhead:
     """Evaluates the policy at observations that may come, for one learner in one rehearsal."""
 
     def __init__(self, simulator: Any, source: Any, learner: Any) -> None:
-        self.log, self.source, self.learner = simulator.log, tape_of(source), learner
+        self.log, self.learner = simulator.log, learner
+        source = source_below(source)
+        self.reserve = source if isinstance(source, ReserveTape) else None
+        self.tape = source if self.reserve is None else self.reserve.tape
         longest = learner.steps_until_update
         self.cache = PolicyCache(
             slot=np.zeros(len(self.log) + self.log.n_episodes, np.int64),
@@ -121,18 +125,22 @@ class LookAhead:
 
     def look(self, steps: int, left: int) -> None:
         """Evaluate the policy at the current observation, and at those that may come in the rest of this epoch."""
-        source, cache = self.source, self.cache
-        heads, opened, since = self._marks[0]
+        tape, cache = self.tape, self.cache
+        heads, reserve_heads, opened, since = self._marks[0]
         ahead = left / max(1, steps - since)
-        n_filled = max(1, int(source.cursor[layout.QUEUES_FILLED]))
+        n_filled = max(1, int(tape.cursor[layout.QUEUES_FILLED]))
         least = max(1, min(8, 8 * left // n_filled))  # rows of a queue that was not read lately
-        needed = _generous((source.queues[:, HEAD] - heads) * ahead) + least
-        read_ahead(source, needed, 8 * needed.sum() if n_filled < len(needed) else 2 * needed.sum())
+        needed = _generous((tape.queues[:, HEAD] - heads) * ahead) + least
+        read_ahead(tape, needed, 8 * needed.sum() if n_filled < len(needed) else 2 * needed.sum())
         rows = np.empty(needed.sum(), np.int64)
-        rows = rows[: next_rows(source, needed, cache.slot, cache.base[0], rows)]
-        episodes = np.empty(_generous((int(source.cursor[layout.EPISODES_OPENED]) - opened) * ahead) + 1, np.int64)
-        openings = len(self.log) + episodes[: next_openings(source, episodes, np.empty_like(episodes))]
-        here = source.cursor[layout.CODE]
+        rows = rows[: next_rows(tape, needed, cache.slot, cache.base[0], rows)]
+        if self.reserve is not None:
+            needed = _generous((self.reserve.reserves[:, HEAD] - reserve_heads) * ahead) + 1
+            kept = np.empty(needed.sum(), np.int64)
+            rows = np.append(rows, kept[: next_reserved(self.reserve, needed, cache.slot, cache.base[0], kept)])
+        episodes = np.empty(_generous((int(tape.cursor[layout.EPISODES_OPENED]) - opened) * ahead) + 1, np.int64)
+        openings = len(self.log) + episodes[: next_openings(tape, episodes, np.empty_like(episodes))]
+        here = tape.cursor[layout.CODE]
         self._evaluate(np.concatenate([[here], rows, openings[cache.slot[openings] < cache.base[0]]]))
 
     def _evaluate(self, codes: np.ndarray) -> None:
@@ -169,8 +177,9 @@ class LookAhead:
         self._n_known = 0
         self._marks = [self._marks[1], self._mark(steps)]
 
-    def _mark(self, steps: int) -> tuple[np.ndarray, int, int]:
-        return self.source.queues[:, HEAD].copy(), int(self.source.cursor[layout.EPISODES_OPENED]), steps
+    def _mark(self, steps: int) -> tuple[np.ndarray, np.ndarray | None, int, int]:
+        kept = None if self.reserve is None else self.reserve.reserves[:, HEAD].copy()
+        return self.tape.queues[:, HEAD].copy(), kept, int(self.tape.cursor[layout.EPISODES_OPENED]), steps
 
     def _observations(self, codes: np.ndarray) -> np.ndarray:
         """Return the observations with these codes: row r's next observation has code r, episode e's opening N + e."""

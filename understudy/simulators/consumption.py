@@ -9,6 +9,7 @@ from understudy.logs.naming import action_label
 from understudy.simulators.index import Index
 from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.exogenous import TwoTapes
+from understudy.simulators.kernels.reserve import ReserveTape
 from understudy.simulators.kernels.tape import END, HEAD, START, Tape
 
 
@@ -16,6 +17,8 @@ def use_of(source: Any, index: Index | None, exogenous_index: Index | None = Non
     """Return how much of its log a source has used; None for one whose rows are never used up."""
     if isinstance(source, Tape) and index is not None:
         return tape_use(source, index)
+    if isinstance(source, ReserveTape) and index is not None:
+        return tape_use(source.tape, index)  # a run can only end where a state's queue did
     if isinstance(source, TwoTapes) and index is not None and exogenous_index is not None:
         endogenous = tape_use(source.endogenous, index)
         exogenous = tape_use(source.exogenous, exogenous_index, "exogenous queue empty")

@@ -12,7 +12,7 @@ LOG_LIMIT = "log"
 """The value of `max_episode_steps` that means: the length at which all truncated episodes of the log were cut off."""
 
 
-def option_code(option: str, value: str, choices: Mapping[str, int]) -> int:
+def option_code(option: str, value: Any, choices: Mapping[Any, int]) -> int:
     """Return the code of a choice, or raise `SettingError` where it is not one of them.
 
     >>> option_code("order", "episode", {"log": 0, "episodes": 1})

@@ -1,6 +1,7 @@
 """The class of simulators that replay each logged row at most once: QBE, PSRS and the trivial baselines.
 
-Three choices tell them apart: how rows are queued, when a row is accepted, in what order the log is read.
+Four choices tell them apart: how rows are queued, when a row is accepted, whether rows that were not accepted are
+kept, in what order the log is read.
 """
 
 import weakref
@@ -16,6 +17,7 @@ from understudy.errors import EncoderError, SettingError
 from understudy.simulators.coding import CodedArrays, largest_observation
 from understudy.simulators.index import Index
 from understudy.simulators.kernels import layout
+from understudy.simulators.kernels.reserve import ReserveTape, rewind_reserve
 from understudy.simulators.kernels.tape import BLOCK_END, END, HEAD, RECORD, START, TAIL, Tape, rewind
 from understudy.simulators.options import LOG_LIMIT, option_code, time_limit
 from understudy.simulators.rehearsal import KernelRehearsal
@@ -42,6 +44,7 @@ class Replay:
         *,
         accept: int,
         by_state: bool = True,
+        reserve: bool = False,
         stop: str = "plain",
         order: str = "episodes",
         openings: str = "queue",
@@ -51,9 +54,10 @@ class Replay:
         self.n_actions, self.n_states = self.log.spec.n_actions, index.n_states
         limit = time_limit(self.log, max_episode_steps)
         self._options: dict[str, Any] = {"accept": accept, "by_state": by_state, "stop": stop, "order": order}
-        self._options |= {"openings": openings, "max_episode_steps": limit}
+        self._options |= {"openings": openings, "max_episode_steps": limit, "reserve": reserve}
         self.settings: dict[str, Any] = {"simulator": name, "order": order, "openings": openings}
         self.settings |= {"max_episode_steps": limit} | ({"stop": stop} if accept == layout.DRAWN_ACTION else {})
+        self.settings |= {"reserve": True} if reserve else {}
 
         rules = {
             layout.ACCEPT: accept,
@@ -65,7 +69,9 @@ class Replay:
         }
         self.rules = np.array([int(rules.get(position, 0)) for position in range(layout.N_RULES)])
         self.queue_of, self.n_queues = queue_numbers(index, accept, by_state)
-        self._end = np.cumsum(np.bincount(self.queue_of[self.queue_of >= 0], minlength=self.n_queues))
+        self._end = queue_ends(self.queue_of, self.n_queues)
+        # The reserve of a state and action has room for all of its rows; without a reserve there are none.
+        self._reserve_end = queue_ends(*queue_numbers(index, layout.DRAWN_ACTION, True)) if reserve else None
 
         # An episode that the end of a recording cut off keeps its position: only the episodes between two of these are
         # shuffled, in a block.
@@ -83,14 +89,18 @@ class Replay:
             workspace = self._spare_workspaces.pop()
         except IndexError:
             workspace = self._workspace()
-        queues, queued, order, opening_order, filled, cursor = workspace
-        tape = Tape(
+        queues, queued, order, opening_order, filled, cursor, *reserve = workspace
+        source: Any = Tape(
             records, self.queue_of, self._episodes, opening, self.index.inverse_propensity, self.rules,
             queues, queued, order, opening_order, filled, streams_of(seed), cursor,
         )  # fmt: skip
-        rewind(tape)
+        if reserve:
+            source = ReserveTape(source, *reserve, rules=self.rules, cursor=cursor)
+            rewind_reserve(source)
+        else:
+            rewind(source)
         rehearsal = KernelRehearsal(
-            tape,
+            source,
             n_actions=self.n_actions,
             first_observation=self.log.observation.__getitem__,
             next_observation=self._next_observation,
@@ -120,6 +130,7 @@ class Replay:
         repeated.exhaustible = repeated.foreseeable = False
         repeated._copies, repeated._spare_workspaces = copies, []
         repeated._end = self._end * copies
+        repeated._reserve_end = None if self._reserve_end is None else self._reserve_end * copies
         repeated._episodes = np.tile(self._episodes, (copies, 1))
         repeated._episodes[:, BLOCK_END] += np.repeat(np.arange(copies) * self.log.n_episodes, self.log.n_episodes)
         if self.rules[layout.READ_ORDER] == layout.BY_ROWS:  # the tape's order is of positions in these arrays
@@ -138,16 +149,17 @@ class Replay:
 
     def _workspace(self) -> tuple[np.ndarray, ...]:
         """Return the arrays that one rehearsal writes on. Memory is not touched before a run needs it."""
-        n_queues, by_rows = len(self._end), self.rules[layout.READ_ORDER] == layout.BY_ROWS
+        by_rows = self.rules[layout.READ_ORDER] == layout.BY_ROWS
         n_rows, n_episodes = len(self.log) * self._copies, self.log.n_episodes * self._copies
-        queues = np.empty((n_queues, 4), np.int32)
-        queues[:, START] = queues[:, HEAD] = queues[:, TAIL] = np.append(0, self._end[:-1])
-        queues[:, END] = self._end
         queued = np.empty(self._end[-1], RECORD)
         order = np.arange(n_rows if by_rows else n_episodes, dtype=np.int32)
         opening_order = np.arange(n_episodes if by_rows else 0, dtype=np.int32)
-        filled, cursor = np.empty(n_queues, np.int32), np.zeros(layout.N_CURSOR, np.int64)
-        return queues, queued, order, opening_order, filled, cursor
+        filled, cursor = np.empty(len(self._end), np.int32), np.zeros(layout.N_CURSOR, np.int64)
+        tape = empty_queues(self._end), queued, order, opening_order, filled, cursor
+        if self._reserve_end is None:
+            return tape
+        reserved = np.empty(self._reserve_end[-1], np.int32)
+        return *tape, empty_queues(self._reserve_end), reserved, np.empty(self.n_actions), np.empty(self.n_actions)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_spare_workspaces": []}
@@ -173,3 +185,16 @@ def queue_numbers(index: Index, accept: int, by_state: bool) -> tuple[np.ndarray
     if index.n_states * n_actions >= 2**31:
         raise EncoderError(f"{index.n_states:,} states with {n_actions:,} actions are too many queues; merge states")
     return np.where(index.state < 0, -1, index.state * n_actions + index.log.action), index.n_states * n_actions
+
+
+def queue_ends(queue_of: np.ndarray, n_queues: int) -> np.ndarray:
+    """Return where each queue ends, (n_queues,), in an array that has room for the rows of all of them."""
+    return np.cumsum(np.bincount(queue_of[queue_of >= 0], minlength=n_queues))
+
+
+def empty_queues(end: np.ndarray) -> np.ndarray:
+    """Return empty queues that end there, as `Tape.queues` has them, (n_queues, 4)."""
+    queues = np.empty((len(end), 4), np.int32)
+    queues[:, START] = queues[:, HEAD] = queues[:, TAIL] = np.append(0, end[:-1])
+    queues[:, END] = end
+    return queues

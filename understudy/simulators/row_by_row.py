@@ -8,7 +8,7 @@ from understudy.errors import SettingError
 from understudy.simulators.index import index
 from understudy.simulators.kernels import layout
 from understudy.simulators.ladder import CUT_WINDOW, LadderReplay
-from understudy.simulators.options import LOG_LIMIT, require_propensities
+from understudy.simulators.options import LOG_LIMIT, option_code, require_propensities
 from understudy.simulators.replay import Replay
 
 
@@ -16,6 +16,7 @@ def psrs(
     log: Log,
     encoder: Encoder | None = None,
     *,
+    reserve: bool = False,
     order: str = "episodes",
     openings: str = "queue",
     max_episode_steps: int | str | None = LOG_LIMIT,
@@ -24,12 +25,16 @@ def psrs(
 
     Needs the propensities of all actions. The action of a served step is distributed exactly as the policy says.
 
-    Options: `order` of the log, "episodes" (exact), "rows" (the paper's shuffle) or "log" (for adaptive loggers);
+    With `reserve=True` rows that were not accepted are kept, since nobody has seen their outcomes, and serve later
+    steps in their state: as exact, and longer for policies that change.
+
+    Other options: `order` of the log, "episodes" (exact), "rows" (the paper's shuffle) or "log" (for adaptive loggers);
     `openings` from a "queue", which can end the run, or by "replacement", which is counted; `max_episode_steps`, the
     simulator's own time limit, by default the log's.
     """
     require_propensities(log, "psrs")
     options: dict[str, Any] = {"order": order, "openings": openings, "max_episode_steps": max_episode_steps}
+    options["reserve"] = bool(option_code("reserve", reserve, {False: 0, True: 1}))
     return Replay("psrs", index(log, encoder, propensities=True), accept=layout.REJECTION, **options)
 
 

@@ -14,6 +14,7 @@ from understudy.simulators.kernels.draws import count_step, draw_action, largest
 VARIANTS = [
     *((make, {"order": order}) for make, order in product((psrs, states_only, qbe), ("episodes", "rows", "log"))),
     *((qbe, {"order": order, "stop": "plain"}) for order in ("episodes", "rows", "log")),
+    *((psrs, {"order": order, "reserve": True}) for order in ("episodes", "rows", "log")),
     (actions_only, {}),
     (any_row, {}),
 ]

@@ -8,10 +8,11 @@ from numba import types
 from numba.extending import overload
 
 from understudy.contracts.compiling import MERGED
-from understudy.simulators.kernels import draws, exogenous, ladder, model, real, tape, whole_episodes
+from understudy.simulators.kernels import draws, exogenous, ladder, model, real, reserve, tape, whole_episodes
 
 KERNELS = {
     tape.Tape: draws,
+    reserve.ReserveTape: reserve,
     model.Model: model,
     exogenous.TwoTapes: exogenous,
     ladder.Ladder: ladder,
@@ -21,8 +22,8 @@ KERNELS = {
 """The module that serves each kind of source."""
 
 
-def tape_of(source):
-    """Return the tape whose queues a source serves rows from: of a ladder, the one below it."""
+def source_below(source):
+    """Return the source whose queues a ladder serves rows from; any other source as it is."""
     return source.tape if isinstance(source, ladder.Ladder) else source
 
 

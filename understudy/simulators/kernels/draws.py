@@ -143,10 +143,16 @@ def begin(tape):
 @kernel
 def step(tape, policy):
     """Serve one row, and move to its next observation."""
-    cursor = tape.cursor
-    position = draw_row(tape, cursor[layout.STATE], policy)
+    position = draw_row(tape, tape.cursor[layout.STATE], policy)
     if position == EMPTY:
         return Outcome(EMPTY, EMPTY, EMPTY, 0.0, False, False)
+    return move_to_next(tape, position)
+
+
+@kernel
+def move_to_next(tape, position):
+    """Move to the next observation of a row, given by its position in `queued`; return the step."""
+    cursor = tape.cursor
     record = tape.queued[position]
     cursor[layout.STATE] = record["next_state"]
     cursor[layout.CODE] = record["next_code"]
