@@ -99,6 +99,15 @@ class LadderReplay:
     def start_shared(self, seed: int, n: int) -> list[Rehearsal]:
         return shared_rehearsals(self.start(seed), n)
 
+    @property
+    def radius(self) -> float | None:
+        """The radius within which states are alike; None where no rung needs it."""
+        return self._options["radius"] if {"like", "untried"} & set(self.ladder) else None
+
+    def varied(self, **options: Any) -> "LadderReplay":
+        """Return the same simulator with other options of its rungs, such as `radius` or `then`."""
+        return LadderReplay(self.settings["simulator"], self.index, **(self._options | options))
+
     def select(self, episodes: np.ndarray) -> "LadderReplay":
         """Return the same simulator on the log of these episodes; which states are alike is found anew."""
         return LadderReplay(self.settings["simulator"], self.index.select(episodes), **self._options)
