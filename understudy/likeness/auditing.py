@@ -73,7 +73,9 @@ def audit_of_states(
     halves = held_out_halves(log, states, discount, seed)
     found = [[half.differences(likeness, radius) for radius in tried] for half in halves]
     lines = tuple(
-        RadiusAudit(radius, *share, *(x for name in ("reward", "end", "value") for x in root(one[name], other[name])))
+        RadiusAudit(
+            radius, *share, *(x for name in ("reward", "end", "value", "leads") for x in root(one[name], other[name]))
+        )
         for radius, share, one, other in zip(tried, shares, *found, strict=True)
     )
     noise, noise_upper = root(*(half.noise() for half in halves))
@@ -83,7 +85,7 @@ def audit_of_states(
     return LikenessAudit(
         likeness=name_of(likeness), n_rows=len(log), n_episodes=log.n_episodes, discount=discount,
         value_range=float(np.mean([half.value_range for half in halves])), lines=lines,
-        radius=chosen_radius((line.radius, line.like_share, line.value_upper) for line in lines),
+        radius=chosen_radius((line.radius, line.like_share, line.value_upper, line.leads_upper) for line in lines),
         noise=noise, noise_upper=noise_upper, repeated_share=repeated, reuse=offers_reuse(noise_upper, repeated),
         repeats=all(half.repeats for half in halves),
     )  # fmt: skip

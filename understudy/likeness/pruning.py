@@ -7,7 +7,7 @@ from understudy.contracts import Log
 from understudy.likeness.differences import cells_of, noise_of
 from understudy.likeness.pairs import Lists, lists_of_pairs
 from understudy.likeness.rule import LEVEL, VALUE_SHARE
-from understudy.likeness.values import DISCOUNT, fitted_values, places_of_log, range_of, values_at
+from understudy.likeness.values import DISCOUNT, PlaceModel, places_of_log, range_of, values_at
 
 CHUNK = 200_000  # pairs compared at a time
 
@@ -17,7 +17,7 @@ class ValueCells:
 
     def __init__(self, log: Log, state: np.ndarray, next_state: np.ndarray, n_states: int) -> None:
         places = places_of_log(log, state, next_state, n_states, seed=0)
-        value = fitted_values(log, places, np.arange(len(log)), DISCOUNT)
+        value = PlaceModel(log, places, np.arange(len(log))).best_values(DISCOUNT)
         value_range = range_of(values_at(places.here, value))
         following = values_at(places.next, value)
         worth = log.reward + np.where(log.terminated, 0.0, DISCOUNT * following)
