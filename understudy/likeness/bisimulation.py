@@ -9,7 +9,7 @@ from scipy.stats import norm
 from understudy.contracts import Log
 from understudy.errors import SettingError
 from understudy.likeness.pairs import NEIGHBORS, Lists, lists_of_distances, radii_of_distances, sampled
-from understudy.likeness.pruning import ValueCells, without_differing
+from understudy.likeness.pruning import PairTest
 from understudy.likeness.remembering import Remembered
 from understudy.likeness.rule import LEVEL
 from understudy.settings import positive, real
@@ -49,21 +49,17 @@ class TransitionLikeness:
 
     def __init__(self, discount: float, tested: bool) -> None:
         self._discount = real("discount", discount, 0.0, 1.0, ends=False)
-        self._tested = tested
-        self._distances, self._cells = Remembered(), Remembered()
+        self._test, self._distances = PairTest(tested), Remembered()
 
     @property
     def settings(self) -> dict[str, Any]:
         """The discount, and whether pairs are tested."""
-        return {"likeness": "transitions", "discount": self._discount, "tested": self._tested}
+        return {"likeness": "transitions", "discount": self._discount, "tested": self._test.on}
 
     def neighbors(self, log: Log, state: np.ndarray, next_state: np.ndarray, n_states: int, radius: float) -> Lists:
         states, distance = self._found(log, state, next_state)
         lists = lists_of_distances(lambda part: distance[part], states, n_states, positive("radius", radius))
-        if not self._tested or not len(lists[1]):
-            return lists
-        key = log, state, next_state
-        return without_differing(lists, self._cells(*key, lambda: ValueCells(*key, n_states)))
+        return self._test(lists, log, state, next_state, n_states)
 
     def radii(self, log: Log, state: np.ndarray, next_state: np.ndarray, n_states: int) -> np.ndarray:
         states, distance = self._found(log, state, next_state)
@@ -94,8 +90,10 @@ def upper_distances(
             f"the log has {len(states):,} states, and transitions() compares up to {MOST_STATES:,}; use "
             "likeness.observations() where observations are numbers, or an encoder with fewer states"
         )
-    actions = rows_by_action(log, state, next_state, states)
     squared = np.zeros((len(states), len(states)))
+    if not len(states):
+        return states, squared
+    actions = rows_by_action(log, state, next_state, states)
     for _ in range(SWEEPS):
         before, squared = squared, mean_over_actions(actions, squared, discount).squared
         if np.abs(squared - before).max(initial=0.0) <= ENOUGH * squared.mean():
