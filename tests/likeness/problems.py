@@ -8,15 +8,15 @@ from gymnasium.envs.toy_text.taxi import TaxiEnv
 from understudy.logs import Log
 
 
-def walked(chance, reward, over, start, episodes, seed, limit):
-    """A log of a uniform policy; `chance`, `reward` and `over` are (states, actions, states)."""
+def walked(chance, reward, over, start, episodes, seed, limit, policy=None):
+    """A log of a policy that ignores the state; `chance`, `reward` and `over` are (states, actions, states)."""
     rng = np.random.default_rng(seed)
     n_states, n_actions, _ = chance.shape
     steps = np.cumsum(chance, axis=2)
     state = rng.choice(n_states, episodes, p=start)
     episode, rows = np.arange(episodes), []
     for step in range(limit):
-        action = rng.integers(n_actions, size=len(state))
+        action = rng.choice(n_actions, size=len(state), p=policy)
         there = (rng.random(len(state))[:, None] > steps[state, action]).sum(axis=1).clip(max=n_states - 1)
         ended = rng.random(len(state)) < over[state, action, there]
         rows.append((episode, np.full(len(state), step), state, action, reward[state, action, there], there, ended))
@@ -54,7 +54,7 @@ def taxi(episodes, seed):
     return walked(*tables_of(TaxiEnv()), episodes, seed, 200)
 
 
-def square_tables(side=12):
+def square_tables(side=16):
     """A square that a wall divides but for one gap; a move goes astray in three of ten steps; the corner pays 1."""
     n = side * side
     chance, reward, over = np.zeros((3, n, 4, n))
@@ -68,16 +68,16 @@ def square_tables(side=12):
                 stays = crosses or not (min(there) >= 0 and max(there) < side)
                 at = cell if stays else there[0] * side + there[1]
                 chance[cell, action, at] += 0.7 * (way == action) + 0.075
-                reward[cell, action, at] = 1.0 if at == n - 1 else -0.02
+                reward[cell, action, at] = 1.0 if at == n - 1 else -0.01
                 over[cell, action, at] = at == n - 1
     start = np.zeros((side, side))
     start[:, :middle] = 1.0
     return chance, reward, over, (start / start.sum()).ravel()
 
 
-def square(episodes, seed, side=12):
-    """The square, seen as positions from 0 to 1."""
-    log = walked(*square_tables(side), episodes, seed, 200)
+def square(episodes, seed, side=16):
+    """The square, seen as positions from 0 to 1, with a logger that tends to the corner."""
+    log = walked(*square_tables(side), episodes, seed, 300, [0.35, 0.35, 0.15, 0.15])
     rows = {name: np.stack(np.divmod(column, side), axis=1) / side for name, column in _seen(log).items()}
     columns = {name: column for name, column in log.columns.items() if name not in rows}
     return Log.from_columns(**columns, **rows, n_actions=4)

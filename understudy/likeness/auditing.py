@@ -41,11 +41,17 @@ def audit(
     where that holds of most rows (observations that never repeat) it counts as difference: then a noisy log is judged
     too strictly, never too kindly. Errors are those of leaving out groups of episodes.
 
-    **The rule.** The radius is the largest at which the upper end (95 %, one-sided) of the root mean square difference
-    of the value is below 5 % of the range of values (from the 5 % to the 95 % quantile over rows), as it is at all
-    smaller ones; radii at which fewer than a tenth of the rows have a like row are passed over. Where there is none,
-    `radius` is None: like states should not lend rows. `reuse` is True where the upper end of the standard deviation
-    of the value, within one state and action, is below 5 % of the same range.
+    **The rule.** The radius is the largest at which, by the upper ends of one-sided 99 % intervals, the root mean
+    square difference of the value is below 5 % of the range of values (from the 5 % to the 95 % quantile over rows),
+    and that of values of random rewards, one for each place, is below 25 % of theirs: a learner that is still learning
+    may value anything, so like rows must also lead to about the same places. Radii at which fewer than a tenth of the
+    rows have a like row do not count. Where there is none, `radius` is None: states should not lend rows. `reuse` is
+    True where the upper end of the standard deviation of the value within one state and action is below 5 % of its
+    range, and a tenth of the rows or more have another one of the same state and action.
+
+    Simulators fit a likeness on the rows that it serves, which made no difference that could be measured: on three
+    problems of known truth like rows had -2 to 3 % of the noise of a state's own rows in common with them (with errors
+    of up to 3 %), as with a likeness fitted on another log.
     """
     return audit_of_states(
         log, states_in(log, encoder), likeness=likeness, radii=radii, discount=discount, seed=seed

@@ -1,7 +1,7 @@
 """The result of auditing a likeness: by how much like rows differ, by radius."""
 
 from dataclasses import asdict, dataclass
-from math import isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 from understudy.likeness.rule import LEADS_SHARE, LEAST_LIKE, NOISE_SHARE, VALUE_SHARE
@@ -30,7 +30,7 @@ class RadiusAudit:
     """By how much rows of states within one radius differ from a row's own; NaN where it could not be told.
 
     Differences are root mean squares over rows, without the noise of single rows, each with the upper end of its
-    one-sided 95 % interval.
+    one-sided 99 % interval.
     """
 
     radius: float
@@ -81,15 +81,16 @@ class LikenessAudit:
         tried = [line for line in self.lines if line.like_share >= LEAST_LIKE]
         if not tried:
             return "no states should lend rows: hardly any row has a like row"
-        line, words = tried[0], "no states should lend rows: within"
+        line = min(tried, key=lambda line: line.value_upper if isfinite(line.value_upper) else inf)
+        words = f"no states should lend rows: within {line.radius:.4g}"
         if not (isfinite(line.value_upper) and isfinite(line.leads_upper)):
-            return f"{words} {line.radius:.4g} like rows are too few to be compared"
+            return f"{words} like rows are too few to be compared"
         if line.value_upper >= VALUE_SHARE:
-            found = f"values may differ by {line.value_upper:.0%} of their range, and {VALUE_SHARE:.0%} is the limit"
+            found, limit = f"values may differ by {line.value_upper:.1%}", VALUE_SHARE
         else:
-            found = f"rows lead elsewhere: values of random rewards may differ by {line.leads_upper:.0%} of their range"
-            found += f", and {LEADS_SHARE:.0%} is the limit"
-        return f"{words} {line.radius:.4g} {found}"
+            found = f"rows lead elsewhere: values of random rewards may differ by {line.leads_upper:.0%}"
+            limit = LEADS_SHARE
+        return f"{words} {found} of their range, and {limit:.0%} is the limit"
 
     @property
     def _reuse_sentence(self) -> str:

@@ -15,6 +15,7 @@ EDGES = (0.05, 0.95)
 MOST_PRIOR_ROWS = 100.0
 """Of a place's mean value, which each of its actions has besides its own rows, so that luck makes no best action."""
 
+ROUNDING = 1e-4  # values that differ by less than this share of them are equal
 SWEEPS = 3000  # of value iteration, at most
 ENOUGH = 1e-4  # it ends when values move by less than this share of their range
 N_LANDMARKS, N_NEAREST = 500, 8
@@ -137,6 +138,7 @@ def values_at(weights: csr_array, value: np.ndarray) -> np.ndarray:
 
 
 def range_of(values: np.ndarray) -> float:
-    """Return the range of values over rows, between two quantiles of them; 0 where there are none."""
+    """Return the range of values over rows, between two quantiles of them; 0 where all are equal, or there are none."""
     known = values[np.isfinite(values)]
-    return float(np.ptp(np.quantile(known, EDGES))) if len(known) else 0.0
+    found = float(np.ptp(np.quantile(known, EDGES))) if len(known) else 0.0
+    return found if found > ROUNDING * np.abs(known).max(initial=0.0) else 0.0
