@@ -19,6 +19,9 @@ MOST_STATES = 4000
 
 SWEEPS = 20  # at most
 ENOUGH = 0.02  # sweeps end when no squared distance changes by more than this share of their mean
+HALVES = 2.0
+"""Suggested radii are larger by so much: on the halves of a log that an audit fits on, upper ends are."""
+
 LEAST_KNOWN = 0.5  # of the actions, for two states to have a distance
 PRIOR_ROWS = 2.0  # of the usual noise, so that few rows that happen to agree are not taken for no noise
 
@@ -65,7 +68,8 @@ class TransitionLikeness:
         states, distance = self._found(log, state, next_state)
         if len(states) < 2:
             return np.empty(0)
-        return radii_of_distances(np.sort(distance[sampled(len(states))], axis=1)[:, 1 : NEIGHBORS[-1] + 1])
+        nearest = np.sort(distance[sampled(len(states))], axis=1)[:, 1 : NEIGHBORS[-1] + 1]
+        return HALVES * radii_of_distances(nearest)
 
     def _found(self, log: Log, state: np.ndarray, next_state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the states that rows leave from, (n,), and the distances between them, (n, n)."""
