@@ -51,4 +51,4 @@ class DescribesObservations(Protocol):
     """
 
     def descriptions(self, observations: np.ndarray) -> np.ndarray:
-        """Return the description of each observation of a batch, (n, actions, outcomes) float32."""
+        """Return the description of each observation of a batch, (n, actions, outcomes); NaN where there is none."""

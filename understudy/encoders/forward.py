@@ -126,6 +126,20 @@ class Forward:
         states[known] = self._state_of[center.numpy()][repeated]
         return states
 
+    def descriptions(self, observations: np.ndarray) -> np.ndarray:
+        """Return what is predicted for observations: for each action the roots of probabilities of some outcomes.
+
+        Those without a state have NaN.
+        """
+        if self._net is None or self._features is None:
+            raise EncoderError("this Forward is not trained yet: call fit(log) first")
+        features = self._features(observations)
+        known, net, bank = self._features.known(features), self._net, self._bank
+        found = np.full((len(features), *self._centers.shape[1:]), np.nan, dtype=np.float32)
+        kept = torch.from_numpy(features[known])
+        found[known] = in_chunks(lambda x: embeddings_of(net.phi(x), bank), kept, ROUND).numpy() if len(kept) else 0.0
+        return found
+
     @property
     def settings(self) -> dict[str, Any]:
         """The options, and digests of what was learned."""

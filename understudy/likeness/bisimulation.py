@@ -1,6 +1,6 @@
 """Likeness learned from what follows, where observations are only codes: a bisimulation distance without its noise."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -9,9 +9,9 @@ from scipy.stats import norm
 from understudy.contracts import Log
 from understudy.errors import SettingError
 from understudy.likeness.pairs import NEIGHBORS, Lists, lists_of_distances, radii_of_distances, sampled
-from understudy.likeness.pruning import ValueCells, without_differing
+from understudy.likeness.pruning import PairTest
 from understudy.likeness.remembering import Remembered
-from understudy.likeness.rule import LEVEL
+from understudy.likeness.rule import TEST_LEVEL
 from understudy.settings import positive, real
 
 MOST_STATES = 4000
@@ -19,6 +19,10 @@ MOST_STATES = 4000
 
 SWEEPS = 20  # at most
 ENOUGH = 0.02  # sweeps end when no squared distance changes by more than this share of their mean
+HALVES = 2.0
+"""Suggested radii are larger by so much: on the halves of a log that an audit fits on, upper ends are."""
+
+LEAST_KNOWN = 0.5  # of the actions, for two states to have a distance
 PRIOR_ROWS = 2.0  # of the usual noise, so that few rows that happen to agree are not taken for no noise
 
 
@@ -33,9 +37,10 @@ def transitions(*, discount: float = 0.9, tested: bool = True) -> "TransitionLik
     this, found by sweeps.
 
     Products of different rows estimate it without the noise of single rows, and the *upper* end of its interval (95 %)
-    counts; an action that one of the two states has fewer than two rows of counts as much as between any two states.
-    So nothing is alike only because little is known of it. With `tested`, two states are not alike if the log shows that
-    they are worth more apart than the rule of `audit` allows.
+    counts; an action that one of the two states has fewer than two rows of counts as much as between any two states,
+    and where that holds of more than half of the actions there is no distance. So nothing is alike only because little
+    is known of it. Where `tested`, two states are not alike if the log shows that they are worth more apart than the
+    rule of `audit` allows.
 
     For up to 4,000 states: the distances of all pairs are computed.
     """
@@ -47,27 +52,24 @@ class TransitionLikeness:
 
     def __init__(self, discount: float, tested: bool) -> None:
         self._discount = real("discount", discount, 0.0, 1.0, ends=False)
-        self._tested = tested
-        self._distances, self._cells = Remembered(), Remembered()
+        self._test, self._distances = PairTest(tested), Remembered()
 
     @property
     def settings(self) -> dict[str, Any]:
         """The discount, and whether pairs are tested."""
-        return {"likeness": "transitions", "discount": self._discount, "tested": self._tested}
+        return {"likeness": "transitions", "discount": self._discount, "tested": self._test.on}
 
     def neighbors(self, log: Log, state: np.ndarray, next_state: np.ndarray, n_states: int, radius: float) -> Lists:
         states, distance = self._found(log, state, next_state)
         lists = lists_of_distances(lambda part: distance[part], states, n_states, positive("radius", radius))
-        if not self._tested or not len(lists[1]):
-            return lists
-        key = log, state, next_state
-        return without_differing(lists, self._cells(*key, lambda: ValueCells(*key, n_states)))
+        return self._test(lists, log, state, next_state, n_states)
 
     def radii(self, log: Log, state: np.ndarray, next_state: np.ndarray, n_states: int) -> np.ndarray:
         states, distance = self._found(log, state, next_state)
         if len(states) < 2:
             return np.empty(0)
-        return radii_of_distances(np.sort(distance[sampled(len(states))], axis=1)[:, 1 : NEIGHBORS[-1] + 1])
+        nearest = np.sort(distance[sampled(len(states))], axis=1)[:, 1 : NEIGHBORS[-1] + 1]
+        return HALVES * radii_of_distances(nearest)
 
     def _found(self, log: Log, state: np.ndarray, next_state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the states that rows leave from, (n,), and the distances between them, (n, n)."""
@@ -92,16 +94,27 @@ def upper_distances(
             f"the log has {len(states):,} states, and transitions() compares up to {MOST_STATES:,}; use "
             "likeness.observations() where observations are numbers, or an encoder with fewer states"
         )
-    actions = rows_by_action(log, state, next_state, states)
     squared = np.zeros((len(states), len(states)))
+    if not len(states):
+        return states, squared
+    actions = rows_by_action(log, state, next_state, states)
     for _ in range(SWEEPS):
-        before, (squared, _) = squared, mean_over_actions(actions, squared, discount)
+        before, squared = squared, mean_over_actions(actions, squared, discount).squared
         if np.abs(squared - before).max(initial=0.0) <= ENOUGH * squared.mean():
             break
-    squared, variance = mean_over_actions(actions, squared, discount)
-    upper = np.sqrt(squared + norm.ppf(LEVEL) * np.sqrt(variance))
+    found = mean_over_actions(actions, squared, discount)
+    upper = np.sqrt(found.squared + norm.ppf(TEST_LEVEL) * np.sqrt(found.variance))
+    upper[found.known_share < LEAST_KNOWN] = np.inf
     np.fill_diagonal(upper, 0.0)
     return states, upper
+
+
+class Compared(NamedTuple):
+    """What is known of the squared distances between states, (n, n) each."""
+
+    squared: np.ndarray
+    variance: np.ndarray
+    known_share: np.ndarray  # of the log's actions have rows enough in both states
 
 
 class ActionRows:
@@ -163,8 +176,8 @@ def rows_by_action(log: Log, state: np.ndarray, next_state: np.ndarray, states: 
     ]
 
 
-def mean_over_actions(actions: list[ActionRows], squared: np.ndarray, discount: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the squared distances of states, and their variance, as means over actions, (n, n).
+def mean_over_actions(actions: list[ActionRows], squared: np.ndarray, discount: float) -> Compared:
+    """Return the squared distances of states as means over actions.
 
     An action that is not known of both states counts as the mean over all pairs and actions that are known.
     """
@@ -176,11 +189,10 @@ def mean_over_actions(actions: list[ActionRows], squared: np.ndarray, discount: 
         total += np.where(known, found, 0.0)
         variance += np.where(known, spread, 0.0)
         n_known += known
-    usual = max(total.sum() / n_known.sum(), 0.0) if n_known.any() else np.inf
-    n_unknown = len(actions) - n_known
-    mean = (total + np.where(n_unknown > 0, n_unknown * usual, 0.0)) / max(len(actions), 1)
+    usual = max(total.sum() / max(n_known.sum(), 1.0), 0.0)
+    mean = np.maximum(total + (len(actions) - n_known) * usual, 0.0) / max(len(actions), 1)
     np.fill_diagonal(mean, 0.0)
-    return np.maximum(mean, 0.0), variance / max(len(actions), 1) ** 2
+    return Compared(mean, variance / max(len(actions), 1) ** 2, n_known / max(len(actions), 1))
 
 
 def standardized(outcome: np.ndarray) -> np.ndarray:

@@ -72,8 +72,8 @@ def squared_difference(cells: Cells, like: csr_array) -> float:
     n = cells.rows
     mean, variance = noise_of(cells)
     own_noise = variance / np.maximum(n, 1)
-    like_count, like_total = like @ n, like @ cells.total
-    like_squares = like @ (n * mean**2 - np.where(n > 0.5, variance, 0.0))
+    of_others = [n, cells.total, n * mean**2 - np.where(n > 0.5, variance, 0.0)]
+    like_count, like_total, like_squares = np.split(like @ np.concatenate(of_others, axis=1), 3, axis=1)
     known = (n > 0.5) & (like_count > 0.5)
     if not known.any():
         return float("nan")

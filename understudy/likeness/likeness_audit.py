@@ -1,16 +1,28 @@
 """The result of auditing a likeness: by how much like rows differ, by radius."""
 
 from dataclasses import asdict, dataclass
-from math import isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
-from understudy.likeness.rule import LEAST_LIKE, NOISE_SHARE, VALUE_SHARE
+from understudy.likeness.rule import LEADS_SHARE, LEAST_LIKE, NOISE_SHARE, VALUE_SHARE
 from understudy.tables import NONE, Column, Table, arrow_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-NUMBERS = ("radius", "like_share", "like_states", "reward", "reward_upper", "end", "end_upper", "value", "value_upper")
+NUMBERS = (
+    "radius",
+    "like_share",
+    "like_states",
+    "reward",
+    "reward_upper",
+    "end",
+    "end_upper",
+    "value",
+    "value_upper",
+    "leads",
+    "leads_upper",
+)
 
 
 @dataclass(frozen=True)
@@ -18,7 +30,7 @@ class RadiusAudit:
     """By how much rows of states within one radius differ from a row's own; NaN where it could not be told.
 
     Differences are root mean squares over rows, without the noise of single rows, each with the upper end of its
-    one-sided 95 % interval.
+    one-sided 99 % interval.
     """
 
     radius: float
@@ -30,6 +42,8 @@ class RadiusAudit:
     end_upper: float
     value: float  # in shares of the range of values
     value_upper: float
+    leads: float  # of values of random rewards, each in shares of its own range
+    leads_upper: float
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,10 +81,16 @@ class LikenessAudit:
         tried = [line for line in self.lines if line.like_share >= LEAST_LIKE]
         if not tried:
             return "no states should lend rows: hardly any row has a like row"
-        upper = tried[0].value_upper
-        found = f"may differ by {upper:.0%} of the range of values" if isfinite(upper) else "cannot be compared"
-        limit = f"and {VALUE_SHARE:.0%} is the limit"
-        return f"no states should lend rows: within {tried[0].radius:.4g} values {found}, {limit}"
+        line = min(tried, key=lambda line: line.value_upper if isfinite(line.value_upper) else inf)
+        words = f"no states should lend rows: within {line.radius:.4g}"
+        if not (isfinite(line.value_upper) and isfinite(line.leads_upper)):
+            return f"{words} like rows are too few to be compared"
+        if line.value_upper >= VALUE_SHARE:
+            found, limit = f"values may differ by {line.value_upper:.1%}", VALUE_SHARE
+        else:
+            found = f"rows lead elsewhere: values of random rewards may differ by {line.leads_upper:.0%}"
+            limit = LEADS_SHARE
+        return f"{words} {found} of their range, and {limit:.0%} is the limit"
 
     @property
     def _reuse_sentence(self) -> str:
@@ -107,12 +127,24 @@ class LikenessAudit:
     def to_table(self) -> Table:
         """Return a table for people: a line for each radius."""
         headings = tuple(
-            Column(name) for name in ("radius", "rows with like", "like states", "reward", "end", "value", "at most")
+            Column(name)
+            for name in (
+                "radius",
+                "rows with like",
+                "like states",
+                "reward",
+                "end",
+                "value",
+                "at most",
+                "leads",
+                "at most",
+            )
         )
         rows = tuple(
             (
                 f"{line.radius:.4g}", f"{line.like_share:.0%}", f"{line.like_states:.1f}", _number(line.reward, ".3g"),
                 _number(line.end, ".3f"), _number(line.value, ".1%"), _number(line.value_upper, ".1%"),
+                _number(line.leads, ".0%"), _number(line.leads_upper, ".0%"),
             )
             for line in self.lines
         )  # fmt: skip

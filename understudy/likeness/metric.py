@@ -9,8 +9,7 @@ from scipy.spatial import cKDTree
 from understudy.contracts import Log
 from understudy.errors import SettingError
 from understudy.likeness.pairs import NEIGHBORS, Lists, lists_within, radii_of_distances, sampled
-from understudy.likeness.pruning import ValueCells, without_differing
-from understudy.likeness.remembering import Remembered
+from understudy.likeness.pruning import PairTest
 from understudy.settings import positive
 
 Column = str | int
@@ -65,7 +64,7 @@ class ObservationLikeness:
         self._scale = None if scale is None or isinstance(scale, Mapping) else positive("scale", scale)
         self._scales = {column: positive(f"scale of {column!r}", unit) for column, unit in by_column.items()}
         self._periods = {column: positive(f"period of {column!r}", p) for column, p in (periods or {}).items()}
-        self._tested, self._remembered = tested, Remembered()
+        self._test = PairTest(tested)
         self._spreads: dict[int, float] = {}  # by place, of the log that it was first used with
 
     @property
@@ -73,7 +72,7 @@ class ObservationLikeness:
         """The columns that count, their units and their periods."""
         return {
             "likeness": "observations", "columns": self._columns, "scale": self._scales or self._scale,
-            "periods": self._periods, "tested": self._tested, "spreads": dict(self._spreads),
+            "periods": self._periods, "tested": self._test.on, "spreads": dict(self._spreads),
         }  # fmt: skip
 
     def neighbors(self, log: Log, state: np.ndarray, next_state: np.ndarray, n_states: int, radius: float) -> Lists:
@@ -81,10 +80,7 @@ class ObservationLikeness:
         # Labels that differ are moved further apart than the radius reaches.
         apart = labels[:, None] * (2.0 * positive("radius", radius))
         lists = lists_within(np.concatenate([positions, apart], axis=1), states, n_states, radius)
-        if not self._tested or not len(lists[1]):
-            return lists
-        key = log, state, next_state
-        return without_differing(lists, self._remembered(*key, lambda: ValueCells(*key, n_states)))
+        return self._test(lists, log, state, next_state, n_states)
 
     def radii(self, log: Log, state: np.ndarray, next_state: np.ndarray, n_states: int) -> np.ndarray:
         states, positions, labels = self._positions(log, state, next_state)

@@ -10,12 +10,12 @@ from understudy.errors import SettingError
 MOST_PAIRS = 200_000_000
 """The largest number of entries of all lists together: they take four bytes each."""
 
-NEIGHBORS = (1, 2, 4, 8, 16, 32, 64)
-"""Suggested radii are those within which half of the states have so many others."""
+NEIGHBORS = (1, 2, 4, 8, 16)
+"""Suggested radii are those within which half of the states have so many others: more smooth, and add little."""
 
 SAMPLE = 1000  # states that suggested radii are measured on
 TOLERANCE = 1 + 1e-6
-"""Suggested radii are larger by so much, so that states at exactly that distance are within it."""
+"""Suggested radii are those within which half of the states have so many others: more smooth, and add little."""
 
 Lists = tuple[np.ndarray, np.ndarray]
 """`first` and `members`, as `contracts.Likeness.neighbors` returns them."""

@@ -17,27 +17,28 @@ LEAST_LIKE = 0.1
 LEAST_REPEATED = 0.1
 """The share of rows that must have another of the same state and action, for their noise to be known."""
 
-LEVEL = 0.95
-"""Of the one-sided interval whose upper end is compared with the margins."""
+LEVEL = 0.99
+"""Of the one-sided intervals whose upper ends are compared with the margins: of five radii, one in twenty is wrong."""
+
+TEST_LEVEL = 0.95
+"""Of the intervals by which single pairs of states are told apart, or are alike."""
 
 
 def chosen_radius(lines: Iterable[tuple[float, float, float, float]]) -> float | None:
-    """Return the largest radius at which values differ little enough, as they do at all smaller ones; None without any.
+    """Return the largest radius at which enough rows have a like row and values differ little enough; None without any.
 
     Given are radius, share of rows with a like row, and the upper ends of the differences of the value and of values of
-    random rewards, in increasing order of the radius. Radii at which too few rows have a like row are passed over.
+    random rewards.
 
     >>> chosen_radius([(0.1, 0.01, 0.3, 0.3), (0.2, 0.4, 0.02, 0.1), (0.4, 0.9, 0.04, 0.1), (0.8, 1.0, 0.2, 0.1)])
     0.4
     """
-    chosen = None
-    for radius, like_share, value_upper, leads_upper in lines:
-        if like_share < LEAST_LIKE:
-            continue
-        if not (value_upper < VALUE_SHARE and leads_upper < LEADS_SHARE):  # NaN is not below
-            break
-        chosen = radius
-    return chosen
+    allowed = [
+        radius
+        for radius, like_share, value_upper, leads_upper in lines
+        if like_share >= LEAST_LIKE and value_upper < VALUE_SHARE and leads_upper < LEADS_SHARE  # NaN is not below
+    ]
+    return max(allowed, default=None)
 
 
 def offers_reuse(noise_upper: float, repeated_share: float) -> bool:

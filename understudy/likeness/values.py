@@ -12,9 +12,10 @@ DISCOUNT = 0.99  # unless another is given
 EDGES = (0.05, 0.95)
 """The quantiles of values, over rows, between which their range lies."""
 
-PRIOR_ROWS = 2.0
-"""Rows of the state's mean value that each of its actions has besides its own, so that luck makes no best action."""
+MOST_PRIOR_ROWS = 100.0
+"""Of a place's mean value, which each of its actions has besides its own rows, so that luck makes no best action."""
 
+ROUNDING = 1e-4  # values that differ by less than this share of them are equal
 SWEEPS = 3000  # of value iteration, at most
 ENOUGH = 1e-4  # it ends when values move by less than this share of their range
 N_LANDMARKS, N_NEAREST = 500, 8
@@ -59,36 +60,74 @@ def _between(numbers: np.ndarray, landmarks: np.ndarray) -> csr_array:
     return csr_array((weight.ravel(), (lines, nearest.ravel())), shape=(len(numbers), len(landmarks)))
 
 
-def fitted_values(log: Log, places: Places, rows: np.ndarray, discount: float) -> np.ndarray:
-    """Return the value of each place under the best actions, by value iteration on some rows; NaN where no row is.
+class PlaceModel:
+    """Some rows of a log summed up by place and action: rewards, and the places that they lead to."""
 
-    An action's value in a place is the mean over its rows there, with `PRIOR_ROWS` of the mean over all rows of the
-    place. Actions that were not tried in a place are not taken there.
-    """
-    n_places, n_actions = places.here.shape[1], log.spec.n_actions
-    here, onward = places.here[rows], places.next[rows]
-    going_on = (~log.terminated[rows]).astype(np.float64)
-    onward = csr_array(onward.multiply(going_on[:, None]))
-    action, reward = log.action[rows], log.reward[rows]
-    by_action = [csr_array(here[action == a].T) for a in range(n_actions)]  # (places, rows of the action)
-    counts = np.stack([part.sum(axis=1) for part in by_action], axis=1)
-    rewards = np.stack([part @ reward[action == a] for a, part in enumerate(by_action)], axis=1)
-    leading = [csr_array(part @ onward[action == a]) for a, part in enumerate(by_action)]  # (places, places)
-    total = counts.sum(axis=1)
-    tried, known = counts > 1e-6, total > 1e-6
-    # What follows a place without rows is taken to be worth as much as places are on average.
-    value = np.zeros(n_places)
-    for _ in range(SWEEPS):
-        sums = rewards + discount * np.stack([part @ value for part in leading], axis=1)
-        mean = sums.sum(axis=1) / np.where(known, total, 1.0)
-        q = (sums + PRIOR_ROWS * mean[:, None]) / (counts + PRIOR_ROWS)
-        best = np.where(tried, q, -np.inf).max(axis=1, initial=-np.inf)
-        best = np.where(known, best, 0.0)
-        best[~known] = best[known].mean() if known.any() else 0.0
-        moved, value = np.abs(best - value).max(), best
-        if moved <= ENOUGH * np.ptp(value[known]) if known.any() else True:
-            break
-    return np.where(known, value, np.nan)
+    def __init__(self, log: Log, places: Places, rows: np.ndarray) -> None:
+        here, action, reward = places.here[rows], log.action[rows], log.reward[rows]
+        onward = csr_array(places.next[rows].multiply((~log.terminated[rows])[:, None]))
+        by_action = [csr_array(here[action == a].T) for a in range(log.spec.n_actions)]  # (places, rows of the action)
+        self.counts = np.stack([part.sum(axis=1) for part in by_action], axis=1)  # (places, actions)
+        self.rewards = np.stack([part @ reward[action == a] for a, part in enumerate(by_action)], axis=1)
+        self._leading = [csr_array(part @ onward[action == a]) for a, part in enumerate(by_action)]
+        self.total = self.counts.sum(axis=1)
+        self.known = self.total > 1e-6
+        self._here, self._action, self._reward, self._onward = here, action, reward, onward
+
+    def logged_values(self, reward: np.ndarray | None, discount: float) -> np.ndarray:
+        """Return the values of places under the policy that was logged; 0 for places without rows.
+
+        `reward`, (places, ...), is of each place; None for that of the rows.
+        """
+        size = np.maximum(self.total, 1e-6)
+        earned = self.rewards.sum(axis=1) / size if reward is None else reward
+        onward = csr_array(sum(self._leading[1:], start=self._leading[0]).multiply((1 / size)[:, None]))
+        value = np.zeros_like(earned)
+        for _ in range(SWEEPS):
+            before, value = value, (earned + discount * (onward @ value)) * (self.known if earned.ndim == 1 else 1.0)
+            if np.abs(value - before).max() <= ENOUGH * max(np.ptp(value), 1e-300):
+                break
+        return value
+
+    def best_values(self, discount: float) -> np.ndarray:
+        """Return the values of places under the best actions, by value iteration; NaN for places without rows.
+
+        Actions that were not tried in a place are not taken there. An action's value is the mean over its rows and over
+        some of the place's mean: as many as the noise of rows is larger than the difference between actions.
+        """
+        prior = self._prior_rows(self.logged_values(None, discount), discount)
+        tried, size = self.counts > 1e-6, np.maximum(self.total, 1e-6)
+        value = np.zeros(len(self.total))
+        for _ in range(SWEEPS):
+            sums = self.rewards + discount * np.stack([part @ value for part in self._leading], axis=1)
+            mean = sums.sum(axis=1) / size
+            q = (sums + prior * mean[:, None]) / np.maximum(self.counts + prior, 1e-6)
+            best = np.where(self.known, np.where(tried, q, -np.inf).max(axis=1), 0.0)
+            best[~self.known] = best[self.known].mean() if self.known.any() else 0.0  # worth as much as others
+            moved, value = np.abs(best - value).max(), best
+            if moved <= ENOUGH * np.ptp(value):
+                break
+        return np.where(self.known, value, np.nan)
+
+    def _prior_rows(self, value: np.ndarray, discount: float) -> float:
+        """Return the noise of one row over the variance of values between actions of a place, both without bias."""
+        worth = self._reward + discount * (self._onward @ value)
+        n_actions = self.counts.shape[1]
+        sums, squares = np.zeros_like(self.counts), np.zeros_like(self.counts)
+        for action in range(n_actions):
+            part, taken = self._here[self._action == action].T, self._action == action
+            sums[:, action], squares[:, action] = part @ worth[taken], part @ worth[taken] ** 2
+        n = np.maximum(self.counts, 1e-6)
+        several = self.counts > 1.5
+        if not several.any():
+            return MOST_PRIOR_ROWS
+        noise = np.maximum(squares - sums**2 / n, 0.0)[several].sum() / (self.counts[several] - 1).sum()
+        mean = sums / n
+        center = (np.where(several, mean, 0.0).sum(axis=1) / np.maximum(several.sum(axis=1), 1))[:, None]
+        off = np.where(several, np.square(mean - center), 0.0).sum()
+        freedom = np.maximum(several.sum(axis=1) - 1, 0).sum()
+        between = off / max(freedom, 1) - noise * (1 / n)[several].mean()
+        return float(min(noise / between, MOST_PRIOR_ROWS)) if between > 0 else MOST_PRIOR_ROWS * float(noise > 0)
 
 
 def values_at(weights: csr_array, value: np.ndarray) -> np.ndarray:
@@ -99,6 +138,7 @@ def values_at(weights: csr_array, value: np.ndarray) -> np.ndarray:
 
 
 def range_of(values: np.ndarray) -> float:
-    """Return the range of values over rows, between two quantiles of them; 0 where there are none."""
+    """Return the range of values over rows, between two quantiles of them; 0 where all are equal, or there are none."""
     known = values[np.isfinite(values)]
-    return float(np.ptp(np.quantile(known, EDGES))) if len(known) else 0.0
+    found = float(np.ptp(np.quantile(known, EDGES))) if len(known) else 0.0
+    return found if found > ROUNDING * np.abs(known).max(initial=0.0) else 0.0
