@@ -56,7 +56,7 @@ LEARNERS = {
     "PPO": (
         lambda: PPO(Spec(2, None, (1,), np.dtype(float), None), hidden=(2,), epoch_steps=4),
         {"Learner", "BatchLearner", "EpochLearner", "StackedLearner", "EpisodeAbandoner", "HasValue", "HasValues",
-         "HasActionCount", "HasSettings", "HasLearnedState"},
+         "HearsCuts", "HasActionCount", "HasSettings", "HasLearnedState"},
     ),
     "script": (lambda: script(lambda env, seed: None)(0), {"LoopOwner", "HasSettings"}),
     "sb3": (
@@ -75,6 +75,7 @@ REPLAYED = SIMULATED | {"RepeatableSimulator"}
 SIMULATORS = {
     "psrs": (lambda: psrs(LOG), REPLAYED),
     "qbe": (lambda: qbe(LOG), REPLAYED),
+    "ladder": (lambda: qbe(LOG, then="cut"), SIMULATED | {"HasLadder"}),
     "states_only": (lambda: states_only(LOG), REPLAYED),
     "actions_only": (lambda: actions_only(LOG), REPLAYED),
     "any_row": (lambda: any_row(LOG), REPLAYED),
@@ -83,7 +84,7 @@ SIMULATORS = {
     "real": (lambda: real(ENV), (SIMULATED - {"HasIndex", "SelectsEpisodes"}) | {"HasEnv"}),
 }
 
-REHEARSALS = {"Rehearsal", "CompiledRehearsal", "HasOpening", "HasState", "TellsStop", "TellsUse"}
+REHEARSALS = {"Rehearsal", "CompiledRehearsal", "HasOpening", "HasRung", "HasState", "TellsStop", "TellsUse"}
 
 
 def offered(part):
@@ -106,6 +107,7 @@ def test_rehearsals_of_ours_offer_all_they_can(name):
 def test_exported_names_are_those_of_the_protocols_modules():
     modules = (
         contracts.learning,
+        contracts.ladders,
         contracts.late_learning,
         contracts.simulating,
         contracts.consumption,

@@ -11,4 +11,4 @@ def test_rungs_are_named_by_their_numbers():
 def test_a_simulator_without_a_ladder_has_no_rungs():
     log = record(Grid(3), episodes=5, seed=0)
     assert ladder_of(psrs(log)) == ladder_of(qbe(log)) == ladder_of(None) == ()
-    assert ladder_of(qbe(log, then=("reuse", "cut"))) == ("reuse", "cut")
+    assert ladder_of(qbe(log, then=("reuse", "cut"), audit=False)) == ("reuse", "cut")

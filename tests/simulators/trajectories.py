@@ -68,6 +68,7 @@ def simulators():
             likeness=observations(scale=1),
             radius=1.5,
             max_episode_steps=9,
+            audit=False,
         ),
         "model": model(log, cells, max_episode_steps=20),
         "exo_psrs": exo_psrs(clocked, **oracles),

@@ -10,6 +10,9 @@ from understudy.contracts.ladders import RUNGS
 from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
 from understudy.errors import SettingError
+from understudy.likeness import LikenessAudit, suited
+from understudy.likeness.auditing import audit_of_states
+from understudy.likeness.held_out import States
 from understudy.settings import real, whole
 from understudy.simulators.index import Index, grouped
 from understudy.simulators.kernels import layout
@@ -43,9 +46,12 @@ class LadderReplay:
         radius: float | None,
         max_cut: float,
         cut_window: int,
+        audit: LikenessAudit | None = None,
         **options: Any,
     ) -> None:
-        self.ladder = checked_rungs(then)
+        """`audit` is what chose among the rungs, where one did: it is kept for pages, and changes nothing."""
+        self.audit = audit
+        self.ladder = checked_rungs(then) if then else ()
         self.exhaustible = not {"reuse", "untried"} & set(self.ladder)
         replay = self._replay = Replay(name, index, **options)
         self.log, self.index = replay.log, index
@@ -106,15 +112,36 @@ class LadderReplay:
 
     def varied(self, **options: Any) -> "LadderReplay":
         """Return the same simulator with other options of its rungs, such as `radius` or `then`."""
-        return LadderReplay(self.settings["simulator"], self.index, **(self._options | options))
+        return LadderReplay(self.settings["simulator"], self.index, audit=self.audit, **(self._options | options))
 
     def select(self, episodes: np.ndarray) -> "LadderReplay":
         """Return the same simulator on the log of these episodes; which states are alike is found anew."""
-        return LadderReplay(self.settings["simulator"], self.index.select(episodes), **self._options)
+        return LadderReplay(self.settings["simulator"], self.index.select(episodes), audit=self.audit, **self._options)
 
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self.settings.items() if name != "simulator")
         return f"{self.settings['simulator']}({len(self.log):,} rows, {self.n_states:,} states, {options})"
+
+
+def supported_rungs(
+    index: Index, then: Sequence[str], likeness: Likeness | None, radius: float | None, seed: int = 0
+) -> dict[str, Any]:
+    """Return the options of a ladder with those of its rungs that the log supports, by `likeness.audit`.
+
+    Like rows are served where a radius is given, or else where the audit finds one; rows are served again where it
+    finds that outcomes of a state and action hardly vary.
+    """
+    rungs = checked_rungs(then)
+    needs_states, audit = {"like", "untried"} & set(rungs), None
+    if needs_states and likeness is None:
+        likeness = suited(index.log)
+    if (needs_states and radius is None) or "reuse" in rungs:
+        states = States(index.state, index.records["next_state"], index.n_states)
+        audit = audit_of_states(index.log, states, likeness=likeness, seed=seed)
+        radius = audit.radius if radius is None else radius
+        left_out = (set() if audit.reuse else {"reuse"}) | (needs_states if radius is None else set())
+        rungs = tuple(rung for rung in rungs if rung not in left_out)
+    return {"then": rungs, "likeness": likeness, "radius": radius, "audit": audit}
 
 
 def checked_rungs(then: Any) -> tuple[str, ...]:

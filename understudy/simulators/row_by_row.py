@@ -7,7 +7,7 @@ from understudy.contracts import Encoder, Likeness, Log
 from understudy.errors import SettingError
 from understudy.simulators.index import index
 from understudy.simulators.kernels import layout
-from understudy.simulators.ladder import CUT_WINDOW, LadderReplay
+from understudy.simulators.ladder import CUT_WINDOW, LadderReplay, supported_rungs
 from understudy.simulators.options import LOG_LIMIT, option_code, require_propensities
 from understudy.simulators.replay import Replay
 
@@ -51,6 +51,7 @@ def qbe(
     radius: float | None = None,
     max_cut: float = 0.02,
     cut_window: int = CUT_WINDOW,
+    audit: bool = True,
 ) -> Replay | LadderReplay:
     """Queue-based evaluation: draw the action from the policy, then take the oldest row of the state that has it.
 
@@ -68,6 +69,10 @@ def qbe(
     - "cut", last: the episode ends there, and the next one begins. The run ends when more than `max_cut` of the last
       `cut_window` episodes would be cut; until then the law of episodes is off by at most that share.
 
+    Without a `radius`, `us.likeness.audit` finds one on this log; "like" and "untried" are left out where it finds
+    none, and "reuse" where outcomes of a state and action vary. `simulator.ladder` has the rungs that are left and
+    `simulator.audit` says why; with `audit=False` all are used as given.
+
     `Run.rungs` says which of them served each step, `Run.cuts` where episodes were cut, and `Run.exact_steps` how far
     none of them was needed. With a ladder, `stop` has no effect: an action is drawn, and then a row is looked for.
     With "reuse" or "untried", runs need `max_steps`, and openings come back once all were used.
@@ -77,8 +82,13 @@ def qbe(
     if not then:
         refuse_rung_options(likeness=likeness, radius=radius)
         return Replay("qbe", indexed, accept=layout.DRAWN_ACTION, stop=stop, **options)
-    options |= {"likeness": likeness, "radius": radius, "max_cut": max_cut, "cut_window": cut_window}
-    return LadderReplay("qbe", indexed, then=then, accept=layout.DRAWN_ACTION, **options)
+    options |= {"max_cut": max_cut, "cut_window": cut_window}
+    options |= (
+        supported_rungs(indexed, then, likeness, radius)
+        if audit
+        else {"then": then, "likeness": likeness, "radius": radius}
+    )
+    return LadderReplay("qbe", indexed, accept=layout.DRAWN_ACTION, **options)
 
 
 def refuse_rung_options(**given: Any) -> None:

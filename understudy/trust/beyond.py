@@ -66,8 +66,8 @@ class Beyond:
         if self.steps > self.exact:
             times = f"{self.steps / self.exact:.3g} times" if self.exact else "beyond"
             return (
-                f"believe {self.probe!r} up to step {self.steps:,}, {times} the {self.exact:,} steps that are exact, to "
-                f"within {self.margin:.3g}; what ends it is {self.weakest.name}: {self.weakest.why}"
+                f"believe {self.probe!r} up to step {self.steps:,}, {times} the {self.exact:,} steps that are exact, "
+                f"to within {self.margin:.3g}; what ends it is {self.weakest.name}: {self.weakest.why}"
             )
         return (
             f"believe {self.probe!r} up to step {self.exact:,}, as far as runs are exact: beyond that nothing is "
@@ -114,9 +114,9 @@ def beyond(
 ) -> Beyond:
     """Return how far runs on a ladder can be believed: where all evidence agrees to within a margin.
 
-    `simulator` is one with rungs, such as `us.qbe(log, encoder, then=("like", "reuse", "cut"))`, and `make(seed)` makes a
-    learner. `margin` is the error of the probe's mean that you can accept, in its units: a tenth of what learning could
-    gain is a good choice. `probe` is the one that is looked at, by default the first. Other options are those of
+    `simulator` is one with rungs, such as `us.qbe(log, encoder, then=("like", "reuse", "cut"))`, and `make(seed)`
+    makes a learner. `margin` is the error of the probe's mean that you can accept, in its units: a tenth of what
+    learning could gain is a good choice. `probe` is the one that is looked at, by default the first. Other options are those of
     `experiment`.
 
     The evidence, each of it up to the first reading after the exact part at which it no longer holds:
@@ -139,7 +139,7 @@ def beyond(
     episodes = int(np.median([np.searchsorted(run.ends, longest, side="right") for run in pilot]))
     readings = max(2, min(readings, episodes // EPISODES_OF_READING))
     every = max(1, longest // readings)
-    given = {"probes": probes, "every": every, "seed": seed, "max_steps": min(max_steps or longest, every * readings)}
+    given: dict[str, Any] = {"probes": probes, "every": every, "seed": seed, "max_steps": min(max_steps or longest, every * readings)}
     given |= options
     if longest < 2:
         return _nothing(simulator, pilot, margin, probe or next(iter(probes)))
@@ -200,7 +200,7 @@ def cut_evidence(runs: Runs, every: int, exact: int) -> Evidence:
     cut = np.zeros(len(steps))
     ended = np.zeros(len(steps))
     for run in runs:
-        cut += np.searchsorted(run.cuts, steps, side="right")
+        cut += 0 if run.cuts is None else np.searchsorted(run.cuts, steps, side="right")
         ended += np.searchsorted(run.ends, steps, side="right")
     share = cut / (cut + ended + len(runs))  # one episode of each run is under way
     many = (share > MOST_CUT) & (steps > exact)
@@ -212,7 +212,7 @@ def cut_evidence(runs: Runs, every: int, exact: int) -> Evidence:
 
 
 def agreement(name: str, runs: Runs, varied: Runs, probe: str, margin: float, exact: int) -> Evidence:
-    """Return how far two sets of runs of the same seeds agree within a margin, by a test of equivalence at each reading.
+    """Return how far runs of the same seeds agree within a margin, by a test of equivalence at each reading.
 
     Where the varied runs end earlier, they say nothing about what follows.
     """
