@@ -13,19 +13,22 @@ import numpy as np
 
 from understudy.contracts import Encoder, Log, Rehearsal
 from understudy.contracts.streams import streams_of
-from understudy.errors import EncoderError, SettingError
+from understudy.errors import SettingError
 from understudy.simulators.coding import CodedArrays, largest_observation
-from understudy.simulators.index import Index, index
+from understudy.simulators.index import Index, index, with_state_means
 from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.reserve import ReserveTape, rewind_reserve
-from understudy.simulators.kernels.tape import BLOCK_END, END, HEAD, RECORD, START, TAIL, Tape, rewind
+from understudy.simulators.kernels.tape import BLOCK_END, RECORD, Tape, rewind
 from understudy.simulators.options import LOG_LIMIT, option_code, require_propensities, time_limit
+from understudy.simulators.queues import empty_queues, queue_ends, queue_numbers
 from understudy.simulators.rehearsal import KernelRehearsal
 from understudy.simulators.sharing import shared_rehearsals
 
 ORDERS = {"log": layout.IN_LOG_ORDER, "episodes": layout.BY_EPISODES, "rows": layout.BY_ROWS}
 STOPS = {"plain": layout.PLAIN, "predictable": layout.PREDICTABLE}
 OPENINGS = {"queue": 0, "replacement": 1}
+OWN, STATE_MEAN = "own", "state mean"
+PROPENSITIES = {OWN: 0, STATE_MEAN: 1}
 
 
 class Replay:
@@ -45,19 +48,22 @@ class Replay:
         accept: int,
         by_state: bool = True,
         reserve: bool = False,
+        propensity: str = OWN,
         stop: str = "plain",
         order: str = "episodes",
         openings: str = "queue",
         max_episode_steps: int | str | None = LOG_LIMIT,
     ) -> None:
-        self.log, self.index = index.log, index
+        self.log, self.index = index.log, index if propensity == OWN else with_state_means(index)
         self.n_actions, self.n_states = self.log.spec.n_actions, index.n_states
         limit = time_limit(self.log, max_episode_steps)
         self._options: dict[str, Any] = {"accept": accept, "by_state": by_state, "stop": stop, "order": order}
         self._options |= {"openings": openings, "max_episode_steps": limit, "reserve": reserve}
+        self._options["propensity"] = propensity
         self.settings: dict[str, Any] = {"simulator": name, "order": order, "openings": openings}
         self.settings |= {"max_episode_steps": limit} | ({"stop": stop} if accept == layout.DRAWN_ACTION else {})
         self.settings |= {"reserve": True} if reserve else {}
+        self.settings |= {} if propensity == OWN else {"propensity": propensity}
 
         rules = {
             layout.ACCEPT: accept,
@@ -175,36 +181,12 @@ def tiled(index: Index, copies: int, by_rows: bool, codes: Any) -> tuple[np.ndar
     return np.tile(records, copies) if by_rows else records, np.tile(opening, copies)
 
 
-def queue_numbers(index: Index, accept: int, by_state: bool) -> tuple[np.ndarray, int]:
-    """Return the queue of each row, (N,), -1 for none, and the number of queues."""
-    if not by_state:
-        return np.zeros(len(index.log), np.int32), 1
-    if accept != layout.DRAWN_ACTION:
-        return index.state, index.n_states
-    n_actions = index.log.spec.n_actions
-    if index.n_states * n_actions >= 2**31:
-        raise EncoderError(f"{index.n_states:,} states with {n_actions:,} actions are too many queues; merge states")
-    return np.where(index.state < 0, -1, index.state * n_actions + index.log.action), index.n_states * n_actions
-
-
-def queue_ends(queue_of: np.ndarray, n_queues: int) -> np.ndarray:
-    """Return where each queue ends, (n_queues,), in an array that has room for the rows of all of them."""
-    return np.cumsum(np.bincount(queue_of[queue_of >= 0], minlength=n_queues))
-
-
-def empty_queues(end: np.ndarray) -> np.ndarray:
-    """Return empty queues that end there, as `Tape.queues` has them, (n_queues, 4)."""
-    queues = np.empty((len(end), 4), np.int32)
-    queues[:, START] = queues[:, HEAD] = queues[:, TAIL] = np.append(0, end[:-1])
-    queues[:, END] = end
-    return queues
-
-
 def psrs(
     log: Log,
     encoder: Encoder | None = None,
     *,
     reserve: bool = False,
+    propensity: str = OWN,
     order: str = "episodes",
     openings: str = "queue",
     max_episode_steps: int | str | None = LOG_LIMIT,
@@ -216,6 +198,11 @@ def psrs(
     With `reserve=True` rows that were not accepted are kept, since nobody has seen their outcomes, and serve later
     steps in their state: as exact, and longer for policies that change.
 
+    Where several loggers recorded the log, or one that drifted, `propensity="state mean"` compares the policy with the
+    mean propensities of all rows of the state instead of each row's "own". More rows are accepted, and an action need
+    only be possible for one of the loggers. It is for `order="rows"` alone, where any row of the state may come next,
+    and exact up to an error of one over the number of rows of a state.
+
     Other options: `order` of the log, "episodes" (exact), "rows" (the paper's shuffle) or "log" (for adaptive loggers);
     `openings` from a "queue", which can end the run, or by "replacement", which is counted; `max_episode_steps`, the
     simulator's own time limit, by default the log's.
@@ -223,6 +210,12 @@ def psrs(
     require_propensities(log, "psrs")
     options: dict[str, Any] = {"order": order, "openings": openings, "max_episode_steps": max_episode_steps}
     options["reserve"] = bool(option_code("reserve", reserve, {False: 0, True: 1}))
+    if option_code("propensity", propensity, PROPENSITIES) and order != "rows":
+        raise SettingError(
+            f"propensity={STATE_MEAN!r} needs order='rows': in order={order!r} rows of one logger follow each other, "
+            "and their actions are not distributed as the mean says"
+        )
+    options["propensity"] = propensity
     return Replay("psrs", index(log, encoder, propensities=True), accept=layout.REJECTION, **options)
 
 
