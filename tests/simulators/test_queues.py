@@ -5,6 +5,7 @@ import pytest
 
 from understudy.encoders import Function
 from understudy.errors import EncoderError
+from understudy.logs import Log
 from understudy.simulators.index import index
 from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.tape import END, HEAD, START, TAIL
@@ -24,10 +25,10 @@ def test_rows_wait_by_state_or_by_state_and_action_or_all_together(walk_log):
         assert (found.tolist(), n) == (numbers, n_queues)
 
 
-def test_too_many_queues_are_refused(walk_log):
-    n_actions = 2**20
-    log = walk_log([0, 1], n_actions=n_actions)
-    many = index(log, Function(lambda x: 4000 + x))
+def test_too_many_queues_are_refused():
+    n = 2**11
+    columns = {"observation": np.arange(n), "next_observation": np.arange(n), "action": np.zeros(n, int)}
+    many = index(Log.from_columns(**columns, reward=np.zeros(n), ends="every-row", n_actions=2**20), None)
     with pytest.raises(EncoderError, match="too many queues; merge states"):
         queue_numbers(many, layout.DRAWN_ACTION, True)
 
