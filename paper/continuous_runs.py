@@ -135,7 +135,8 @@ class RunSets:
         if name == POINTS:
             return lambda log: us.psrs(log, **order)
         kind, encoder_name = name.split("-")
-        make, encoder = {"PSRS": us.psrs, "QBE": us.qbe}[kind], self.ready.encoders[encoder_name]
+        make: Any = {"PSRS": us.psrs, "QBE": us.qbe}[kind]
+        encoder = self.ready.encoders[encoder_name]
         return lambda log: make(log, encoder, **order)
 
 

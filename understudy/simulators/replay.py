@@ -101,7 +101,7 @@ class Replay:
             queues, queued, order, opening_order, filled, streams_of(seed), cursor,
         )  # fmt: skip
         if reserve:
-            source = ReserveTape(source, *reserve, rules=self._rules, cursor=cursor)
+            source = ReserveTape(source, *reserve, self._rules, cursor)
             rewind_reserve(source)
         else:
             rewind(source)
