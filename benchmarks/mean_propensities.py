@@ -9,7 +9,7 @@ import numpy as np
 
 import understudy as us
 
-RUNS, EPISODES, LONGEST, HORIZON, EVERY = 120, 200, 100, 600, 50
+RUNS, EPISODES, LONGEST, HORIZON, EVERY = 60, 2000, 100, 600, 50
 MARGIN = 0.03
 ENV = us.envs.Grid(slip=0.2)
 PROBES = {"start value": us.probes.start_value(ENV)}
@@ -20,7 +20,8 @@ of at most {LONGEST} steps. Loggers: *two soft* ones that prefer opposite direct
 *fifty deterministic* ones, each with an action for every cell, drawn at random, of which one acts in each episode: with
 its own propensities no row can be accepted; *drifting*, from one of the two soft ones to the other over the log. Shown
 are the mean length of runs, and the error of the mean curve of the start value against {4 * RUNS} real runs, with the
-noise taken off: the upper end of its 95 % interval, up to the step that every run reached, {HORIZON} at most.
+noise taken off: the upper end of its 95 % interval, up to the step that every run reached, {HORIZON} at most. (A first
+look was at logs of 200 episodes, on which most runs were too short for their curves to be compared.)
 """
 
 
