@@ -16,9 +16,10 @@ PROBES = {"start value": us.probes.start_value(ENV)}
 
 PROTOCOL = f"""
 Q-learning (epsilon .9) on the 5x5 grid with slip .2; each of {RUNS} runs has a log of its own, of {EPISODES} episodes
-of at most {LONGEST} steps. Loggers: *two soft* ones that prefer opposite directions (epsilon .3), one in each episode;
-*fifty deterministic* ones, each with an action for every cell, drawn at random, of which one acts in each episode: with
-its own propensities no row can be accepted; *drifting*, from one of the two soft ones to the other over the log. Shown
+of at most {LONGEST} steps. Loggers: *two soft* ones, each with an action for every cell, drawn at random, that it takes
+with probability .6, and the others with .1, one of them in each episode; *fifty deterministic* ones, which always take
+theirs, so that with its own propensities no row can be accepted; *drifting*, from one of the two soft ones to the other
+over the log. Shown
 are the mean length of runs, and the error of the mean curve of the start value against {4 * RUNS} real runs, with the
 noise taken off: the upper end of its 95 % interval, up to the step that every run reached, {HORIZON} at most. (A first
 look was at logs of 200 episodes, on which most runs were too short for their curves to be compared.)
@@ -27,7 +28,7 @@ look was at logs of 200 episodes, on which most runs were too short for their cu
 
 def loggers(kind, rng):
     """The policy of each episode, (EPISODES, cells, actions)."""
-    one, other = (np.full((25, 5), 0.06) + 0.35 * np.eye(5)[list(pair)].sum(axis=0) for pair in ((1, 2), (3, 4)))
+    one, other = 0.1 + 0.5 * np.eye(5)[rng.integers(5, size=(2, 25))]
     if kind == "two soft":
         return np.stack([one, other])[rng.integers(2, size=EPISODES)]
     if kind == "fifty deterministic":
