@@ -144,6 +144,7 @@ def measure(quick):
     yield "  the same in plain lists", plain / 1e6, "M steps/s", None, True
     yield "  ratio", rate / plain, "times", 500, True
     yield "  row shuffle", shuffled / 1e6, "M steps/s", None, True
+    yield "  with a reserve", best_rate(us.psrs(log, latent, reserve=True), 50) / rate, "of PSRS", None, True
     yield "  row shuffle in plain lists", plain_shuffled / 1e6, "M steps/s", None, True
     yield "  row shuffle, ratio", shuffled / plain_shuffled, "times", None, True
     yield "rehearsal.step(policy) from Python", stepping_time(simulator) * 1e6, "us", 3, False

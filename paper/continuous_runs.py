@@ -135,8 +135,9 @@ class RunSets:
         if name == POINTS:
             return lambda log: us.psrs(log, **order)
         kind, encoder_name = name.split("-")
-        make, encoder = {"PSRS": us.psrs, "QBE": us.qbe}[kind], self.ready.encoders[encoder_name]
-        return lambda log: make(log, encoder, **order)  # type: ignore[operator]
+        make: Any = {"PSRS": us.psrs, "QBE": us.qbe}[kind]
+        encoder = self.ready.encoders[encoder_name]
+        return lambda log: make(log, encoder, **order)
 
 
 def without_and_with_training(tasks: list[Task]) -> tuple[list[Task], list[Task]]:

@@ -110,6 +110,7 @@ ORACLES = {
 }
 SIMULATORS = {
     "psrs": us.psrs,
+    "psrs with a reserve": lambda log: us.psrs(log, reserve=True),
     "psrs by rows": lambda log: us.psrs(log, order="rows", openings="replacement"),
     "qbe": us.qbe,
     "states_only": us.states_only,

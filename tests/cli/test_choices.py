@@ -14,6 +14,7 @@ from understudy.cli.choices import (
     round_number,
     shared_options,
     simulator_for,
+    simulators_of,
     states_for,
 )
 from understudy.cli.flags import build_parser
@@ -183,6 +184,25 @@ def test_a_simulator_is_the_one_named_with_the_options_it_takes(log, name):
         assert settings["order"] == "log"
     if name != "model":
         assert settings["openings"] == "replacement"
+
+
+@pytest.mark.parametrize(
+    ("flags", "settings"),
+    [
+        ([], {}),
+        (["--reserve"], {"reserve": True}),
+        (["--no-reserve"], {}),
+        (["--mean-propensity", "--order", "rows"], {"propensity": "state mean"}),
+    ],
+)
+def test_psrs_has_a_reserve_and_mean_propensities_where_asked_for(log, flags, settings):
+    options = options_of(*flags)
+    assert simulators_of(log, options) == ["psrs"]
+    found = simulator_for("psrs", log, None, options).settings
+    assert {name: found[name] for name in ("reserve", "propensity") if name in found} == settings
+    if flags:
+        with pytest.raises(us.SettingError, match=f"{flags[0]} is for psrs, and not for qbe"):
+            simulators_of(log, options_of("--simulator", "qbe", *flags))
 
 
 @pytest.mark.parametrize(

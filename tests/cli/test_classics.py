@@ -7,6 +7,7 @@ import pytest
 import understudy as us
 from understudy.cli import main
 from understudy.cli.classics import classics_for, runs_for, why_no_classics
+from understudy.cli.trusting import OF_SIMULATORS
 from understudy.results import read_off_policy
 
 FLAGS = ["--observation", "x0", "x1", "--action", "arm", "--reward", "click", "--propensity", "p", "--bandit"]
@@ -60,9 +61,7 @@ def test_a_damaged_file_is_made_again(simulate, tmp_path):
 
 def options(**given):
     settings = {"quick": False, "no_classics": False, "runs": 100, "learner": "ucb1", "seed": 0, "max_steps": None}
-    return argparse.Namespace(
-        **settings | dict.fromkeys(("order", "openings", "max_episode_steps", "bound")) | given
-    )  # fmt: skip
+    return argparse.Namespace(**settings | dict.fromkeys(OF_SIMULATORS) | given)
 
 
 def decisions(n, observation=None):

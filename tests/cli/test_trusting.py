@@ -10,6 +10,7 @@ import pytest
 import understudy as us
 from understudy.cli import main, trusting
 from understudy.cli.trusting import (
+    OF_SIMULATORS,
     experiment_for,
     is_as_good,
     pre_runs_for,
@@ -128,7 +129,7 @@ def test_a_forecast_is_made_again_where_more_pre_runs_are_asked_for(results, mon
 
 
 def test_which_forecasts_are_as_good():
-    asked = {"pre_runs": 8, "order": None, "openings": None, "max_episode_steps": None, "bound": None}
+    asked = {"pre_runs": 8} | dict.fromkeys(OF_SIMULATORS)
     for there, as_good in (
         (asked, True),
         (asked | {"pre_runs": None}, True),

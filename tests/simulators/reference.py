@@ -131,15 +131,13 @@ class Reference:
         return [a for a, pi in enumerate(policy) if pi > 0 and not self.reserves.get((z, a))]
 
     def largest_ratio(self, policy, p, actions):
-        return max(policy[a] / p[a] if p[a] > 0 else float("inf") for a in actions)
+        return max((policy[a] * (1 / p[a]) if p[a] > 0 else float("inf")) for a in actions)
 
     def above(self, policy, p, bound):
         """The action drawn from what the policy has above the bound times the propensity; None for the row itself."""
-        excess = [
-            pi - bound * q if pi > 0 and (q == 0 or pi / q > bound) else 0.0 for pi, q in zip(policy, p, strict=True)
-        ]
-        if not sum(excess):
+        if self.largest_ratio(policy, p, [a for a, pi in enumerate(policy) if pi > 0]) <= bound:
             return None
+        excess = [max(0.0, pi - bound * q) for pi, q in zip(policy, p, strict=True)]
         u = self.uniform() * sum(policy)
         return next((a for a, edge in enumerate(accumulate(excess)) if u < edge), None)
 

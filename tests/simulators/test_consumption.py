@@ -1,6 +1,7 @@
 """What a rehearsal has read is the smallest log that would have served it."""
 
 from collections import Counter
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -28,7 +29,10 @@ def served(simulator, steps, policy=lambda t, x: EVENLY, seed=1):
     return rehearsal, rows
 
 
-@pytest.mark.parametrize("make", [psrs, qbe, states_only])
+reserving = partial(psrs, reserve=True)
+
+
+@pytest.mark.parametrize("make", [psrs, reserving, qbe, states_only])
 @pytest.mark.parametrize("steps", [1, 7, 25])
 def test_a_log_of_the_episodes_read_serves_the_same_steps_and_a_smaller_one_does_not(make, steps, random_log, play):
     log = random_log(8, episodes=60, zeros=False)
@@ -47,7 +51,7 @@ def test_what_runs_out_is_the_scarcest(random_log, play):
     log = random_log(8, episodes=60, zeros=False)
     causes = set()
     for seed in range(20):
-        for make, openings in product((psrs, qbe, states_only), ("queue", "replacement")):
+        for make, openings in product((psrs, reserving, qbe, states_only), ("queue", "replacement")):
             options = {"openings": openings} | ({"stop": "plain"} if make is qbe else {})
             simulator = make(log, Function(lambda x: x % 3), max_episode_steps=5, **options)
             rehearsal = simulator.start(seed)

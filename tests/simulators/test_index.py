@@ -8,7 +8,7 @@ from understudy.encoders import Boxes, Function, Identity
 from understudy.errors import ContractError, EncoderError
 from understudy.logs import Log
 from understudy.simulators import psrs, qbe
-from understudy.simulators.index import grouped, index
+from understudy.simulators.index import grouped, index, with_state_means
 
 
 class Raw:
@@ -174,3 +174,19 @@ def test_selecting_leaves_the_index_as_it_was(random_log, merge):
     packed.select(np.array([0, 2]))
     assert np.array_equal(packed.records, before[0])
     assert np.array_equal(packed.opening, before[1])
+
+
+def test_mean_propensities_are_those_of_all_rows_of_a_state(walk_log):
+    propensity = np.array([[1.0, 0.0], [0.2, 0.8], [0.4, 0.6], [0.0, 1.0]])
+    log = walk_log([0, 1, 0, 7], [1, 0], action=[0, 1, 0, 1], propensity=propensity)
+    found = with_state_means(index(log, Function(lambda x: np.where(x == 7, -1, x)), propensities=True))
+    mean = 1.0 / found.inverse_propensity[found.records["vector"]]
+    assert mean == pytest.approx(np.array([[0.7, 0.3], [0.1, 0.9], [0.7, 0.3], [0.1, 0.9]]))
+    half = with_state_means(found.select(np.array([0])))  # of its own rows, not of the whole log's
+    assert 1.0 / half.inverse_propensity[1] == pytest.approx([0.2, 0.8])
+
+
+def test_rows_without_a_state_do_not_count_for_a_mean(walk_log):
+    log = walk_log([0, 1, 0, 7], action=[0, 0, 1], propensity=np.array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]]))
+    found = with_state_means(index(log, Function(lambda x: np.where(x == 1, -1, x)), propensities=True))
+    assert found.inverse_propensity[0] == pytest.approx([2.0, 2.0])

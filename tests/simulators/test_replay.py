@@ -4,6 +4,7 @@ import gc
 import pickle
 import sys
 import threading
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -185,8 +186,10 @@ def test_a_row_that_is_both_terminated_and_truncated_is_terminated(walk_log, pla
 # A run depends on its seed alone
 
 
+reserving = partial(psrs, reserve=True)
+
 VARIANTS = [
-    *product((psrs, qbe), ("episodes", "rows", "log"), ("queue", "replacement")),
+    *product((psrs, reserving, qbe), ("episodes", "rows", "log"), ("queue", "replacement")),
     *product((actions_only, any_row), ("rows",), ("queue", "replacement")),
 ]
 
@@ -444,10 +447,35 @@ def test_the_description_of_a_stop_is_found_once_for_each_state(grid_log, monkey
     assert len(asked) == len(set(asked)) == len({stop.state for stop in stops} - {None})
 
 
+# Rows that were not accepted are kept
+
+
+def test_a_reserve_is_a_setting_that_halves_and_copies_keep(grid_log):
+    assert "reserve" not in psrs(grid_log, reserve=False).settings
+    simulator = psrs(grid_log, Function(GRID.latent), reserve=True)
+    assert simulator.settings["reserve"] is True
+    assert "reserve=True" in repr(simulator)
+    half = simulator.select(np.arange(0, 40, 2))
+    assert half.settings == simulator.settings
+    assert simulator.repeated(2).settings == simulator.settings | {"copies": 2}
+    with pytest.raises(SettingError, match="reserve='yes' is not one of False, True"):
+        psrs(grid_log, reserve="yes")
+
+
+def test_runs_with_a_reserve_are_longer_for_a_policy_that_changes(grid_log, play):
+    policies = 0.02 + 0.9 * np.eye(5)
+    swings = lambda t, x: policies[t // 10 % 5]  # noqa: E731
+    lengths = [
+        [len(play(psrs(grid_log, Function(GRID.latent), reserve=on), swings, seed).rows) for seed in range(30)]
+        for on in (False, True)
+    ]
+    assert np.mean(lengths[1]) > 1.2 * np.mean(lengths[0])
+
+
 # A log repeated
 
 
-@pytest.mark.parametrize("make", [psrs, qbe, states_only])
+@pytest.mark.parametrize("make", [psrs, reserving, qbe, states_only])
 @pytest.mark.parametrize("order", ["episodes", "log"])
 def test_copies_of_a_log_begin_where_the_log_itself_has_no_answer(make, order, random_log, play, table):
     log = random_log(8, episodes=40, zeros=False)

@@ -17,7 +17,8 @@ LOG, CLOCKED = (
 )
 ORACLES = {"split": COUNTER.split, "merge": COUNTER.merge, "reward": COUNTER.reward}
 SIMULATORS = {
-    "psrs": psrs(LOG), "rows": psrs(LOG, order="rows"), "qbe": qbe(LOG), "states_only": states_only(LOG),
+    "psrs": psrs(LOG), "reserve": psrs(LOG, reserve=True), "rows": psrs(LOG, order="rows"), "qbe": qbe(LOG),
+    "states_only": states_only(LOG),
     "any_row": any_row(LOG), "exo_psrs": exo_psrs(CLOCKED, **ORACLES), "model": model(LOG), "real": real(GRID),
 }  # fmt: skip
 
@@ -48,7 +49,7 @@ def test_an_episode_goes_on_from_where_it_is(name):
             assert begun or np.all(before.next_observation == after.observation)
 
 
-@pytest.mark.parametrize("name", ["psrs", "rows", "qbe", "states_only", "any_row", "exo_psrs"])
+@pytest.mark.parametrize("name", ["psrs", "reserve", "rows", "qbe", "states_only", "any_row", "exo_psrs"])
 def test_no_row_is_served_twice_between_them(name):
     steps = in_turn(SIMULATORS[name], 4)
     for column in ("row", "emission") if name == "exo_psrs" else ("row",):

@@ -16,6 +16,7 @@ COUNTER = us.envs.CounterGrid(3)
 COUNTED = us.record(COUNTER, episodes=40, seed=0, max_episode_steps=200)
 OURS = {
     "psrs": us.psrs(LOG),
+    "psrs with a reserve": us.psrs(LOG, reserve=True),
     "psrs by rows": us.psrs(LOG, order="rows", openings="replacement", max_episode_steps=20),
     "psrs of points": us.psrs(POINTS, us.encoders.Function(us.envs.ContinuousGrid(3).latent)),
     "qbe": us.qbe(LOG),

@@ -175,6 +175,9 @@ def simulators_of(log: us.Log, options: argparse.Namespace) -> list[str]:
     names = options.simulator or (["replay"] if options.bandit else ["psrs"] if has_all else ["qbe"])
     if options.bound is not None and not set(names) & set(WHOLE_EPISODES):
         raise SettingError(f"bound= is for {' and '.join(WHOLE_EPISODES)}, and not for {names[0]}; leave it out")
+    if (options.reserve is not None or options.mean_propensity) and "psrs" not in names:
+        flag = "--mean-propensity" if options.reserve is None else "--reserve" if options.reserve else "--no-reserve"
+        raise SettingError(f"{flag} is for psrs, and not for {names[0]}; leave it out")
     return names
 
 
@@ -191,6 +194,9 @@ def simulator_for(name: str, log: us.Log, encoder: Any, options: argparse.Namesp
         given.pop("order", None)
     if name == "model":
         given.pop("openings", None)
+    if name == "psrs":
+        given |= {} if options.reserve is None else {"reserve": options.reserve}
+        given |= {"propensity": "state mean"} if options.mean_propensity else {}
     return getattr(us, name)(log, encoder, **given)
 
 

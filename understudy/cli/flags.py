@@ -216,6 +216,17 @@ def add_simulator(parser: argparse.ArgumentParser) -> None:
     simulator.add_argument("--bins", type=positive, default=5, help="boxes: bins of each dimension (%(default)s)")
     simulator.add_argument("--states", type=positive, default=50, help="kmeans, homer: states at most (%(default)s)")
     simulator.add_argument("--order", choices=("episodes", "rows", "log"), help="how the log is read (episodes)")
+    simulator.add_argument(
+        "--reserve",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="psrs: keep rows that were not accepted for later steps (no)",
+    )
+    simulator.add_argument(
+        "--mean-propensity",
+        action="store_true",
+        help="psrs with --order rows: compare with the mean propensities of a state, for logs of several loggers (no)",
+    )
     simulator.add_argument("--openings", choices=("queue", "replacement"), help="first observations (queue)")
     simulator.add_argument("--max-episode-steps", type=positive, help="the simulator's own time limit (the log's)")
 

@@ -195,6 +195,22 @@ def inverse_propensities(log: Log | None, n_rows: int, n_actions: int) -> tuple[
         return vector, 1.0 / (distinct + 0.0)  # -0.0 would give minus infinity
 
 
+def with_state_means(index: Index) -> Index:
+    """Return the index with the mean propensities of all rows of a state in place of each row's own."""
+    matrix, n_actions = index.log.propensity, index.log.spec.n_actions
+    assert matrix is not None
+    logged = index.state >= 0
+    state, mean = index.state[logged], np.empty((index.n_states, n_actions))
+    n_rows = np.bincount(state, minlength=index.n_states)
+    for action in range(n_actions):
+        total = np.bincount(state, weights=matrix[logged, action], minlength=index.n_states)
+        mean[:, action] = total / np.maximum(n_rows, 1)
+    records = index.records.copy()
+    records["vector"] = np.maximum(index.state, 0)  # rows without a state are in no queue
+    with np.errstate(divide="ignore", over="ignore"):
+        return replace(index, records=records, inverse_propensity=1.0 / mean)
+
+
 SAMPLE = 1000
 """The number of rows looked at to estimate whether propensity vectors repeat."""
 

@@ -13,19 +13,22 @@ import numpy as np
 
 from understudy.contracts import Rehearsal
 from understudy.contracts.streams import streams_of
-from understudy.errors import EncoderError, SettingError
+from understudy.errors import SettingError
 from understudy.simulators.coding import CodedArrays, largest_observation
-from understudy.simulators.index import Index
+from understudy.simulators.index import Index, with_state_means
 from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.reserve import ReserveTape, rewind_reserve
-from understudy.simulators.kernels.tape import BLOCK_END, END, HEAD, RECORD, START, TAIL, Tape, rewind
+from understudy.simulators.kernels.tape import BLOCK_END, RECORD, Tape, rewind
 from understudy.simulators.options import LOG_LIMIT, option_code, time_limit
+from understudy.simulators.queues import empty_queues, queue_ends, queue_numbers
 from understudy.simulators.rehearsal import KernelRehearsal
 from understudy.simulators.sharing import shared_rehearsals
 
 ORDERS = {"log": layout.IN_LOG_ORDER, "episodes": layout.BY_EPISODES, "rows": layout.BY_ROWS}
 STOPS = {"plain": layout.PLAIN, "predictable": layout.PREDICTABLE}
 OPENINGS = {"queue": 0, "replacement": 1}
+OWN, STATE_MEAN = "own", "state mean"
+PROPENSITIES = {OWN: 0, STATE_MEAN: 1}
 
 
 class Replay:
@@ -45,19 +48,22 @@ class Replay:
         accept: int,
         by_state: bool = True,
         reserve: bool = False,
+        propensity: str = OWN,
         stop: str = "plain",
         order: str = "episodes",
         openings: str = "queue",
         max_episode_steps: int | str | None = LOG_LIMIT,
     ) -> None:
-        self.log, self.index = index.log, index
+        self.log, self.index = index.log, index if propensity == OWN else with_state_means(index)
         self.n_actions, self.n_states = self.log.spec.n_actions, index.n_states
         limit = time_limit(self.log, max_episode_steps)
         self._options: dict[str, Any] = {"accept": accept, "by_state": by_state, "stop": stop, "order": order}
         self._options |= {"openings": openings, "max_episode_steps": limit, "reserve": reserve}
+        self._options["propensity"] = propensity
         self.settings: dict[str, Any] = {"simulator": name, "order": order, "openings": openings}
         self.settings |= {"max_episode_steps": limit} | ({"stop": stop} if accept == layout.DRAWN_ACTION else {})
         self.settings |= {"reserve": True} if reserve else {}
+        self.settings |= {} if propensity == OWN else {"propensity": propensity}
 
         rules = {
             layout.ACCEPT: accept,
@@ -173,28 +179,3 @@ def tiled(index: Index, copies: int, by_rows: bool, codes: Any) -> tuple[np.ndar
     """Return the coded openings of so many copies of a log, and its records: of all copies where it is read by rows."""
     records, opening = index.coded(codes)
     return np.tile(records, copies) if by_rows else records, np.tile(opening, copies)
-
-
-def queue_numbers(index: Index, accept: int, by_state: bool) -> tuple[np.ndarray, int]:
-    """Return the queue of each row, (N,), -1 for none, and the number of queues."""
-    if not by_state:
-        return np.zeros(len(index.log), np.int32), 1
-    if accept != layout.DRAWN_ACTION:
-        return index.state, index.n_states
-    n_actions = index.log.spec.n_actions
-    if index.n_states * n_actions >= 2**31:
-        raise EncoderError(f"{index.n_states:,} states with {n_actions:,} actions are too many queues; merge states")
-    return np.where(index.state < 0, -1, index.state * n_actions + index.log.action), index.n_states * n_actions
-
-
-def queue_ends(queue_of: np.ndarray, n_queues: int) -> np.ndarray:
-    """Return where each queue ends, (n_queues,), in an array that has room for the rows of all of them."""
-    return np.cumsum(np.bincount(queue_of[queue_of >= 0], minlength=n_queues))
-
-
-def empty_queues(end: np.ndarray) -> np.ndarray:
-    """Return empty queues that end there, as `Tape.queues` has them, (n_queues, 4)."""
-    queues = np.empty((len(end), 4), np.int32)
-    queues[:, START] = queues[:, HEAD] = queues[:, TAIL] = np.append(0, end[:-1])
-    queues[:, END] = end
-    return queues

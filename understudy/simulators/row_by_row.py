@@ -9,7 +9,7 @@ from understudy.simulators.index import index
 from understudy.simulators.kernels import layout
 from understudy.simulators.ladder import CUT_WINDOW, LadderReplay, supported_rungs
 from understudy.simulators.options import LOG_LIMIT, option_code, require_propensities
-from understudy.simulators.replay import Replay
+from understudy.simulators.replay import OWN, PROPENSITIES, STATE_MEAN, Replay
 
 
 def psrs(
@@ -17,6 +17,7 @@ def psrs(
     encoder: Encoder | None = None,
     *,
     reserve: bool = False,
+    propensity: str = OWN,
     order: str = "episodes",
     openings: str = "queue",
     max_episode_steps: int | str | None = LOG_LIMIT,
@@ -28,6 +29,11 @@ def psrs(
     With `reserve=True` rows that were not accepted are kept, since nobody has seen their outcomes, and serve later
     steps in their state: as exact, and longer for policies that change.
 
+    Where several loggers recorded the log, or one that drifted, `propensity="state mean"` compares the policy with the
+    mean propensities of all rows of the state instead of each row's "own". More rows are accepted, and an action need
+    only be possible for one of the loggers. It is for `order="rows"` alone, where any row of the state may come next,
+    and exact up to an error of one over the number of rows of a state.
+
     Other options: `order` of the log, "episodes" (exact), "rows" (the paper's shuffle) or "log" (for adaptive loggers);
     `openings` from a "queue", which can end the run, or by "replacement", which is counted; `max_episode_steps`, the
     simulator's own time limit, by default the log's.
@@ -35,6 +41,12 @@ def psrs(
     require_propensities(log, "psrs")
     options: dict[str, Any] = {"order": order, "openings": openings, "max_episode_steps": max_episode_steps}
     options["reserve"] = bool(option_code("reserve", reserve, {False: 0, True: 1}))
+    if option_code("propensity", propensity, PROPENSITIES) and order != "rows":
+        raise SettingError(
+            f"propensity={STATE_MEAN!r} needs order='rows': in order={order!r} rows of one logger follow each other, "
+            "and their actions are not distributed as the mean says"
+        )
+    options["propensity"] = propensity
     return Replay("psrs", index(log, encoder, propensities=True), accept=layout.REJECTION, **options)
 
 

@@ -116,8 +116,8 @@ def beyond(
 
     `simulator` is one with rungs, such as `us.qbe(log, encoder, then=("like", "reuse", "cut"))`, and `make(seed)`
     makes a learner. `margin` is the error of the probe's mean that you can accept, in its units: a tenth of what
-    learning could gain is a good choice. `probe` is the one that is looked at, by default the first. Other options are those of
-    `experiment`.
+    learning could gain is a good choice. `probe` is the one that is looked at, by default the first. Other options are
+    those of `experiment`.
 
     The evidence, each of it up to the first reading after the exact part at which it no longer holds:
 
@@ -139,8 +139,7 @@ def beyond(
     episodes = int(np.median([np.searchsorted(run.ends, longest, side="right") for run in pilot]))
     readings = max(2, min(readings, episodes // EPISODES_OF_READING))
     every = max(1, longest // readings)
-    given: dict[str, Any] = {"probes": probes, "every": every, "seed": seed, "max_steps": min(max_steps or longest, every * readings)}
-    given |= options
+    given: dict[str, Any] = {"probes": probes, "every": every, "seed": seed, "max_steps": every * readings, **options}
     if longest < 2:
         return _nothing(simulator, pilot, margin, probe or next(iter(probes)))
     found = halves(simulator, make, runs=runs, halves=halves_of_log, runs_of_half=runs_of_half, **given)

@@ -62,14 +62,14 @@ def take_reserved(source, state, action):
 
 @kernel
 def find_lacking(source, state, policy):
-    """Write the policy on actions without a row in reserve into `lacking`; return how many the learner may take."""
-    n_lacking = 0
+    """Write the policy on actions without a row in reserve into `lacking`; return True if there is any."""
+    first, mass = state * len(policy), 0.0
     for action in range(len(policy)):
-        source.lacking[action] = 0.0
-        if policy[action] > 0.0 and oldest_reserved(source, state, action) == EMPTY:
-            source.lacking[action] = policy[action]
-            n_lacking += 1
-    return n_lacking
+        is_empty = source.reserves[first + action, HEAD] == source.reserves[first + action, TAIL]
+        probability = policy[action] if is_empty else 0.0
+        source.lacking[action] = probability
+        mass += probability
+    return mass > 0.0
 
 
 @kernel
@@ -81,13 +81,13 @@ def draw_row(source, state, policy):
     largest ratio over actions that lack one. It is infinite where the candidate's logger could not take one of these:
     the candidate is passed over, which is exact, and counted. Candidates that are not accepted join the reserve.
     """
-    tape = source.tape
+    tape, lacking = source.tape, source.lacking
     if state < 0:
         tape.cursor[layout.CAUSE] = layout.NO_STATE
         return EMPTY
-    n_lacking = find_lacking(source, state, policy)
     known, bound = EMPTY, 0.0
-    while n_lacking > 0:
+    is_lacking = find_lacking(source, state, policy)
+    while is_lacking:
         position = take(tape, state)
         if position == EMPTY:
             record_missing(source, state)
@@ -96,20 +96,18 @@ def draw_row(source, state, policy):
         vector = np.int64(tape.queued[position]["vector"])
         inverse = tape.inverse_propensity[vector]
         if vector != known:
-            known, bound = vector, draws.largest_ratio(source.lacking, inverse)
+            known, bound = vector, draws.largest_ratio(lacking, inverse)
         if uniform(tape.streams, ACCEPTANCE) * bound < policy[action] * inverse[action]:
             drawn = draw_from_excess(source, policy, inverse, bound)
-            put_aside(
-                source, state, position
-            )  # behind rows that are older: a state and action serves its rows in order
+            if drawn == EMPTY and lacking[action] > 0.0:
+                return position
+            put_aside(source, state, position)  # behind older rows of its action, which are served before it
             return take_reserved(source, state, action if drawn == EMPTY else drawn)
         if bound == np.inf:
             tape.cursor[layout.ROWS_PASSED_OVER] += 1
         put_aside(source, state, position)
-        if source.lacking[action] > 0.0:
-            source.lacking[action] = 0.0
-            n_lacking -= 1
-            known = EMPTY
+        if lacking[action] > 0.0:
+            is_lacking, known = find_lacking(source, state, policy), EMPTY
     return take_reserved(source, state, draws.draw_action(policy, uniform(tape.streams, ACCEPTANCE)))
 
 
@@ -118,17 +116,17 @@ def draw_from_excess(source, policy, inverse, bound):
     """Draw whether an accepted row is served, and return EMPTY, or a row from the reserve, and return its action.
 
     The row was accepted with a bound below some of the ratios. What the policy has above the bound times the
-    propensity, its excess, is what such rows serve too rarely: it is drawn from the reserve.
+    propensity, its excess, is what such rows serve too rarely: it is drawn from the reserve. An action with an excess
+    has a row there: the bound is at least the ratio of each that has none.
     """
+    if draws.largest_ratio(policy, inverse) <= bound:
+        return EMPTY
     total, excess = 0.0, 0.0
     for action in range(len(policy)):
+        above = policy[action] - bound / inverse[action] if policy[action] * inverse[action] > bound else 0.0
+        source.excess[action] = above
         total += policy[action]
-        source.excess[action] = 0.0
-        if policy[action] * inverse[action] > bound:  # then the action has a row in reserve
-            source.excess[action] = policy[action] - bound / inverse[action]
-            excess += source.excess[action]
-    if excess == 0.0:
-        return EMPTY
+        excess += above
     rest = uniform(source.tape.streams, ACCEPTANCE) * total
     if rest >= excess:
         return EMPTY
