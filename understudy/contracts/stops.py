@@ -83,9 +83,8 @@ CAUSES = {
     "exogenous queue empty": ("{place}", "{place} has no row left"),
     "used up": ("episodes", "every logged episode has been offered"),
     "too many cut": (
-        "{place}, action {action}",
-        "more of the last episodes were cut off than max_cut allows, the last one where {place} has no row left with "
-        "action {action}",
+        "{place}",
+        "more of the last episodes were cut off than max_cut allows, the last one where {place} had no answer left",
     ),
     "cut off": ("the recording", "the recording stopped in the middle of the episode that was going on"),
 }

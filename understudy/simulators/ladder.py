@@ -17,6 +17,8 @@ from understudy.settings import real, whole
 from understudy.simulators.index import Index, grouped
 from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.ladder import Ladder
+from understudy.simulators.kernels.reserve import ReserveTape
+from understudy.simulators.queues import queue_numbers
 from understudy.simulators.rehearsal import KernelRehearsal
 from understudy.simulators.replay import Replay
 from understudy.simulators.sharing import shared_rehearsals
@@ -27,7 +29,7 @@ CUT_WINDOW = 100
 
 
 class LadderReplay:
-    """A log replayed with lower rungs. Made by `qbe` where `then=` is given.
+    """A log replayed with lower rungs. Made by `qbe` and `psrs` where `then=` is given.
 
     `ladder` has the lower rungs, in the order in which they are tried, and "cut" last.
     """
@@ -71,7 +73,7 @@ class LadderReplay:
             rules[layout.REPLACE_OPENINGS] = layout.QUEUE_THEN_REPLACEMENT
         self._rungs = np.array([1 + RUNGS.index(rung) for rung in self.ladder if rung != "cut"], np.int64)
         self._first_alike, self._alike = self._states_alike(likeness, radius)
-        self._grouped_rows = grouped(replay.queue_of, replay.n_queues)[1]
+        self._grouped_rows = grouped(*queue_numbers(index, layout.DRAWN_ACTION, by_state=True))[1]
         by_rows = rules[layout.READ_ORDER] == layout.BY_ROWS
         lengths = np.ones(len(self.log), int) if by_rows else np.diff(self.log.starts)
         self._tape_entry = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
@@ -95,10 +97,12 @@ class LadderReplay:
     def start(self, seed: int, codes: Any = None) -> KernelRehearsal:
         """Return a new rehearsal; `codes` are those of a learner with a table of its own."""
         rehearsal = self._replay.start(seed, codes)
-        tape = rehearsal.source
+        source = rehearsal.source
+        tape, queues = (source.tape, source.reserves) if isinstance(source, ReserveTape) else (source, source.queues)
         rehearsal.source = Ladder(
-            tape, tape.rules, tape.cursor, self._rungs, self._first_alike, self._alike, self._grouped_rows,
-            self._tape_entry, np.empty(len(tape.order), np.int32), np.zeros(self._most_cut + 1, np.int64),
+            source, tape, queues, tape.rules, tape.cursor, self._rungs, self._first_alike, self._alike,
+            self._grouped_rows, self._tape_entry, np.empty(len(tape.order), np.int32),
+            np.zeros(self._most_cut + 1, np.int64),
         )  # fmt: skip
         return rehearsal
 

@@ -112,7 +112,10 @@ class KernelRehearsal:
         if isinstance(self.source, Tape) and not self.source.rules[layout.BY_STATE]:
             state = layout.EMPTY
         where = self._index.stop_fields(state) if state >= 0 else {}
-        if state >= 0 and cause != "too many cut" and not self._index.is_logged(state):
+        if cause == "too many cut":
+            nowhere = {"state": layout.EMPTY, "place": "an observation without a state"}
+            return Stop(cause, counts=counts, **(where or nowhere))
+        if state >= 0 and not self._index.is_logged(state):
             return Stop("never logged", counts=counts, **where)
         if cause == "queue empty":
             return Stop(cause, counts=counts, **where)

@@ -101,7 +101,8 @@ class Replay:
             queues, queued, order, opening_order, filled, streams_of(seed), cursor,
         )  # fmt: skip
         if reserve:
-            source = ReserveTape(source, *reserve, self.rules, cursor)
+            reserves, reserved, lacking, excess = reserve
+            source = ReserveTape(source, reserves, reserved, lacking, excess, self.rules, cursor)
             rewind_reserve(source)
         else:
             rewind(source)

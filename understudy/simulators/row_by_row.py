@@ -5,7 +5,7 @@ from typing import Any
 
 from understudy.contracts import Encoder, Likeness, Log
 from understudy.errors import SettingError
-from understudy.simulators.index import index
+from understudy.simulators.index import Index, index
 from understudy.simulators.kernels import layout
 from understudy.simulators.ladder import CUT_WINDOW, LadderReplay, supported_rungs
 from understudy.simulators.options import LOG_LIMIT, option_code, require_propensities
@@ -21,7 +21,13 @@ def psrs(
     order: str = "episodes",
     openings: str = "queue",
     max_episode_steps: int | str | None = LOG_LIMIT,
-) -> Replay:
+    then: Sequence[str] = (),
+    likeness: Likeness | None = None,
+    radius: float | None = None,
+    max_cut: float = 0.02,
+    cut_window: int = CUT_WINDOW,
+    audit: bool = True,
+) -> Replay | LadderReplay:
     """Per-state rejection sampling: rows of the current state, accepted as often as the learner takes their action.
 
     Needs the propensities of all actions. The action of a served step is distributed exactly as the policy says.
@@ -37,6 +43,9 @@ def psrs(
     Other options: `order` of the log, "episodes" (exact), "rows" (the paper's shuffle) or "log" (for adaptive loggers);
     `openings` from a "queue", which can end the run, or by "replacement", which is counted; `max_episode_steps`, the
     simulator's own time limit, by default the log's.
+
+    `then` and the options after it are as for `qbe`: where a state has no answer, an action is drawn, and rows that
+    were not accepted are looked through first; so a ladder has a reserve in any case.
     """
     require_propensities(log, "psrs")
     options: dict[str, Any] = {"order": order, "openings": openings, "max_episode_steps": max_episode_steps}
@@ -46,8 +55,9 @@ def psrs(
             f"propensity={STATE_MEAN!r} needs order='rows': in order={order!r} rows of one logger follow each other, "
             "and their actions are not distributed as the mean says"
         )
-    options["propensity"] = propensity
-    return Replay("psrs", index(log, encoder, propensities=True), accept=layout.REJECTION, **options)
+    options |= {"propensity": propensity, "accept": layout.REJECTION}
+    rungs = {"then": then, "likeness": likeness, "radius": radius, "max_cut": max_cut, "cut_window": cut_window}
+    return with_rungs("psrs", index(log, encoder, propensities=True), options, rungs, audit)
 
 
 def qbe(
@@ -90,24 +100,30 @@ def qbe(
     With "reuse" or "untried", runs need `max_steps`, and openings come back once all were used.
     """
     options: dict[str, Any] = {"order": order, "openings": openings, "max_episode_steps": max_episode_steps}
-    indexed = index(log, encoder)
-    if not then:
-        refuse_rung_options(likeness=likeness, radius=radius)
-        return Replay("qbe", indexed, accept=layout.DRAWN_ACTION, stop=stop, **options)
-    options |= {"max_cut": max_cut, "cut_window": cut_window}
-    options |= (
-        supported_rungs(indexed, then, likeness, radius)
-        if audit
-        else {"then": then, "likeness": likeness, "radius": radius}
-    )
-    return LadderReplay("qbe", indexed, accept=layout.DRAWN_ACTION, **options)
+    options |= {"accept": layout.DRAWN_ACTION, "stop": stop}
+    rungs = {"then": then, "likeness": likeness, "radius": radius, "max_cut": max_cut, "cut_window": cut_window}
+    return with_rungs("qbe", index(log, encoder), options, rungs, audit)
 
 
-def refuse_rung_options(**given: Any) -> None:
-    """Raise `SettingError` where an option of rungs is given, and no rung."""
-    for name, value in given.items():
-        if value is not None:
-            raise SettingError(f"{name}= is for rows of states alike, and no rung is named; give then=('like', 'cut')")
+def with_rungs(
+    name: str, indexed: Index, options: dict[str, Any], rungs: dict[str, Any], audit: bool
+) -> Replay | LadderReplay:
+    """Return the simulator, with a ladder where rungs are named; those that the log does not support are left out.
+
+    Raise `SettingError` where an option of rungs is given, and no rung.
+    """
+    if rungs["then"]:
+        if options["accept"] == layout.REJECTION:
+            options = options | {"reserve": True}
+        asked = (rungs[option] for option in ("then", "likeness", "radius"))
+        rungs = rungs | (supported_rungs(indexed, *asked) if audit else {})
+        return LadderReplay(name, indexed, **rungs, **options)
+    for option in ("likeness", "radius"):
+        if rungs[option] is not None:
+            raise SettingError(
+                f"{option}= is for rows of states alike, and no rung is named; give then=('like', 'cut')"
+            )
+    return Replay(name, indexed, **options)
 
 
 def states_only(

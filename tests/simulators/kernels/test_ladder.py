@@ -46,7 +46,7 @@ def climb(reference, log, state, next_state, seed, policy_at, then, max_steps, *
             opened.append(opening)
             x, z, age = log.observation[opening], int(state[opening]), 0
         policy = list(policy_at(len(rows), x))
-        u, edge, action = uniform.uniform() * sum(policy), 0.0, None
+        u, edge, action = uniform.uniform() * sum(policy) if z >= 0 else 0.0, 0.0, None
         for a, pi in enumerate(policy):
             if pi > 0 and u < edge + pi:
                 action = a

@@ -24,7 +24,7 @@ KERNELS = {
 
 def source_below(source):
     """Return the source whose queues a ladder serves rows from; any other source as it is."""
-    return source.tape if isinstance(source, ladder.Ladder) else source
+    return source.source if isinstance(source, ladder.Ladder) else source
 
 
 def begin(source):

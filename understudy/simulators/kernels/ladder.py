@@ -1,24 +1,28 @@
 """Where a state has no answer left: rows of states alike, rows served before, or the end of the episode.
 
-The action is drawn first, and then a row that has it is looked for, one rung after another. A row of the state itself
-comes first, as in QBE, so up to the first step that a lower rung serves a run is exact.
+A row of the state itself comes first, as in QBE or in PSRS with a reserve, so up to the first step that a lower rung
+serves a run is exact. Where the state has no answer, an action is drawn, and a row that has it is looked for, one rung
+after another.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from understudy.contracts.compiling import kernel, routine
-from understudy.contracts.streams import ACCEPTANCE, below, uniform
+from understudy.contracts.streams import ACCEPTANCE, below
 from understudy.simulators.kernels import draws, layout
 from understudy.simulators.kernels.layout import CUT, EMPTY, Outcome
-from understudy.simulators.kernels.tape import END, HEAD, START, TAIL, Tape, read_next, take
+from understudy.simulators.kernels.tape import END, START, Tape, read_next
+from understudy.simulators.kernels.unused_rows import drop_oldest, has_unread, oldest_unused, take_own
 
 
 class Ladder(NamedTuple):
-    """A tape with queues by state and action, and what its lower rungs need. `place` and `cut_at` are written."""
+    """A source of unused rows by state and action, and what lower rungs need. `place` and `cut_at` are written."""
 
-    tape: Tape
+    source: Any  # a Tape with queues by state and action, or a ReserveTape
+    tape: Tape  # the source itself, or the one below it
+    queues: np.ndarray  # the START and END of each state and action in `grouped_rows`: those of the source
     rules: np.ndarray  # the tape's
     cursor: np.ndarray  # the tape's
     rungs: np.ndarray  # (R,) int64: the lower rungs, in the order in which they are tried
@@ -41,12 +45,10 @@ def step(ladder, policy):
     """Serve one row of the first rung that has one, and move to its next observation; CUT where an episode is cut."""
     tape, cursor = ladder.tape, ladder.cursor
     state = cursor[layout.STATE]
-    action = np.int64(draws.draw_action(policy, uniform(tape.streams, ACCEPTANCE)))
-    row = EMPTY
+    action, row = np.int64(0), EMPTY
     if state >= 0:
-        queue = state * len(policy) + action
         cursor[layout.RUNG] = layout.OWN
-        position = take(tape, queue)
+        action, position = take_own(ladder.source, state, policy)
         if position != EMPTY:
             row = np.int64(tape.queued[position]["row"])
         else:
@@ -91,17 +93,18 @@ def oldest_alike(ladder, state, action, n_actions):
         note_places(ladder)
         oldest, oldest_place, oldest_row, unread = EMPTY, 0, 0, False
         for index in range(ladder.first_alike[state], ladder.first_alike[state + 1]):
-            queue = ladder.alike[index] * n_actions + action
-            head, tail = tape.queues[queue, HEAD], tape.queues[queue, TAIL]
-            if head < tail:
-                row = tape.queued[head]["row"]
+            other = np.int64(ladder.alike[index])
+            queue = other * n_actions + action
+            position = oldest_unused(ladder.source, queue, other, action)
+            if position != EMPTY:
+                row = tape.queued[position]["row"]
                 place = ladder.place[ladder.tape_entry[row]]
                 if oldest == EMPTY or place < oldest_place or (place == oldest_place and row < oldest_row):
-                    oldest, oldest_place, oldest_row = np.int64(queue), place, row
-            elif tail < tape.queues[queue, END]:
+                    oldest, oldest_place, oldest_row = queue, place, row
+            elif has_unread(ladder.source, queue, other):
                 unread = True
         if oldest != EMPTY:
-            tape.queues[oldest, HEAD] += 1
+            drop_oldest(ladder.source, oldest)
             tape.cursor[layout.ROWS_TAKEN] += 1
             return np.int64(oldest_row)
         if not unread:
@@ -121,31 +124,29 @@ def note_places(ladder):
 @kernel
 def any_own(ladder, queue):
     """Return any row of a state and action, whether it was served or not; EMPTY where none was logged."""
-    tape = ladder.tape
-    n_rows = tape.queues[queue, END] - tape.queues[queue, START]
+    n_rows = ladder.queues[queue, END] - ladder.queues[queue, START]
     if n_rows == 0:
         return EMPTY
-    return np.int64(ladder.grouped_rows[tape.queues[queue, START] + below(tape.streams, ACCEPTANCE, n_rows)])
+    return np.int64(ladder.grouped_rows[ladder.queues[queue, START] + below(ladder.tape.streams, ACCEPTANCE, n_rows)])
 
 
 @kernel
 def any_alike(ladder, state, action, n_actions):
     """Return any row with an action of all states alike, served or not, if the state itself logged none; else EMPTY."""
-    tape = ladder.tape
-    if tape.queues[state * n_actions + action, START] < tape.queues[state * n_actions + action, END]:
+    if ladder.queues[state * n_actions + action, START] < ladder.queues[state * n_actions + action, END]:
         return EMPTY
     n_rows = 0
     for index in range(ladder.first_alike[state], ladder.first_alike[state + 1]):
         queue = ladder.alike[index] * n_actions + action
-        n_rows += tape.queues[queue, END] - tape.queues[queue, START]
+        n_rows += ladder.queues[queue, END] - ladder.queues[queue, START]
     if n_rows == 0:
         return EMPTY
-    left = below(tape.streams, ACCEPTANCE, n_rows)
+    left = below(ladder.tape.streams, ACCEPTANCE, n_rows)
     for index in range(ladder.first_alike[state], ladder.first_alike[state + 1]):
         queue = ladder.alike[index] * n_actions + action
-        n_here = tape.queues[queue, END] - tape.queues[queue, START]
+        n_here = ladder.queues[queue, END] - ladder.queues[queue, START]
         if left < n_here:
-            return np.int64(ladder.grouped_rows[tape.queues[queue, START] + left])
+            return np.int64(ladder.grouped_rows[ladder.queues[queue, START] + left])
         left -= n_here
     return EMPTY
 
