@@ -101,7 +101,8 @@ class Replay:
             queues, queued, order, opening_order, filled, streams_of(seed), cursor,
         )  # fmt: skip
         if reserve:
-            source = ReserveTape(source, *reserve, self._rules, cursor)
+            reserves, reserved, lacking, excess = reserve
+            source = ReserveTape(source, reserves, reserved, lacking, excess, self._rules, cursor)
             rewind_reserve(source)
         else:
             rewind(source)
@@ -212,7 +213,7 @@ def psrs(
     options["reserve"] = bool(option_code("reserve", reserve, {False: 0, True: 1}))
     if option_code("propensity", propensity, PROPENSITIES) and order != "rows":
         raise SettingError(
-            f"propensity={STATE_MEAN!r} needs order='rows': in order={order!r} rows of one logger follow each other, "
+            f'propensity="{STATE_MEAN}" needs order="rows": in order="{order}" rows of one logger follow each other, '
             "and their actions are not distributed as the mean says"
         )
     options["propensity"] = propensity
