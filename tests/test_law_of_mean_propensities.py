@@ -109,7 +109,7 @@ def test_more_rows_of_a_drifting_logger_are_accepted_than_by_their_own_propensit
 
 @pytest.mark.parametrize("order", ["episodes", "log"])
 def test_other_orders_are_refused_with_the_reason(order):
-    with pytest.raises(us.SettingError, match=f"needs order='rows': in order='{order}' rows of one logger follow"):
+    with pytest.raises(us.SettingError, match=f'needs order="rows": in order="{order}" rows of one logger'):
         us.psrs(two_loggers(4), propensity=STATE_MEAN, order=order)
     with pytest.raises(us.SettingError, match="propensity='mean' is not one of 'own', 'state mean'"):
         us.psrs(two_loggers(4), propensity="mean", order="rows")

@@ -205,6 +205,11 @@ def test_psrs_has_a_reserve_and_mean_propensities_where_asked_for(log, flags, se
             simulators_of(log, options_of("--simulator", "qbe", *flags))
 
 
+def test_mean_propensities_in_another_order_are_refused_in_the_words_of_the_command_line(events, columns, capsys):
+    assert main(["simulate", str(events), *columns, "--mean-propensity", "--quick"]) == 2
+    assert "--mean-propensity needs --order rows: in --order episodes rows of one logger" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("number", "rounded"), [(0, 1), (1, 1), (4.9, 2), (5, 5), (99, 50), (100, 100), (123456, 100000)]
 )

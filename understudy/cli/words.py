@@ -24,7 +24,7 @@ ADVICE = {
     r"log\.with_propensities\(\.\.\.\)": "--propensities FILE",
     r"us\.estimate_propensities\(log\)": "--estimate-propensities",
     r"us\.replay\(log\)": "--bandit",
-    r"propensity='state mean'": "--mean-propensity",
+    r'propensity="state mean"': "--mean-propensity",
     r"\bn_samples=": "--propensity-samples",
     r"\bn_actions=(\d+)": r"--n-actions \1",
     r"\brenormalize=True": "--renormalize",

@@ -52,7 +52,7 @@ def psrs(
     options["reserve"] = bool(option_code("reserve", reserve, {False: 0, True: 1}))
     if option_code("propensity", propensity, PROPENSITIES) and order != "rows":
         raise SettingError(
-            f"propensity={STATE_MEAN!r} needs order='rows': in order={order!r} rows of one logger follow each other, "
+            f'propensity="{STATE_MEAN}" needs order="rows": in order="{order}" rows of one logger follow each other, '
             "and their actions are not distributed as the mean says"
         )
     options |= {"propensity": propensity, "accept": layout.REJECTION}
