@@ -17,7 +17,14 @@ from understudy.contracts.encoding import (
     Savable,
     SaysFitted,
 )
-from understudy.contracts.late_learning import ChecksSimulator, HasClock, HasPending, HearsOpenings, LearnsLate
+from understudy.contracts.late_learning import (
+    ChecksSimulator,
+    FollowsLog,
+    HasClock,
+    HasPending,
+    HearsOpenings,
+    LearnsLate,
+)
 from understudy.contracts.learning import (
     BatchLearner,
     BoundsRewards,
@@ -86,6 +93,7 @@ __all__ = [
     "EpisodeAbandoner",
     "EpochLearner",
     "Exhausted",
+    "FollowsLog",
     "HasActionCount",
     "HasClock",
     "HasCodes",
