@@ -42,8 +42,8 @@ def write(log: Log, path: str | os.PathLike, format: str | None = None) -> None:
     `next_observation` that was taken from the next row counts as recorded then (to `exo_psrs`, for one). Labels that
     would come back in another order than their propensities, or not at all, are refused. Times are written in seconds;
     from a CSV, read them with `time="time"` and `arrival="arrival"`. dsjson is for decisions of one step with
-    propensities, and keeps these, their contexts and rewards; Minari keeps numbers only: neither labels, nor how text was
-    coded, nor notes. Neither keeps times.
+    propensities, and keeps these, their contexts and rewards; Minari keeps numbers only: neither labels, nor how text
+    was coded, nor notes. Neither keeps times.
     """
     if format not in (None, *WRITTEN):
         raise SettingError(f"format={format!r} cannot be written; give one of {', '.join(WRITTEN)}")

@@ -73,7 +73,7 @@ def warm_start(simulator: Simulator, make: Callable[[int], Learner], *, share: f
 def show(learner: Learner, log: Log) -> None:
     """Let a learner learn from all steps of a log as they were logged; one that follows logs is told their rows."""
     follows = offers(learner, FollowsLog)
-    if follows:
+    if offers(learner, FollowsLog):
         learner.follow(log)
     columns = (log.observation, log.action, log.reward, log.next_observation, log.terminated, log.truncated)
     for row, (observation, action, reward, following, terminated, truncated) in enumerate(zip(*columns, strict=True)):
