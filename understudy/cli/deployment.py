@@ -48,7 +48,9 @@ def deployed(simulator: Any, make: Make, options: argparse.Namespace) -> tuple[A
     if is_delayed(options):
         by = "arrival" if options.delay == "arrival" else "decisions" if options.period is None else "time"
         decisions = 0 if options.delay == "arrival" else options.delay
-        make = us.learners.delayed(make, decisions=decisions, batch=options.batch, by=by, period=options.period)
+        how = {"decisions": decisions, "batch": options.batch, "by": by, "period": options.period}
+        us.learners.Delayed(us.learners.Uniform(1), **how).check_simulator(simulator)  # now, not in the first run
+        make = us.learners.delayed(make, **how)
     return simulator, make
 
 

@@ -1,12 +1,14 @@
 """How a command is run: what goes wrong ends in one sentence on standard error and an exit code."""
 
+import argparse
 import io
 import os
 import sys
 from collections.abc import Callable
 
+from understudy.cli.values import is_own_learner
 from understudy.cli.words import as_flags
-from understudy.errors import UnderstudyError, visible
+from understudy.errors import ContractError, UnderstudyError, visible
 
 
 def use_escapes() -> None:
@@ -14,6 +16,32 @@ def use_escapes() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+OF_RUNS = ("at step ", "in run ")
+"""How the notes begin that say where in a run an error was raised."""
+
+
+def run_with_learner(options: argparse.Namespace) -> int:
+    """Call the command of some options, and return its exit code.
+
+    What a learner of the user's own raises becomes `ContractError`, a sentence that says where it was raised, unless
+    --traceback asks for all of it.
+    """
+    try:
+        return options.command(options)
+    except (UnderstudyError, MemoryError, BrokenPipeError):
+        raise
+    except Exception as error:
+        learners = vars(options).get("learner")
+        own = [name for name in ([learners] if isinstance(learners, str) else learners or ()) if is_own_learner(name)]
+        notes = [note for note in vars(error).get("__notes__", ()) if note.startswith(OF_RUNS)]
+        if not own or not notes or options.traceback:
+            raise
+        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise ContractError(
+            f"--learner {' or '.join(own)} raised {what} ({', '.join(notes)}); --traceback shows where in its code"
+        ) from error
 
 
 def run_command(program: str, command: Callable[[], int]) -> int:

@@ -84,6 +84,7 @@ def run_simulate(options: argparse.Namespace) -> int:
     encoder = encoder_for(log, options, folder / "encoder.npz" if goes_on else None)
     make_new, probes = learner_for(log, encoder, options)
     simulators = {name: simulator_for(name, log, encoder, options) for name in names}
+    deployments = {name: deployed(simulators[name], make_new, options) for name in names}
     for name in set(names) & set(WHOLE_EPISODES):
         say(f"{name}: {simulators[name].acceptance}")
     has_states = bool(set(names) - set(WHOLE_EPISODES))
@@ -107,7 +108,7 @@ def run_simulate(options: argparse.Namespace) -> int:
         say(f"self-check: left out, since it tests states, of which {' and '.join(names)} makes no use")
     runs, forecasts, classics = {}, {}, {}
     for name in names:
-        simulator, make = deployed(simulators[name], make_new, options)
+        simulator, make = deployments[name]
         forecast = forecast_for(name, simulator, make, folder, options)
         if forecast is not None:
             forecasts[name] = forecast
