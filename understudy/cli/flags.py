@@ -55,7 +55,7 @@ WHOLE_EPISODES = ("replay", "pers")
 ENCODERS = ("identity", "boxes", "kmeans", "homer", "forward")
 
 
-class Given(argparse.Action):
+class StoreGiven(argparse.Action):
     """Stores a value, and that it was given: where two learners have different defaults, a default is not a choice."""
 
     def __call__(
@@ -193,13 +193,15 @@ def add_learner_settings(learner: argparse._ArgumentGroup) -> None:
         "ridge": (above_zero, 1.0, "linucb, linear-thompson: penalty of weights"),
     }  # fmt: skip
     for name, (kind, default, meaning) in settings.items():
-        learner.add_argument(f"--{name}", type=kind, action=Given, default=default, help=f"{meaning} (%(default)s)")
+        learner.add_argument(
+            f"--{name}", type=kind, action=StoreGiven, default=default, help=f"{meaning} (%(default)s)"
+        )
     learner.add_argument(
         "--no-scaling", action="store_true",
         help="linucb, linear-thompson: see numbers as they are, not less their mean and in standard deviations",
     )  # fmt: skip
     learner.add_argument(
-        "--delay", type=delay, action=Given, default=0, metavar="DECISIONS|arrival",
+        "--delay", type=delay, action=StoreGiven, default=0, metavar="DECISIONS|arrival",
         help="what a decision earned is known after so many further ones, or when --arrival says (%(default)s)",
     )  # fmt: skip
     learner.add_argument(
@@ -241,10 +243,10 @@ def add_simulator(parser: argparse.ArgumentParser) -> None:
         help=f"states: {', '.join(ENCODERS)}, or a file that encoder.save wrote (%(default)s)",
     )
     simulator.add_argument(
-        "--bins", type=positive, action=Given, default=5, help="boxes: bins of each dimension (%(default)s)"
+        "--bins", type=positive, action=StoreGiven, default=5, help="boxes: bins of each dimension (%(default)s)"
     )
     simulator.add_argument(
-        "--states", type=positive, action=Given, default=50, help="kmeans, homer: states at most (%(default)s)"
+        "--states", type=positive, action=StoreGiven, default=50, help="kmeans, homer: states at most (%(default)s)"
     )
     simulator.add_argument("--order", choices=("episodes", "rows", "log"), help="how the log is read (episodes)")
     simulator.add_argument("--openings", choices=("queue", "replacement"), help="first observations (queue)")
