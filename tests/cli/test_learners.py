@@ -125,6 +125,12 @@ def test_exp3_scales_by_the_rewards_of_the_log_and_thompson_names_another_learne
         made(FLOATS, "--learner", "thompson")
 
 
+def test_a_number_that_cannot_be_used_is_refused_before_anything_is_written(mine, refused):
+    command = ["simulate", "clicks.parquet", "--learner", "gaussian-thompson", "--noise", "1e-300", "--out", "out"]
+    assert "noise is 1e-300; give --noise, a number from 1e-50 to 1e+50" in refused(*command)
+    assert not (mine / "out").exists()
+
+
 def test_a_linear_learner_needs_numbers():
     with pytest.raises(us.SettingError, match="these observations are single codes; name several columns"):
         made(CLICKS, "--learner", "linear-thompson")
@@ -190,9 +196,10 @@ def test_an_error_of_ones_own_learner_is_said_in_a_sentence_with_its_step(mine, 
         "compare", "clicks.parquet", "--learner", "thompson", "--learner", "mine:FailsToLearn", "--halves", "5",
         "--runs", "3", "--workers", "1",
     )  # fmt: skip
-    with pytest.raises(AttributeError, match="prices") as caught:
-        main([*simulate, "--traceback", "--every", "5"])
-    assert caught.value.__notes__[0] == "at step 11 of RaisesLater"
+    assert main([*simulate, "--traceback", "--every", "5"]) == 2
+    told = capsys.readouterr().err
+    assert 'return self.prices["red"]' in told
+    assert told.strip().endswith("; see above")
 
 
 def test_in_python_the_error_stays_what_it_was_and_says_its_step(mine):

@@ -215,9 +215,7 @@ def add_learner_settings(learner: argparse._ArgumentGroup) -> None:
         help="learn from this share of the episodes before the runs, which do not replay them (none)",
     )  # fmt: skip
 
-    learner.add_argument(
-        "--traceback", action="store_true", help="module:Class: where it raises an error, show all of the error"
-    )
+    learner.add_argument("--traceback", action="store_true", help="where an error is raised, show where in the code")
 
 
 def add_simulator(parser: argparse.ArgumentParser) -> None:

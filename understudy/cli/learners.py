@@ -27,6 +27,7 @@ def bandit_for(log: us.Log, encoder: Any, options: argparse.Namespace) -> tuple[
     observation where observations are codes; else one row for all.
     """
     make = linear_bandit(log, options) if options.learner in LINEAR else table_bandit(log, encoder, options)
+    make(0)  # raises now, before anything is written, where a setting cannot be used
     return make, probes_of_rewards()
 
 

@@ -4,6 +4,7 @@ import argparse
 import io
 import os
 import sys
+import traceback
 from collections.abc import Callable
 
 from understudy.cli.values import is_own_learner
@@ -23,25 +24,26 @@ OF_RUNS = ("at step ", "in run ")
 
 
 def run_with_learner(options: argparse.Namespace) -> int:
-    """Call the command of some options, and return its exit code.
+    """Call the command of some options, and return its exit code. With --traceback, errors show where they come from.
 
-    What a learner of the user's own raises becomes `ContractError`, a sentence that says where it was raised, unless
-    --traceback asks for all of it.
+    What a learner of the user's own raises in a run becomes `ContractError`: a sentence with the run and the step.
     """
     try:
         return options.command(options)
-    except (UnderstudyError, MemoryError, BrokenPipeError):
-        raise
     except Exception as error:
+        shows = vars(options).get("traceback", False)
+        if shows:
+            traceback.print_exception(error)
+        if isinstance(error, UnderstudyError | MemoryError | BrokenPipeError):
+            raise
         learners = vars(options).get("learner")
         own = [name for name in ([learners] if isinstance(learners, str) else learners or ()) if is_own_learner(name)]
         notes = [note for note in vars(error).get("__notes__", ()) if note.startswith(OF_RUNS)]
-        if not own or not notes or options.traceback:
+        if not own or not notes:
             raise
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise ContractError(
-            f"--learner {' or '.join(own)} raised {what} ({', '.join(notes)}); --traceback shows where in its code"
-        ) from error
+        advice = "see above" if shows else "--traceback shows where in its code"
+        raise ContractError(f"--learner {' or '.join(own)} raised {what} ({', '.join(notes)}); {advice}") from error
 
 
 def run_command(program: str, command: Callable[[], int]) -> int:

@@ -1,5 +1,6 @@
 """Learners that are told late what they earned: after so many decisions, by the log's times, or a batch at a time."""
 
+import math
 from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
@@ -134,7 +135,7 @@ class Delayed:
         """Be told which log the rows of the coming steps are of: the clock goes by its times."""
         if self.by != "decisions":
             self._refuse_without_times(log)
-            self._clock = _LogClock(log, -np.inf if self._clock is None else self._clock.now)
+            self._clock = _LogClock(log, -math.inf if self._clock is None else self._clock.now)
 
     def hear_opening(self, row: int) -> None:
         """Be told which row of the log the decision at hand is of: its time is the clock's."""
@@ -189,7 +190,7 @@ class Delayed:
         """Take in what has arrived, and let the learner learn where a batch is full or a period is over."""
         now = float(self._n_decided) if self.by == "decisions" else self._log_clock.now
         if self.period is not None:
-            now = np.nextafter(now // self.period * self.period, -np.inf)  # what arrived before the period began
+            now = math.nextafter(now // self.period * self.period, -math.inf)  # what arrived before the period began
         while self._under_way and self._under_way[0].arrives <= now:
             self._arrived.append(heappop(self._under_way))
         if len(self._arrived) >= self.batch:
