@@ -181,7 +181,7 @@ def add_learner_settings(learner: argparse._ArgumentGroup) -> None:
         "epsilon": (probability, 0.1, "q-learning, expected-sarsa, epsilon-greedy, exp3: share of exploring steps"),
         "alpha": (
             probability, 0.5,
-            "q-learning, expected-sarsa: learning rate; epsilon-greedy: weight of a new reward, where it is given",
+            "epsilon-greedy: weight of a new reward (all alike); q-learning, expected-sarsa: learning rate",
         ),
         "gamma": (probability, 0.99, "q-learning, expected-sarsa, ppo, uniform: discount"),
         "initial": (
