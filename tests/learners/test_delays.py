@@ -173,6 +173,8 @@ def test_replay_of_the_whole_log_of_a_half_and_after_a_warm_start_goes_by_the_ti
         accepted = [at for at, row in enumerate(range(len(mine))) if row in set(run.rows.tolist())]
         by_hand = told_by_hand(mine.time, mine.arrival, run.rows.tolist())
         assert [seen[at] for at in accepted] == by_hand
+        of_whole_log = told_by_hand(log.time, log.arrival, run.rows.tolist())  # wrong for a half, which has other rows
+        assert (of_whole_log == by_hand) is (len(mine) == n)
         assert mine.arrival - mine.time == pytest.approx((log.arrival - log.time)[part])
 
     seen = []
@@ -310,7 +312,7 @@ def test_halves_compare_and_whole_episodes_go_by_times():
     log = log_with(time, time + 1800.0, action=rng.integers(0, 2, 400), reward=rng.random(400))
     make = lambda seed: EpsilonGreedy(2, seed=seed)  # noqa: E731
     learners = {"at once": make, "late": delayed(make, by="arrival"), "daily": delayed(make, by="time", period="day")}
-    found = us.compare(learners, replay(log, order="log"), runs=3, halves=5, progress=False)
+    found = us.compare(learners, replay(log, order="log"), runs=3, halves=5, workers=1, progress=False)
     assert set(found.halves) == set(learners)
 
 
