@@ -6,9 +6,10 @@ from understudy.logs.findings import Answer, AuditTest
 from understudy.logs.log import Log
 from understudy.logs.recurring import Recurring
 from understudy.logs.statistics import calibration, confounding
-from understudy.logs.statistics.drift import propensity_trend, reward_drift, visit_drift
+from understudy.logs.statistics.drift import reward_drift, visit_drift
 from understudy.logs.statistics.duplicates import duplicate_episodes, duplicate_rows
 from understudy.logs.statistics.outcomes import outcome_drift
+from understudy.logs.statistics.policy_drift import propensity_trend
 from understudy.logs.statistics.support import action_support
 
 __all__ = ["action_support", "tests_of"]
