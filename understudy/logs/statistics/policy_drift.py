@@ -58,9 +58,10 @@ def propensity_trend(log: Log, states: Recurring) -> Answer:
             continue
         found = changes(series)
         comparisons += len(found)
-        change = min(found, key=lambda one: (one.tail, -abs(one.z)))
-        if not sentence or change.tail < worst:
-            worst, sentence = change.tail, f"{name} {change.words(units[1])} (z = {change.z:.1f}): {followed.advice}"
+        tail, largest = min(one.tail for one in found), max(found, key=lambda one: abs(one.z))
+        if not sentence or tail < worst:
+            worst = tail
+            sentence = f"{name} {largest.words(units[1])} (z = {largest.z:.1f}): {followed.advice}"
     if not comparisons:
         return Answer(AuditTest(RULE, QUESTION, 0, None, "all of them are equal"))
     tested = AuditTest(RULE, QUESTION, comparisons, min(1.0, comparisons * worst))
