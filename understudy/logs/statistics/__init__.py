@@ -21,12 +21,13 @@ OTHERS: tuple[Callable[[Log, Recurring], Answer], ...] = (
 
 def tests_of(log: Log, states: Recurring) -> Iterator[Answer]:
     """Yield the outcome of each test. What predicts actions beyond propensities is asked only of those that fit."""
-    calibrated = calibration.propensity_frequency(log, states)
+    tenths = calibration.own_tenths(log)  # the dearest part of both tests on logs of many actions
+    calibrated = calibration.propensity_frequency(log, states, tenths)
     yield calibrated
     if calibrated.findings:
         rule, question = confounding.RULE, confounding.QUESTION
         yield Answer(AuditTest(rule, question, 0, None, "the propensities are wrong to begin with"))
     else:
-        yield confounding.action_predicted(log, states)
+        yield confounding.action_predicted(log, states, tenths)
     for test in OTHERS:
         yield test(log, states)

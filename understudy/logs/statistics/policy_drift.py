@@ -89,7 +89,7 @@ def _series(log: Log, states: Recurring, followed: _Followed, bounds: np.ndarray
     unit = np.repeat(np.arange(len(height)), height)
     A, values = log.spec.n_actions, followed.values
     if values.ndim == 2:
-        sums = np.add.reduceat(values, bounds[:-1], axis=0)
+        sums = np.stack([values[begin:end].sum(axis=0) for begin, end in zip(bounds[:-1], bounds[1:], strict=True)])
     else:
         sums = np.bincount(unit * A + log.action, values, len(height) * A).reshape(-1, A)
     means = sums / height[:, None]
@@ -123,4 +123,3 @@ def _pairs(log: Log, states: Recurring) -> Iterator[tuple[Groups, int, int]]:
             found += [(int(rows[one]), group, *map(int, divmod(pairs[one], A))) for one in most]
     for _, group, at, action in sorted(found, key=lambda one: -one[0])[:MOST_SERIES]:
         yield group, at, action
-
