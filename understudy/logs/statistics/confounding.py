@@ -59,7 +59,7 @@ def action_predicted(log: Log, states: Recurring, tenths: Tally | None = None) -
 
 
 def _leanings(log: Log) -> list[Misfit]:
-    """Return, for each action, whether it follows its own excess in the episode so far, in deviations of that excess."""
+    """Return, for each action, whether it follows its own excess in the episode so far, in deviations of the excess."""
     assert log.propensity is not None
     A, where = log.spec.n_actions, "in episodes that had taken it often"
     total, variance = np.zeros(A), np.zeros(A)

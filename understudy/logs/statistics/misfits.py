@@ -91,8 +91,8 @@ def tenths_of_propensity(action: np.ndarray, propensity: np.ndarray) -> Tally | 
     if propensity.strides == (0, 0):
         return None
     groups = max(TENTHS, FEW_VALUES)
-    tally = Tally(*(np.zeros((groups, A)) for _ in range(3)), lambda group, which: words[which](group))
     words: dict[int, Callable[[int], str]] = {}
+    taken, expected, variance = np.zeros((3, groups, A))
     order, ends = np.argsort(action, kind="stable"), np.cumsum(np.bincount(action, minlength=A))
     for begin in range(0, A, COLUMNS):
         for which, p in enumerate(_columns(propensity, slice(begin, begin + COLUMNS)), begin):
@@ -103,9 +103,9 @@ def tenths_of_propensity(action: np.ndarray, propensity: np.ndarray) -> Tally | 
             words[which] = partial(_between, values, np.concatenate([[low], edges, [high]]))
             there = p[order[ends[which - 1] if which else 0 : ends[which]]]
             code = np.searchsorted(edges, there, side="right")
-            tally.taken[:, which] = np.bincount(code, minlength=groups)
-            tally.expected[:, which], tally.variance[:, which] = _sums_between(p, edges, groups)
-    return tally if words else None
+            taken[:, which] = np.bincount(code, minlength=groups)
+            expected[:, which], variance[:, which] = _sums_between(p, edges, groups)
+    return Tally(taken, expected, variance, lambda group, which: words[which](group)) if words else None
 
 
 def _columns(propensity: np.ndarray, which: slice) -> np.ndarray:
@@ -160,8 +160,12 @@ def _tallies(
     for group, (expected, variance) in zip(groups, sums, strict=True):
         pair = group.code.astype(np.int64) * A + action
         taken = np.bincount(pair, minlength=(group.size + 1) * A).reshape(-1, A)[: group.size].astype(np.float64)
-        found.append(Tally(taken, expected, variance, lambda at, _, words=group.words: words(at)))
+        found.append(Tally(taken, expected, variance, _same_for_all(group.words)))
     return found
+
+
+def _same_for_all(words: Callable[[int], str]) -> Callable[[int, int], str]:
+    return lambda group, _: words(group)
 
 
 def _group_sums(

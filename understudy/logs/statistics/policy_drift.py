@@ -1,6 +1,7 @@
 """Whether the logging policy changes over the time of the log."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -84,12 +85,12 @@ def _followed(log: Log) -> _Followed:
 
 
 def _series(log: Log, states: Recurring, followed: _Followed, bounds: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield series over the units, each with its name: of actions in all rows, then of actions given the observation."""
+    """Yield series over the units, each with its name: of actions in all rows, then given the observation."""
     height = np.diff(bounds)
     unit = np.repeat(np.arange(len(height)), height)
     A, values = log.spec.n_actions, followed.values
     if values.ndim == 2:
-        sums = np.stack([values[begin:end].sum(axis=0) for begin, end in zip(bounds[:-1], bounds[1:], strict=True)])
+        sums = np.stack([values[begin:end].sum(axis=0) for begin, end in pairwise(bounds)])
     else:
         sums = np.bincount(unit * A + log.action, values, len(height) * A).reshape(-1, A)
     means = sums / height[:, None]
@@ -120,6 +121,6 @@ def _pairs(log: Log, states: Recurring) -> Iterator[tuple[Groups, int, int]]:
         if group.size > 1:
             pairs, rows = np.unique(group.code[inside].astype(np.int64) * A + log.action[inside], return_counts=True)
             most = np.argsort(-rows, kind="stable")[:MOST_SERIES]
-            found += [(int(rows[one]), group, *map(int, divmod(pairs[one], A))) for one in most]
+            found += [(int(rows[one]), group, int(pairs[one]) // A, int(pairs[one]) % A) for one in most]
     for _, group, at, action in sorted(found, key=lambda one: -one[0])[:MOST_SERIES]:
         yield group, at, action

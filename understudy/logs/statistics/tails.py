@@ -14,7 +14,7 @@ CUTS = {
 SHORT_PART = 10  # entries; the mean of a shorter part says little
 
 
-def freedman(excess: np.ndarray | float, variance: np.ndarray | float, largest: float = 1.0) -> np.ndarray:
+def freedman(excess: np.ndarray | float, variance: np.ndarray | float, largest: np.ndarray | float = 1.0) -> np.ndarray:
     """Return Freedman's bound on P(a sum of martingale differences exceeds its mean by `excess`).
 
     Unlike a z-score it holds for rare actions and for propensities that depend on earlier rows; at the rates used here
