@@ -14,8 +14,8 @@ from understudy.logs.coding import UNSEEN, Coding, stacked
 from understudy.logs.column_coding import FALSE_TRUE, NUMBERS, ColumnCoding
 from understudy.logs.findings import counted
 from understudy.logs.labels import listing
-from understudy.logs.recognition import needs_coding, recognize
 from understudy.logs.periods import is_period, refuse_other_periods
+from understudy.logs.recognition import needs_coding, recognize
 from understudy.logs.texts import is_category, plain_array
 
 ROLES = ("observation", "next_observation")
