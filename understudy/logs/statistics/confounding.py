@@ -8,7 +8,7 @@ from understudy.logs.recurring import Recurring
 from understudy.logs.statistics.calibration import own_tenths, tested_misfits
 from understudy.logs.statistics.column_order import action_name
 from understudy.logs.statistics.groups import by_past
-from understudy.logs.statistics.misfits import Misfit, Tally, misfits
+from understudy.logs.statistics.misfits import Misfit, Tally, columns_of, misfits
 from understudy.logs.statistics.tails import freedman
 
 RULE = "action-predicted"
@@ -65,8 +65,8 @@ def _leanings(log: Log) -> list[Misfit]:
     total, variance = np.zeros(A), np.zeros(A)
     if log.n_episodes < len(log):
         first = np.repeat(log.starts[:-1], np.diff(log.starts))
-        for action in range(A):
-            total[action], variance[action] = _leaning(log, action, first)
+        for action, p in enumerate(columns_of(log.propensity)):
+            total[action], variance[action] = _leaning(p, log.action == action, first)
     tails = 2 * freedman(np.abs(total), variance, LARGEST_LEANING)
     return [
         Misfit(action, float(total[action]), 0.0, float(variance[action]), float(tails[action]), where,
@@ -75,21 +75,19 @@ def _leanings(log: Log) -> list[Misfit]:
     ]  # fmt: skip
 
 
-def _leaning(log: Log, action: int, first: np.ndarray) -> tuple[float, float]:
+def _leaning(p: np.ndarray, taken: np.ndarray, first: np.ndarray) -> tuple[float, float]:
     """Return the sum of an action's residuals, each times the excess before it, and its variance.
 
-    `first` is the first row of each row's episode.
+    `p` has its propensities, `taken` the rows that took it, and `first` the first row of each row's episode.
     """
-    assert log.propensity is not None
-    p = np.ascontiguousarray(log.propensity[:, action])
-    residual, variance = (log.action == action) - p, p * (1 - p)
+    residual, variance = taken - p, p * (1 - p)
     excess, spread = (_earlier_in_episode(column, first) for column in (residual, variance))
-    leaning = np.divide(excess, np.sqrt(spread), out=np.zeros(len(p)), where=spread > 1e-6)
-    leaning = np.clip(leaning, -LARGEST_LEANING, LARGEST_LEANING)
-    return float(leaning @ residual), float(leaning**2 @ variance)
+    leaning = np.divide(excess, np.sqrt(np.abs(spread)), out=np.zeros(len(p)), where=spread > 1e-6)
+    np.clip(leaning, -LARGEST_LEANING, LARGEST_LEANING, out=leaning)
+    return float(leaning @ residual), float((leaning * leaning) @ variance)
 
 
 def _earlier_in_episode(column: np.ndarray, first: np.ndarray) -> np.ndarray:
     """Return the sum of a column over the earlier rows of each row's episode."""
-    before = np.concatenate([[0.0], np.cumsum(column)])
-    return before[:-1] - before[first]
+    before = np.cumsum(column) - column
+    return before - before[first]

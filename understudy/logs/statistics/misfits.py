@@ -1,6 +1,6 @@
 """How often actions were taken in groups of rows, beside what their propensities say: all actions in few passes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import sqrt
 from typing import NamedTuple
@@ -94,27 +94,27 @@ def tenths_of_propensity(action: np.ndarray, propensity: np.ndarray) -> Tally | 
     words: dict[int, Callable[[int], str]] = {}
     taken, expected, variance = np.zeros((3, groups, A))
     order, ends = np.argsort(action, kind="stable"), np.cumsum(np.bincount(action, minlength=A))
-    for begin in range(0, A, COLUMNS):
-        for which, p in enumerate(_columns(propensity, slice(begin, begin + COLUMNS)), begin):
-            low, high = p.min(), p.max()
-            if high - low < FLAT:
-                continue
-            edges, values = _edges(p)
-            words[which] = partial(_between, values, np.concatenate([[low], edges, [high]]))
-            there = p[order[ends[which - 1] if which else 0 : ends[which]]]
-            code = np.searchsorted(edges, there, side="right")
-            taken[:, which] = np.bincount(code, minlength=groups)
-            expected[:, which], variance[:, which] = _sums_between(p, edges, groups)
+    for which, p in enumerate(columns_of(propensity)):
+        low, high = p.min(), p.max()
+        if high - low < FLAT:
+            continue
+        edges, values = _edges(p)
+        words[which] = partial(_between, values, np.concatenate([[low], edges, [high]]))
+        there = p[order[ends[which - 1] if which else 0 : ends[which]]]
+        code = np.searchsorted(edges, there, side="right")
+        taken[:, which] = np.bincount(code, minlength=groups)
+        expected[:, which], variance[:, which] = _sums_between(p, edges, groups)
     return Tally(taken, expected, variance, lambda group, which: words[which](group)) if words else None
 
 
-def _columns(propensity: np.ndarray, which: slice) -> np.ndarray:
-    """Return some columns, each in one piece of memory; copied by tiles that stay in the processor's cache."""
-    columns = np.empty((propensity[0, which].size, len(propensity)))
-    for begin in range(0, len(propensity), TILE):
-        rows = slice(begin, begin + TILE)
-        columns[:, rows] = propensity[rows, which].T
-    return columns
+def columns_of(propensity: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the columns, each in one piece of memory; they are copied by tiles that stay in the processor's cache."""
+    for first in range(0, propensity.shape[1], COLUMNS):
+        some = propensity[:, first : first + COLUMNS]
+        columns = np.empty(some.shape[::-1])
+        for begin in range(0, len(some), TILE):
+            columns[:, begin : begin + TILE] = some[begin : begin + TILE].T
+        yield from columns
 
 
 def _edges(p: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
