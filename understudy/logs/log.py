@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,7 @@ from understudy.logs.columns import CLEAN, COLUMNS, action_codes, common_length,
 from understudy.logs.ends import add_ends
 from understudy.logs.episodes import common_time_limit, starts_of, step_numbers
 from understudy.logs.findings import Finding, counted
+from understudy.logs.lookalikes import notes_on_categories, notes_on_labels
 from understudy.logs.next_observations import add_next_observations
 from understudy.logs.propensities import PropensityOptions, PropensitySource, prepare
 from understudy.logs.propensities.given import given_propensities
@@ -264,14 +265,20 @@ def assemble(
     ends: str | None,
     coding: Coding | None = None,
     checks_times: bool = True,
+    categories: Iterable[str] = (),
     propensities: PropensityOptions = PropensityOptions(),  # noqa: B008 - it cannot be changed
 ) -> Log:
-    """Return a log of columns that are in their dtypes, with actions as codes; what is missing is derived."""
+    """Return a log of columns that are in their dtypes, with actions as codes; what is missing is derived.
+
+    `categories` names the columns of the coding that are known to be categories.
+    """
     propensity = columns.get("propensity")
     n_actions = count_actions(columns["action"], labels, n_actions, propensity)
     notes = []
     if labels is not None and not labels_given and propensity is not None and propensity.ndim == 2:
         notes.append(f"labels: propensity columns are taken to be in the order {', '.join(labels)}")
+    notes += [] if coding is None else notes_on_categories(coding.columns, categories)
+    notes += [] if labels is None or labels_given else notes_on_labels("action", labels)
     derived = [name for name in ("step", "next_observation") if name not in columns]
 
     columns, notes_on_ends, derived_ends = add_ends(columns, ends)

@@ -195,6 +195,7 @@ def _log_of(table: Any, wanted: dict[str, Any], options: _Options) -> Log:
     as_stored = stored if wanted["observation"] in (None, "observation") else {}
     observed, coding = _observations(table, selections, options.rules, as_stored.get("coding"))
     columns |= observed
+    found_coding = as_stored.get("coding") is None and options.rules.like is None
     notes: tuple[str, ...] = tuple(stored.get("notes", ()))
     if sort_names is not None and order is not None:
         order, how = with_episodes_together(order, columns.get("episode"))
@@ -212,6 +213,7 @@ def _log_of(table: Any, wanted: dict[str, Any], options: _Options) -> Log:
         ends=options.ends,
         coding=coding,
         checks_times=named_times,  # rows of a file of ours may have been selected in any order
+        categories=options.rules.categories if found_coding else () if coding is None else coding.names,
         propensities=options.propensities._replace(stored=stored_source(stored, wanted["propensity"])),
     )
     return in_form(with_stored(log, stored, notes, wanted, selections["observation"]), options.form)
