@@ -105,7 +105,7 @@ def test_rules_of_text_are_told_in_flags(tmp_path, refused):
 
 
 def test_the_number_of_actions_can_be_told(bandit, capsys, refused):
-    columns = ["--observation", "page", "--action", "page", "--reward", "paid"]
+    columns = ["--observation", "shop", "--action", "page", "--reward", "paid"]
     assert main(["check", str(bandit), *columns, "--n-actions", "7"]) == 0
     assert "4 of 7 actions were never taken" in capsys.readouterr().out
     assert "is the most" in refused("check", bandit, *columns, "--n-actions", 2**40)

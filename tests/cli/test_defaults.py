@@ -6,6 +6,7 @@ import pytest
 import understudy as us
 from understudy.cli import main
 from understudy.cli.defaults import default_learner, for_linear_learners, labels_in_codes, with_default_learner
+from understudy.cli.learners import table_bandit
 
 FLAGS = ["--observation", "country", "age", "--action", "banner", "--reward", "click", "--propensity", "prob"]
 
@@ -78,10 +79,23 @@ def test_labels_become_columns_for_linear_learners_only(visits, capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_beside_a_table_a_single_column_stays_as_it_is(visits):
+def test_a_single_column_of_labels_serves_linear_learners_and_tables_alike(visits, tmp_path):
+    """Compared with a linear learner, a table meets what it meets alone: the same rows, with a row for each label."""
     log = us.read(visits, observation="country", action="banner", reward="click", propensity="prob", ends="every-row")
-    assert for_linear_learners(log, ["linucb", "ucb1"], options()) is log
-    assert for_linear_learners(log, ["linucb"], options()).spec.features == ("country=DE", "country=FR", "country=IT")
+    both = for_linear_learners(log, ["linucb", "ucb1"], options())
+    assert both.spec.features == ("country=DE", "country=FR", "country=IT")
+    one, other = (
+        table_bandit(
+            seen, None, options(learner="ucb1", epsilon=0, alpha=0, initial=0, exploration=1, noise=1, given=())
+        )(1)
+        for seen in (log, both)
+    )
+    assert other.counts.shape == (3, 2)
+    runs = [us.simulate(us.replay(seen), learner, 4) for seen, learner in ((log, one), (both, other))]
+    assert runs[0].rows.tolist() == runs[1].rows.tolist()
+    flags = [*FLAGS[:2], *FLAGS[3:], "--bandit", "--runs", "4", "--halves", "5", "--out", str(tmp_path / "out")]
+    assert main(["compare", str(visits), *flags, "--learner", "linucb", "--learner", "thompson"]) == 0
+    assert us.load(tmp_path / "out" / "linucb").about.learner["n_features"] == 3
 
 
 def test_bandit_rehearses_a_csv_of_text_and_numbers_without_naming_a_learner(visits, tmp_path, capsys):

@@ -1,6 +1,7 @@
 import argparse
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import understudy as us
@@ -12,7 +13,9 @@ FLAGS = ["--observation", "x0", "x1", "--action", "arm", "--reward", "click", "-
 
 
 def options(**given):
-    return argparse.Namespace(**{"delay": 0, "batch": 1, "warm_start": None, "seed": 3, "learner": "ucb1"} | given)
+    return argparse.Namespace(
+        **{"delay": 0, "batch": 1, "period": None, "warm_start": None, "seed": 3, "learner": "ucb1"} | given
+    )
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +75,85 @@ def test_learners_that_are_told_late_are_compared_with_one_that_is_not(clicks, c
     flags = ["--learner", "ucb1", "--learner", "ucb1:delay=50,batch=10", "--runs", "4", "--halves", "5"]
     assert main(["compare", str(clicks), *FLAGS, *flags, "--warm-start", "0.2"]) == 0
     assert "ucb1:delay=50,batch=10" in capsys.readouterr().out
+
+
+@pytest.fixture
+def timed(tmp_path):
+    """A CSV of decisions, a minute apart and shuffled in the file, whose clicks are known an hour and a half later."""
+    rng = np.random.default_rng(0)
+    at = pd.date_range("2026-01-01 10:00", periods=600, freq="min", tz="UTC")
+    frame = pd.DataFrame({"page": rng.integers(2, size=600), "arm": rng.integers(2, size=600), "p": 0.5, "at": at})
+    frame["click"] = (rng.random(600) < np.where(frame.arm == frame.page, 0.8, 0.2)).astype(int)
+    frame["known"] = at + pd.Timedelta("90min")
+    frame.sample(frac=1, random_state=0).to_csv(tmp_path / "timed.csv", index=False)
+    return tmp_path / "timed.csv"
+
+
+TIMED = [
+    "--observation", "page", "--action", "arm", "--reward", "click", "--propensity", "p", "--bandit",
+    "--order-by", "at", "--time", "at",
+]  # fmt: skip
+
+
+def test_outcomes_arrive_when_the_log_says(timed, tmp_path, capsys, refused):
+    """Decisions at one in two minutes, 90 minutes late: about 45 are on their way; once a day, all since midnight."""
+    arguments = ["simulate", str(timed), *TIMED, "--out", str(tmp_path / "out"), "--arrival", "known"]
+    arguments += ["--runs", "3", "--quick", "--workers", "1"]
+    assert main(arguments) == 0
+    said = capsys.readouterr().out
+    assert "order: log, since learners are told by the log's times what they earned" in said
+    runs = us.load(tmp_path / "out" / "replay")
+    log = us.read(timed, observation="page", action="arm", reward="click", propensity="p", time="at", arrival="known",
+                  order_by="at", ends="every-row")  # fmt: skip
+    for run in runs:
+        assert run.final[ON_THEIR_WAY] == (log.time[run.rows] > log.time[-1] - 5400).sum()
+    assert runs.about.simulator["order"] == "log"
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "told what it earned as late as it was known in the log, rehearsed on timed.csv" in page
+    assert "period" in refused(*arguments, "--period", "day")
+    assert main(["forecast", str(timed), *TIMED, "--period", "hour", "--pre-runs", "3", "--workers", "1"]) == 0
+
+
+def test_learners_by_the_times_of_the_log_are_compared(timed, tmp_path, capsys):
+    flags = ["--learner", "ucb1:delay=0", "--learner", "ucb1", "--learner", "ucb1:period=day", "--arrival", "known"]
+    quick = ["--runs", "3", "--halves", "5", "--workers", "1", "--out", str(tmp_path / "out")]
+    assert main(["compare", str(timed), *TIMED, *flags, *quick]) == 0
+    assert "order: log" in capsys.readouterr().out
+    settings = {text: us.load(tmp_path / "out" / text).about.learner for text in flags[1:6:2]}
+    assert "by" not in settings["ucb1:delay=0"]
+    assert (settings["ucb1"]["by"], settings["ucb1"]["period"]) == ("arrival", None)
+    assert (settings["ucb1:period=day"]["by"], settings["ucb1:period=day"]["period"]) == ("arrival", 86_400.0)
+
+
+def test_a_file_of_ours_keeps_its_times(timed, tmp_path, refused):
+    target, out = tmp_path / "timed.parquet", ["--runs", "1", "--quick", "--out", tmp_path / "out"]
+    assert main(["convert", str(timed), *TIMED, "--arrival", "known", str(target)]) == 0
+    assert main([*map(str, ["simulate", target, "--bandit", "--delay", "arrival", "--period", "day", *out])]) == 0
+    settings = us.load(tmp_path / "out" / "replay").about.learner
+    assert (settings["by"], settings["period"]) == ("arrival", 86_400.0)
+    assert main([*map(str, ["simulate", target, "--bandit", *out[:-1], tmp_path / "plain"])]) == 0
+    assert "by" not in us.load(tmp_path / "plain" / "replay").about.learner
+
+
+def test_times_that_cannot_be_gone_by_are_refused_in_the_words_of_the_command_line(timed, tmp_path, refused):
+    command = ["simulate", timed, *TIMED, "--runs", "2", "--quick", "--out", tmp_path / "out"]
+    assert "--time alone changes nothing" in refused(*command)
+    assert "give replay --order log" in refused(*command, "--arrival", "known", "--order", "episodes")
+    assert "psrs takes rows out of that order; use replay" in refused(
+        *command, "--period", "day", "--simulator", "psrs"
+    )
+    assert (
+        "--delay arrival goes by the column arrival of the log, which it does not have; read the log with --arrival"
+        in (refused(*command, "--delay", "arrival"))
+    )
+    assert "--delay counts decisions, and --period goes by" in refused(*command, "--period", "day", "--delay", "5")
+    assert "two ways to say when to learn" in refused(*command, "--period", "day", "--batch", "5")
+    assert "uniform does not learn" in refused(*command, "--period", "day", "--learner", "uniform")
+    assert "name it with --time" in refused("simulate", timed, *TIMED[:-2], "--arrival", "known")
+    assert "sort them with --order-by, or leave --time out" in refused("check", timed, *TIMED[:-4], "--time", "at")
+    assert "arrival in row 0 is 5400 seconds before its time" in refused(
+        "check", timed, *TIMED[:-4], "--order-by", "at", "--time", "known", "--arrival", "at"
+    )
 
 
 def test_what_cannot_be_is_refused(clicks, refused, capsys):

@@ -44,6 +44,20 @@ class Fails:
     def __init__(self, spec, seed):
         raise KeyError("color")
 
+class RaisesLater(Even):
+    """Works for ten steps, and then looks for something that it does not have."""
+    steps = 0
+    def policy(self, observation):
+        if self.steps == 10:
+            return self.prices["red"]
+        return super().policy(observation)
+    def learn(self, step):
+        self.steps += 1
+
+class FailsToLearn(Even):
+    def learn(self, step):
+        raise ValueError
+
 number = 3
 '''
 
@@ -111,6 +125,12 @@ def test_exp3_scales_by_the_rewards_of_the_log_and_thompson_names_another_learne
         made(FLOATS, "--learner", "thompson")
 
 
+def test_a_number_that_cannot_be_used_is_refused_before_anything_is_written(mine, refused):
+    command = ["simulate", "clicks.parquet", "--learner", "gaussian-thompson", "--noise", "1e-300", "--out", "out"]
+    assert "noise is 1e-300; give --noise, a number from 1e-50 to 1e+50" in refused(*command)
+    assert not (mine / "out").exists()
+
+
 def test_a_linear_learner_needs_numbers():
     with pytest.raises(us.SettingError, match="these observations are single codes; name several columns"):
         made(CLICKS, "--learner", "linear-thompson")
@@ -141,7 +161,7 @@ def test_it_is_compared_with_others(mine, capsys):
 
 REFUSED = {
     "nowhere:Even": "there is no module 'nowhere', neither in this folder nor among installed packages",
-    "mine:Odd": "mine has no class Odd; it has Even, Fails, NeedsMore, OfSeed, Valuing",
+    "mine:Odd": "mine has no class Odd; it has Even, Fails, FailsToLearn, NeedsMore, OfSeed, RaisesLater, Valuing",
     "mine:number": "mine has no class number",
     "mine:NeedsMore": r"is called as NeedsMore\(spec, seed=seed\), .* or as NeedsMore\(seed\), and takes neither",
     "mine:Fails": "could not be made: KeyError: 'color'",
@@ -156,6 +176,42 @@ def test_what_cannot_be_made_is_said_in_a_sentence(mine, name, refused):
         learner_for(CLICKS, None, options_of("--learner", name))
     assert f"--learner {name}" in refused("simulate", "clicks.parquet", "--learner", name, "--out", "out")
     assert not (mine / "out").exists()
+
+
+def test_an_error_of_ones_own_learner_is_said_in_a_sentence_with_its_step(mine, capsys):
+    command = ["--learner", "mine:RaisesLater", "--workers", "1"]
+    simulate = ["simulate", "clicks.parquet", *command, "--runs", "2", "--quick", "--out", "out"]
+
+    def refused(*arguments):  # others than the last line may say how far it came
+        assert main(list(arguments)) == 2
+        return capsys.readouterr().err.strip().splitlines()[-1]
+
+    said = refused(*simulate, "--every", "5")
+    assert "--learner mine:RaisesLater raised AttributeError: 'RaisesLater' object has no attribute 'prices'" in said
+    assert "(at step 11 of RaisesLater, in run 0 (seed " in said
+    assert said.endswith("--traceback shows where in its code")
+    assert "(at step 11 of RaisesLater)" in refused(*simulate[:-1], "other")  # in a run on trial
+    assert "at step 13 of Delayed" in refused(*simulate[:-1], "late", "--delay", "2")
+    assert "raised ValueError (at step 1 of FailsToLearn, in run 0" in refused(
+        "compare", "clicks.parquet", "--learner", "thompson", "--learner", "mine:FailsToLearn", "--halves", "5",
+        "--runs", "3", "--workers", "1",
+    )  # fmt: skip
+    assert main([*simulate, "--traceback", "--every", "5"]) == 2
+    told = capsys.readouterr().err
+    assert 'return self.prices["red"]' in told
+    assert told.strip().endswith("; see above")
+
+
+def test_in_python_the_error_stays_what_it_was_and_says_its_step(mine):
+    pairs = us.Log.from_columns(
+        observation=np.zeros(80, int), action=np.arange(80) // 3 % 2, reward=np.zeros(80),
+        propensity=np.full((80, 2), 0.5), episode=np.arange(80) // 2, ends="terminated",
+    )  # fmt: skip
+    for simulator in (us.psrs(CLICKS), us.replay(CLICKS), us.pers(pairs)):
+        make = own_class("mine:FailsToLearn")
+        with pytest.raises(ValueError) as caught:  # noqa: PT011 - it has no message
+            us.simulate(simulator, make(simulator.log.spec))
+        assert caught.value.__notes__ == ["at step 1 of FailsToLearn"]
 
 
 def test_names_of_ones_own_learners():

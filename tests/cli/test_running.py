@@ -1,10 +1,11 @@
+import argparse
 import io
 import sys
 
 import pytest
 
-from understudy.cli.running import run_command, use_escapes
-from understudy.errors import LogError, SettingError
+from understudy.cli.running import run_command, run_with_learner, use_escapes
+from understudy.errors import ContractError, LogError, SettingError
 
 
 def raising(error):
@@ -51,3 +52,28 @@ def test_letters_that_a_terminal_lacks_are_written_as_escapes(monkeypatch):
     use_escapes()
     print("café", flush=True)
     assert written.getvalue() == b"caf\\xe9\n"
+
+
+def options_raising(error, learner, **given):
+    return argparse.Namespace(command=lambda options: raising(error)(), learner=learner, **given)
+
+
+def test_errors_of_ones_own_learner_are_sentences_and_others_are_bugs(capsys):
+    noted = KeyError("red")
+    noted.add_note("at step 3 of Mine")
+    noted.add_note("in run 7 (seed 8)")
+    for learner in ("mine:Mine", ["thompson", "mine:Mine"]):
+        with pytest.raises(
+            ContractError, match=r"--learner mine:Mine raised KeyError: 'red' \(at step 3 of Mine, in run 7"
+        ) as caught:
+            run_with_learner(options_raising(noted, learner))
+        assert caught.value.__cause__ is noted
+    for error, learner in ((noted, "thompson"), (KeyError("blue"), "mine:Mine"), (SettingError("say so"), "mine:Mine")):
+        with pytest.raises(type(error)) as caught:
+            run_with_learner(options_raising(error, learner))
+        assert caught.value is error
+    assert run_with_learner(argparse.Namespace(command=lambda options: 5)) == 5
+    assert capsys.readouterr().err == ""
+    with pytest.raises(SettingError):
+        run_with_learner(options_raising(SettingError("say so"), None, traceback=True))
+    assert "in command" in capsys.readouterr().err

@@ -8,7 +8,7 @@ import understudy as us
 from tests.learners.references import PlainMeans
 from understudy.contracts import Learner, Step
 from understudy.errors import SettingError
-from understudy.learners import UCB1, EpsilonGreedy, Thompson
+from understudy.learners import UCB1, EpsilonGreedy, Exp3, LinearThompson, LinUCB, Thompson
 from understudy.testing import check_learner
 
 LOG = us.record(us.envs.BernoulliBandit([0.2, 0.7, 0.5]), episodes=1500, seed=4)
@@ -162,3 +162,46 @@ def test_they_find_the_best_arm_of_a_real_bandit():
     for name, make in MAKERS.items():
         runs = us.experiment(us.real(env), make, runs=10, max_steps=3000, progress=False, backend="serial")
         assert np.mean([run.returns.mean() for run in runs]) > 0.62, name
+
+
+NUMBERS = (1e-310, 1e-300, 1e-160, 1e-50, 1e-10, 1.0, 1e10, 1e50, 1e160, 1e300, np.finfo(float).max)
+SETTINGS = {
+    "noise": lambda x: Thompson(3, reward="gaussian", noise=x),
+    "prior of a normal": lambda x: Thompson(3, reward="gaussian", prior=(-x, x)),
+    "prior of a beta": lambda x: Thompson(3, prior=(x, x)),
+    "reward_range": lambda x: Thompson(3, reward_range=(-x, 1.0 + x)),
+    "exploration": lambda x: UCB1(3, exploration=x),
+    "initial": lambda x: EpsilonGreedy(3, initial=-x),
+    "epsilon": lambda x: EpsilonGreedy(3, epsilon=x, alpha=x),
+    "epsilon of exp3": lambda x: Exp3(3, epsilon=x),
+    "range of exp3": lambda x: Exp3(3, reward_range=(-x, 1.0 + x)),
+    "ridge": lambda x: LinUCB(1, 3, ridge=x),
+    "ridge of Thompson": lambda x: LinearThompson(1, 3, ridge=x),
+    "exploration of LinUCB": lambda x: LinUCB(1, 3, exploration=x),
+    "scale": lambda x: LinUCB(1, 3, scale=[x], center=[-x]),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_every_number_is_refused_or_the_learner_works_with_it(name):
+    """Also with the numbers that are squared, divided by or multiplied: none becomes zero, infinite or not a number."""
+    taken = 0
+    for number in NUMBERS:
+        try:
+            learner = SETTINGS[name](number)
+        except SettingError:
+            continue
+        taken += 1
+        for action in (0, 1, 2, 0, 0):
+            policy = learner.policy([0.5])
+            assert np.isfinite(policy).all()
+            assert policy.sum() == pytest.approx(1.0)
+            learner.learn(Step([0.5], action, 1.0, [0.5], True, False))
+        assert all(np.isfinite(values).all() for values in learner.learned_state.values())
+    assert taken >= 3
+
+
+def test_exp3_learns_nothing_from_an_action_that_could_not_be_taken():
+    learner = Exp3(2, epsilon=0.0)
+    learner.learn_late(Step(0, 1, 1.0, 0, True, False), np.array([1.0, 0.0]))
+    assert learner.policy(0).tolist() == [0.5, 0.5]

@@ -106,7 +106,7 @@ def test_ids_of_every_kind_stay_apart(column):
     assert len(set(log.episode.tolist())) == 4
 
 
-@pytest.mark.parametrize("name", ["decimal", "uint64", "dictionary"])
+@pytest.mark.parametrize("name", ["decimal", "uint64"])
 def test_observations_of_every_integer_kind_stay_apart(name):
     log = read(pa.table({**ENDED, "x": TOLD_APART[name]}), observation="x")
     assert log.observation.tolist() == [int(value) for value in TOLD_APART[name].to_pylist()]

@@ -1,6 +1,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
@@ -77,3 +78,9 @@ def test_progress_of_a_stream_counts_rows(capsys, monkeypatch):
     read(table.to_reader(max_chunksize=1000), ends="every-row", progress=False)
     read(table.to_reader(max_chunksize=1000), ends="every-row")  # not a terminal: a line after ten seconds
     assert capsys.readouterr().err == ""
+
+
+def test_two_columns_of_a_frame_with_one_name_are_refused():
+    frame = pd.DataFrame([[1, 0, 1.0, 2.0]], columns=["observation", "action", "reward", "reward"])
+    with pytest.raises(LogError, match="the frame has 2 columns named reward; rename all but one"):
+        read(frame)

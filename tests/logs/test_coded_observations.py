@@ -2,6 +2,7 @@ import datetime
 import math
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -190,12 +191,6 @@ def test_next_observations_have_the_same_coding():
         )
 
 
-def test_one_column_may_be_action_and_observation():
-    log = read({**BANDIT, "x": [1, 2, 3, 4]}, observation=["action", "x"], ends="every-row")
-    assert log.observation[:, 0].tolist() == log.action.tolist()
-    assert log.spec.coding.columns[0].labels == log.spec.actions
-
-
 def test_ids_and_free_text_are_refused_unless_they_are_asked_for():
     ids = [f"visit {at}" for at in range(100)]
     columns = {"action": [0] * 100, "reward": [0.0] * 100, "id": ids}
@@ -324,3 +319,11 @@ def test_a_coding_belongs_to_the_fingerprint():
     one, other = bandit({"page": ["a", "b", "a", "b"]}), bandit({"page": ["a", "c", "a", "c"]})
     assert one.observation.tolist() == other.observation.tolist()
     assert one.fingerprint != other.fingerprint
+
+
+def test_categories_of_whole_numbers_are_categories():
+    codes = pd.Categorical([10, 20, 10], categories=[20, 10])
+    frame = pd.DataFrame({"zone": codes, "age": [3, 4, 5], "action": [0, 1, 0], "reward": [0.0, 1.0, 0.0]})
+    log = read(frame, observation=["zone", "age"], ends="every-row")
+    assert log.spec.coding.columns[0].labels == ("20", "10")
+    assert log.observation.tolist() == [[1, 3], [0, 4], [1, 5]]

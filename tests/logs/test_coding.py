@@ -59,7 +59,7 @@ def test_one_hot_is_the_same_states_in_columns_of_labels():
     assert one_hot.decode(matrix).to_pylist() == CODING.decode(CODES).to_pylist()
     assert one_hot.words(matrix[0]) == {"page": "home", "age": "31", "vip": "yes", "day": "2024-01-03"}
     assert one_hot.n_observations is None
-    with pytest.raises(SettingError, match="do not fit"):
+    with pytest.raises(SettingError, match="2 GiB are the most"):
         Coding((ColumnCoding("id", "category", tuple(map(str, range(2**16)))),)).one_hot(np.zeros(2**16))
     with pytest.raises(LogError, match="float64 would round"):
         CODING.one_hot(np.array([[0, 2**53 + 1, 0, 0]]))
@@ -107,3 +107,12 @@ def test_a_coding_survives_json_and_shows_itself():
         "column": "page", "kind": "category", "code": 1, "label": "home", "origin": None, "unit": None,
     }  # fmt: skip
     assert CODING.to_frame().num_rows == 6
+
+
+def test_a_one_hot_matrix_above_two_gibibytes_is_refused_before_it_is_made():
+    labels = tuple(f"city {number}" for number in range(5000))
+    coding = Coding((ColumnCoding("age", "integer"), ColumnCoding("city", "category", labels)), form="codes")
+    message = r"60,000 rows of 5,001 columns need 2\.2 GiB, and 2 GiB are the most: city alone has 5,000 values; group"
+    with pytest.raises(SettingError, match=message):
+        coding.one_hot(np.zeros((60_000, 2), np.int64))
+    assert coding.one_hot(np.zeros((100, 2), np.int64)).shape == (100, 5001)

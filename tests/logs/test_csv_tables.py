@@ -142,3 +142,23 @@ def test_long_integers_beside_fractions_stay_apart(tmp_path):
         read(csv_file(tmp_path, f"{head}\n0.5,a,1,true\n9007199254740993,b,0,true\n9007199254740992,b,0,true\n"))
     kept = read(csv_file(tmp_path, f"{head}\n0.5,a,1,true\n1.2345678901234567e+20,b,0,true\n")).observation
     assert kept.tolist() == [0.5, 1.2345678901234567e20]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("observation,action,reward\n1,0,1\n2,1\n", "line 3 has 2 cells, and the header has 3: '2,1'; is a comma"),
+        ("observation,action,reward\n1,0,1,\n", "line 2 has 4 cells, and the header has 3"),
+        ('observation;action;"reward, net"\n1;0;1,5\n', "seems to separate columns by ';'"),
+    ],
+)
+def test_a_line_of_another_width_is_named(tmp_path, text, message):
+    (tmp_path / "log.csv").write_text(text)
+    with pytest.raises(LogError, match=message):
+        read(tmp_path / "log.csv")
+
+
+@pytest.mark.parametrize("end", ["", "\n\n", "   \n", "\r\n\t\r\n", "  "])
+def test_empty_lines_and_lines_of_spaces_are_left_out(tmp_path, end):
+    (tmp_path / "log.csv").write_text("observation,action,reward\n1,0,1\n \n2,1,0\n" + end)
+    assert read(tmp_path / "log.csv", ends="every-row").observation.tolist() == [1, 2]

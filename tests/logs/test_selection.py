@@ -148,3 +148,35 @@ def test_columns_of_ten_thousand_pixels_are_laid_out_at_once():
 def test_what_names_no_column_is_refused(wanted):
     with pytest.raises(SettingError, match=r"does not name columns|must be a list of distinct strings"):
         read(pa.table(ENDED), propensity=wanted)
+
+
+@pytest.mark.parametrize(
+    ("named", "roles"),
+    [
+        ({"observation": ["age", "reward"]}, "reward is named as observation and as reward"),
+        ({"observation": ["age", "action"]}, "action is named as observation and as action"),
+        ({"reward": "action"}, "action is named as action and as reward"),
+        ({"terminated": "end", "truncated": "end"}, "end is named as terminated and as truncated"),
+    ],
+)
+def test_a_column_that_is_named_twice_is_refused(named, roles):
+    table = pa.table({"age": [1, 2], "action": [0, 1], "reward": [0.0, 1.0], "end": [True, True]})
+    with pytest.raises(SettingError, match=f"the column {roles}; name another column for one of them"):
+        read(table, **{"observation": "age", **named})
+
+
+def test_what_is_known_before_the_action_may_be_observed_too():
+    table = pa.table(
+        {"step": [0, 1], "id": [3, 3], "age": [1, 2], "later": [2, 2], "action": [0, 1], "reward": [0, 1.0]}
+    )
+    log = read(
+        table, observation=["age", "step", "id"], next_observation=["later", "step", "id"], episode="id",
+        ends="truncated",
+    )  # fmt: skip
+    assert log.observation.tolist() == [[1, 0, 3], [2, 1, 3]]
+
+
+def test_spaces_in_the_name_of_a_column_are_shown():
+    table = pa.table({"observation": [1], " action": [0], "reward": [0.0]})
+    with pytest.raises(LogError, match="it is named ' action', with spaces; remove them from the name"):
+        read(table)

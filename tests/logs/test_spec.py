@@ -26,3 +26,9 @@ def test_numbers_stay_as_they_are():
     assert image.one_hot(np.array([[[1, 2], [3, 4]]])).tolist() == [[1.0, 2.0, 3.0, 4.0]]
     with pytest.raises(SettingError, match="there is nothing to decode"):
         codes.decode([1])
+
+
+def test_codes_that_would_make_a_huge_one_hot_matrix_are_refused():
+    spec = Spec(2, None, (), np.dtype(int), 1_000_000)
+    with pytest.raises(SettingError, match="observation alone has 1,000,000 values; group its rare values"):
+        spec.one_hot(np.zeros(1000, int))

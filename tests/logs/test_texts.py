@@ -18,7 +18,8 @@ def test_chunks_with_categories_of_their_own_become_one():
     array = plain_array(pa.chunked_array(chunks))
     assert array.to_pylist() == ["b", "a", "c", "b"]
     assert plain_array(pa.chunked_array([pa.array(["a"]), pa.array(["b"])])).to_pylist() == ["a", "b"]
-    assert plain_array(pa.array([3, 4]).dictionary_encode()).to_pylist() == [3, 4]
+    days = pa.array([3, 4], pa.date32())
+    assert plain_array(days.dictionary_encode()).to_pylist() == days.to_pylist()
     views = pa.array(["x", "y"], pa.string_view())
     assert plain_array(views).to_pylist() == ["x", "y"]
 
@@ -40,3 +41,10 @@ def test_the_first_row_of_a_text_is_named():
     found = Texts("x", pa.array(["a", "b", "b"]))
     with pytest.raises(LogError, match="x is 'b' in row 1; change it"):
         found.refuse(found.matching("^b$"), "change it")
+
+
+@pytest.mark.parametrize("labels", [[20, 10], [1.5, 0.5], [True, False]])
+def test_categories_of_numbers_stay_categories_in_the_order_given(labels):
+    array = plain_array(pa.DictionaryArray.from_arrays(pa.array([1, 0, 1], pa.int8()), pa.array(labels)))
+    assert array.dictionary.to_pylist() == [str(label).lower() for label in labels]
+    assert array.indices.to_pylist() == [1, 0, 1]

@@ -10,7 +10,7 @@ from understudy.cli.compare import run_compare
 from understudy.cli.flags import build_parser
 from understudy.cli.forecast import run_forecast
 from understudy.cli.report import run_report
-from understudy.cli.running import run_command, use_escapes
+from understudy.cli.running import run_command, run_with_learner, use_escapes
 from understudy.cli.simulate import run_simulate
 from understudy.cli.words import as_flags, audit_of, print_table, say, show_table
 from understudy.logs.propensities.advice import source_words
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }  # fmt: skip
     use_escapes()
     options = build_parser(commands).parse_args(arguments)
-    return run_command("understudy", lambda: options.command(options))
+    return run_command("understudy", lambda: run_with_learner(options))
 
 
 def run_demo(options: argparse.Namespace) -> int:

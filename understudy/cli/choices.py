@@ -11,14 +11,18 @@ import numpy as np
 import understudy as us
 from understudy.cli.deployment import deployment_probes, deployment_settings, refuse_undeployable
 from understudy.cli.flags import COLUMN_FLAGS, ENCODERS, WHOLE_EPISODES
-from understudy.cli.learners import LINEAR, bandit_for, own_learner_for
-from understudy.cli.values import BANDITS, is_own_learner
+from understudy.cli.learners import bandit_for, constant_alpha, own_learner_for
+from understudy.cli.unused import SIMULATORS_WITH, given_settings, refuse_unused_of_simulators, refuse_unused_settings
+from understudy.cli.values import BANDITS, LINEAR, is_own_learner
 from understudy.cli.words import say
 from understudy.errors import EncoderError, ResultsError, SettingError, UnderstudyError
 from understudy.logs.ends import EVERY_ROW
 from understudy.reporting.learners import PER_STEP
 from understudy.results import read_state_audit
 from understudy.runs.describing import digest
+
+OPTION_NAMES = {"mean_propensity": "propensity"}
+"""Flags that have another name than the option that they stand for."""
 
 TRIALS = 5
 """Runs on trial, from which the length of runs is estimated."""
@@ -79,6 +83,8 @@ def shared_options(options: argparse.Namespace, log: us.Log) -> dict[str, Any]:
     found |= deployment_settings(options)
     if options.no_scaling and options.learner in LINEAR:
         found["no_scaling"] = True
+    if options.learner == "epsilon-greedy" and constant_alpha(options) is not None:
+        found["constant_alpha"] = True
     if options.propensities is not None or options.estimate_propensities:
         found["propensities"] = str(log.propensity_source)
     if options.encoder not in (*ENCODERS, "identity") and os.path.isfile(options.encoder):
@@ -89,6 +95,7 @@ def shared_options(options: argparse.Namespace, log: us.Log) -> dict[str, Any]:
 def learner_for(log: us.Log, encoder: Any, options: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
     """Return a function that makes a learner from a seed, and the probes to read it with once it is deployed."""
     refuse_undeployable(options)
+    refuse_unused_settings([options.learner], given_settings(options))
     make, probes = new_learner_for(log, encoder, options)
     return make, probes | deployment_probes(options)
 
@@ -173,31 +180,16 @@ def simulators_of(log: us.Log, options: argparse.Namespace) -> list[str]:
     """Return the names of the simulators that the options name; by default the exact one that the log allows."""
     has_all = log.propensity is not None and log.propensity.ndim == 2
     names = options.simulator or (["replay"] if options.bandit else ["psrs"] if has_all else ["qbe"])
-    if options.bound is not None and not set(names) & set(WHOLE_EPISODES):
-        raise SettingError(f"bound= is for {' and '.join(WHOLE_EPISODES)}, and not for {names[0]}; leave it out")
-    if (options.reserve is not None or options.mean_propensity) and "psrs" not in names:
-        flag = "--mean-propensity" if options.reserve is None else "--reserve" if options.reserve else "--no-reserve"
-        raise SettingError(f"{flag} is for psrs, and not for {names[0]}; leave it out")
+    refuse_unused_of_simulators(options, names)
     return names
 
 
 def simulator_for(name: str, log: us.Log, encoder: Any, options: argparse.Namespace) -> Any:
     """Return the simulator of this name, with those options that it takes."""
-    takes = ("order", "bound") if name in WHOLE_EPISODES else ("order", "openings", "max_episode_steps")
+    takes = [option for option, simulators in SIMULATORS_WITH.items() if name in simulators]
     given = {key: value for key in takes if (value := getattr(options, key)) is not None}
-    if name in WHOLE_EPISODES:
-        for key in ("openings", "max_episode_steps"):
-            if getattr(options, key) is not None:
-                raise SettingError(f"{key}= is for simulators with queues of rows, and not for {name}; leave it out")
-        return getattr(us, name)(log, **given)
-    if name in ("actions_only", "any_row", "model"):
-        given.pop("order", None)
-    if name == "model":
-        given.pop("openings", None)
-    if name == "psrs":
-        given |= {} if options.reserve is None else {"reserve": options.reserve}
-        given |= {"propensity": "state mean"} if options.mean_propensity else {}
-    return getattr(us, name)(log, encoder, **given)
+    given = {OPTION_NAMES.get(key, key): value for key, value in given.items()}
+    return getattr(us, name)(log, *([] if name in WHOLE_EPISODES else [encoder]), **given)
 
 
 def reading_interval(simulator: Any, make: Any, log: us.Log, options: argparse.Namespace) -> int:

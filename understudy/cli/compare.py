@@ -16,9 +16,16 @@ from understudy.cli.choices import (
     suggest_bandit,
 )
 from understudy.cli.defaults import for_linear_learners
-from understudy.cli.deployment import deployed
-from understudy.cli.simulate import WITHOUT_STATES
-from understudy.cli.values import LEARNER_SETTINGS, LEARNERS, is_own_learner
+from understudy.cli.deployment import deployed, in_log_order, with_arrivals
+from understudy.cli.unused import (
+    USERS,
+    WITHOUT_STATES,
+    given_settings,
+    refuse_unused_encoder,
+    refuse_unused_settings,
+    refuse_unused_times,
+)
+from understudy.cli.values import LEARNER_SETTINGS, LEARNERS, LINEAR, is_own_learner
 from understudy.cli.words import audit_of, say
 from understudy.errors import SettingError
 from understudy.logs.propensities.advice import source_words
@@ -31,6 +38,9 @@ def run_compare(options: argparse.Namespace) -> int:
         raise SettingError("two of the learners are the same; give each --learner once")
     if len(given) < 2:
         raise SettingError("there is one learner only; give --learner twice or more, such as q-learning:epsilon=0.1")
+    refuse_unused_settings([one.learner for one in given], given_settings(options))
+    options = in_log_order(options, given)
+    refuse_unused_times(options, given)
     log = read_log(options)
     if not options.json:
         say(audit_of(log, options))
@@ -44,6 +54,7 @@ def run_compare(options: argparse.Namespace) -> int:
         raise SettingError(f"learners are compared under one simulator; give --simulator {name} or {others[0]}")
     if name == "model" and options.max_steps is None:
         raise SettingError("model never runs out; say for how long to go on with max_steps=")
+    refuse_unused_encoder(options, [one.learner for one in given], [name])
     simulator = simulator_for(name, log, encoder, options)
     if not options.anyway and name not in WITHOUT_STATES:
         refuse_suspicious(states_for(log, encoder, None))
@@ -64,14 +75,16 @@ def run_compare(options: argparse.Namespace) -> int:
 def settings_of(text: str, options: argparse.Namespace) -> argparse.Namespace:
     """Return the options of one learner, given as NAME, as NAME:setting=value,setting=value, or as module:Class.
 
-    Settings that are not named are as the flags of the same names say.
+    Settings that are not named are as the flags of the same names say, where the learner has them.
     """
     if is_own_learner(text):
-        return argparse.Namespace(**vars(options) | {"learner": text})
+        shared = {"learner": text, "given": _of_any_learner(options), "no_scaling": False}
+        return with_arrivals(argparse.Namespace(**vars(options) | shared))
     name, _, rest = text.partition(":")
     if name not in LEARNERS:
         raise SettingError(f"there is no learner {name!r} in --learner {text}; give one of {', '.join(LEARNERS)}")
-    found: dict[str, Any] = dict(vars(options)) | {"learner": name}
+    found: dict[str, Any] = dict(vars(options)) | {"learner": name, "no_scaling": options.no_scaling and name in LINEAR}
+    given = [*_of_any_learner(options), *(one for one in options.given if name in USERS.get(one, ()))]
     for setting in filter(None, rest.split(",")):
         key, sign, value = setting.partition("=")
         if key not in LEARNER_SETTINGS or not sign:
@@ -81,9 +94,15 @@ def settings_of(text: str, options: argparse.Namespace) -> argparse.Namespace:
             )
         try:
             found[key.replace("-", "_")] = LEARNER_SETTINGS[key](value)
+            given.append(key.replace("-", "_"))
         except (ValueError, argparse.ArgumentTypeError) as error:
             raise SettingError(f"{setting!r} in --learner {text} cannot be used: {error}") from None
-    return argparse.Namespace(**found)
+    return with_arrivals(argparse.Namespace(**found | {"given": tuple(given)}))
+
+
+def _of_any_learner(options: argparse.Namespace) -> tuple[str, ...]:
+    """Return the given flags that are not settings of some learners only."""
+    return tuple(one for one in options.given if one not in USERS)
 
 
 def show(found: us.Comparison) -> None:

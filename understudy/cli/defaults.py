@@ -6,7 +6,8 @@ import numpy as np
 
 import understudy as us
 from understudy.cli.flags import WHOLE_EPISODES
-from understudy.cli.learners import LINEAR, scaling_of
+from understudy.cli.learners import scaling_of
+from understudy.cli.values import LINEAR
 from understudy.cli.words import say
 from understudy.logs.recoding import in_form
 
@@ -48,14 +49,13 @@ def for_linear_learners(log: us.Log, learners: list[str], options: argparse.Name
     """Return the log as linear learners need it, where one of the learners is linear; what is done for them is said.
 
     They would take the code of a label for an amount: each label gets a column of 0 and 1. What --coding says comes
-    first, and beside learners that keep a table a single column stays as it is.
+    first. Learners that keep a table have a row for each label of a single column all the same.
     """
     linear = [name for name in learners if name in LINEAR]
     if not linear:
         return log
     labels, said = labels_in_codes(log), []
-    is_shared_code = log.spec.n_observations is not None and len(linear) < len(learners)
-    if labels and options.coding is None and not is_shared_code:
+    if labels and options.coding is None:
         log = in_form(log, "one-hot")
         said.append(f"{labels}: a column of 0 and 1 for each label, as {linear[0]} needs them")
     if log.spec.n_observations is None and not options.no_scaling and (scaling := scaling_of(log)):

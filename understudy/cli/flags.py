@@ -2,19 +2,22 @@
 
 import argparse
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import understudy as us
 from understudy.cli.values import (
     LEARNERS,
     above_zero,
     bound,
+    delay,
     finite,
     halves,
     learner_name,
     not_negative,
-    not_negative_whole,
+    period,
     positive,
     probability,
+    rungs,
     several,
     share,
 )
@@ -35,6 +38,8 @@ COLUMN_FLAGS = {
     "episode": "column that tells episodes apart",
     "step": "column that counts steps within an episode",
     "propensity": "columns of the logged probability of each action, or the column of the chosen one's",
+    "time": "column of when each row was decided: seconds, or dates with times",
+    "arrival": "column of when its outcome was known: learners are told then, unless --delay says otherwise",
     "order-by": "column or columns to sort rows by, such as a time stamp",
     "actions": "the actions' labels, in the order of the propensity columns",
     "categories": "columns of observations that are labels, though they look like numbers, dates or ids",
@@ -49,6 +54,17 @@ WHOLE_EPISODES = ("replay", "pers")
 """Simulators that use no states: each row comes with its own observation."""
 
 ENCODERS = ("identity", "boxes", "kmeans", "homer", "forward")
+
+
+class StoreGiven(argparse.Action):
+    """Stores a value, and that it was given: where two learners have different defaults, a default is not a choice."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
+    ) -> None:
+        """Store the value under its name, and the name in `given`."""
+        setattr(namespace, self.dest, values)
+        namespace.given = (*vars(namespace).get("given", ()), self.dest)
 
 
 def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
@@ -115,7 +131,8 @@ def add_log(parser: argparse.ArgumentParser) -> None:
     columns.add_argument(
         "--bandit",
         action="store_true",
-        help="each row is a decision by itself: --ends every-row where no column tells, and --simulator replay",
+        help="each row is a decision by itself: --ends every-row where no column tells, and --simulator replay (where "
+        "the logger learned while it logged, give --order log and --bound, one over its smallest probability)",
     )
     columns.add_argument(
         "--coding",
@@ -159,37 +176,47 @@ def add_learner(parser: argparse.ArgumentParser) -> None:
 
 
 def add_learner_settings(learner: argparse._ArgumentGroup) -> None:
-    """Add the flags of settings that learners have."""
-    learner.add_argument("--epsilon", type=probability, default=0.1, help="share of exploring steps (%(default)s)")
-    learner.add_argument("--alpha", type=probability, default=0.5, help="learning rate (%(default)s)")
-    learner.add_argument("--gamma", type=probability, default=0.99, help="discount (%(default)s)")
-    learner.add_argument("--initial", type=finite, default=0.0, help="value to start from (%(default)s)")
-    learner.add_argument("--epoch-steps", type=positive, default=5000, help="ppo: steps of an epoch (%(default)s)")
-    learner.add_argument(
-        "--exploration", type=not_negative, default=1.0,
-        help="ucb1, linucb, linear-thompson: factor of what is added to explore (%(default)s)",
-    )  # fmt: skip
-    learner.add_argument(
-        "--noise", type=above_zero, default=1.0, help="gaussian-thompson: standard deviation of a reward (%(default)s)"
-    )
-    learner.add_argument(
-        "--ridge", type=above_zero, default=1.0, help="linucb, linear-thompson: penalty of weights (%(default)s)"
-    )
+    """Add the flags of settings that learners have. One that a learner does not have is refused, see `cli.unused`."""
+    learner.set_defaults(given=())
+    settings: dict[str, tuple[Any, Any, str]] = {
+        "epsilon": (probability, 0.1, "q-learning, expected-sarsa, epsilon-greedy, exp3: share of exploring steps"),
+        "alpha": (
+            probability, 0.5,
+            "epsilon-greedy: weight of a new reward (all alike); q-learning, expected-sarsa: learning rate",
+        ),
+        "gamma": (probability, 0.99, "q-learning, expected-sarsa, ppo, uniform: discount"),
+        "initial": (
+            finite, 0.0, "q-learning, expected-sarsa, epsilon-greedy, gaussian-thompson: value to start from",
+        ),
+        "epoch-steps": (positive, 5000, "ppo: steps of an epoch"),
+        "exploration": (not_negative, 1.0, "ucb1, linucb, linear-thompson: factor of what is added to explore"),
+        "noise": (above_zero, 1.0, "gaussian-thompson: standard deviation of a reward"),
+        "ridge": (above_zero, 1.0, "linucb, linear-thompson: penalty of weights"),
+    }  # fmt: skip
+    for name, (kind, default, meaning) in settings.items():
+        learner.add_argument(
+            f"--{name}", type=kind, action=StoreGiven, default=default, help=f"{meaning} (%(default)s)"
+        )
     learner.add_argument(
         "--no-scaling", action="store_true",
         help="linucb, linear-thompson: see numbers as they are, not less their mean and in standard deviations",
     )  # fmt: skip
     learner.add_argument(
-        "--delay", type=not_negative_whole, default=0, metavar="DECISIONS",
-        help="what a decision earned is known after so many further ones (%(default)s)",
+        "--delay", type=delay, action=StoreGiven, default=0, metavar="DECISIONS|arrival",
+        help="what a decision earned is known after so many further ones, or when --arrival says (%(default)s)",
     )  # fmt: skip
     learner.add_argument(
         "--batch", type=positive, default=1, metavar="OUTCOMES", help="learn from so many at a time (%(default)s)"
     )
     learner.add_argument(
+        "--period", type=period, metavar="hour|day|week|SECONDS", help="learn once in so long, by --time (at once)"
+    )
+    learner.add_argument(
         "--warm-start", type=share, metavar="SHARE",
         help="learn from this share of the episodes before the runs, which do not replay them (none)",
     )  # fmt: skip
+
+    learner.add_argument("--traceback", action="store_true", help="where an error is raised, show where in the code")
 
 
 def add_simulator(parser: argparse.ArgumentParser) -> None:
@@ -205,7 +232,8 @@ def add_simulator(parser: argparse.ArgumentParser) -> None:
         "--bound",
         type=bound,
         metavar="NUMBER|running|quantile",
-        help="replay, pers: the largest ratio of policy and propensity (found from the log's propensities)",
+        help="replay, pers: the largest ratio of policy and propensity (found from the log's propensities; where the "
+        "logger learned while it logged these can leak outcomes: give one over its smallest probability)",
     )
     simulator.add_argument(
         "--encoder",
@@ -213,8 +241,12 @@ def add_simulator(parser: argparse.ArgumentParser) -> None:
         metavar="NAME|FILE",
         help=f"states: {', '.join(ENCODERS)}, or a file that encoder.save wrote (%(default)s)",
     )
-    simulator.add_argument("--bins", type=positive, default=5, help="boxes: bins of each dimension (%(default)s)")
-    simulator.add_argument("--states", type=positive, default=50, help="kmeans, homer: states at most (%(default)s)")
+    simulator.add_argument(
+        "--bins", type=positive, action=StoreGiven, default=5, help="boxes: bins of each dimension (%(default)s)"
+    )
+    simulator.add_argument(
+        "--states", type=positive, action=StoreGiven, default=50, help="kmeans, homer: states at most (%(default)s)"
+    )
     simulator.add_argument("--order", choices=("episodes", "rows", "log"), help="how the log is read (episodes)")
     simulator.add_argument(
         "--reserve",
@@ -224,8 +256,22 @@ def add_simulator(parser: argparse.ArgumentParser) -> None:
     )
     simulator.add_argument(
         "--mean-propensity",
-        action="store_true",
+        action="store_const",
+        const="state mean",
         help="psrs with --order rows: compare with the mean propensities of a state, for logs of several loggers (no)",
+    )
+    simulator.add_argument(
+        "--then",
+        type=rungs,
+        metavar="RUNG[,RUNG...]",
+        help="where a state has no answer, go on by like (rows of like states), reuse (rows served before), untried (for "
+        "actions never taken there), cut (the episode ends); those that the log does not support are left out (stop)",
+    )
+    simulator.add_argument(
+        "--radius", type=above_zero, help="--then like: how close states are alike (by an audit of the log)"
+    )
+    simulator.add_argument(
+        "--max-cut", type=probability, help="--then cut: the share of 100 episodes that may be (0.02)"
     )
     simulator.add_argument("--openings", choices=("queue", "replacement"), help="first observations (queue)")
     simulator.add_argument("--max-episode-steps", type=positive, help="the simulator's own time limit (the log's)")

@@ -7,7 +7,8 @@ import sys
 import understudy as us
 from understudy.cli.choices import encoder_for, learner_for, read_log, simulator_for, simulators_of, suggest_bandit
 from understudy.cli.defaults import for_linear_learners, with_default_learner
-from understudy.cli.deployment import deployed
+from understudy.cli.deployment import deployed, in_log_order, with_arrivals
+from understudy.cli.unused import refuse_unused_encoder, refuse_unused_times
 from understudy.cli.words import audit_of, print_table, say
 from understudy.errors import visible
 from understudy.logs.propensities.advice import source_words
@@ -16,6 +17,9 @@ from understudy.reporting.belief import without_doubts_of_propensities
 
 def run_forecast(options: argparse.Namespace) -> int:
     """Run `understudy forecast`, and return its exit code. Nothing is written."""
+    options = with_arrivals(options)
+    options = in_log_order(options, [options])
+    refuse_unused_times(options, [options])
     log = read_log(options)
     names = simulators_of(log, options)
     log.require_no_errors()
@@ -25,6 +29,7 @@ def run_forecast(options: argparse.Namespace) -> int:
     if not audit.believable:  # beside the forecast, which is right about the log all the same; not within JSON
         print(f"Audit of the log: {visible(audit.verdict)} (understudy check says why)", file=sys.stderr)
     options = with_default_learner(options, log)
+    refuse_unused_encoder(options, [options.learner], names)
     log = for_linear_learners(log, [options.learner], options)
     encoder = encoder_for(log, options, None)
     make_new, _ = learner_for(log, encoder, options)

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 import understudy as us
+from understudy.cli.values import LINEAR
 from understudy.contracts import HasValue
 from understudy.contracts.offering import offers
 from understudy.errors import SettingError
 from understudy.reporting.learners import PER_STEP
 
 Make = Callable[[int], Any]
-LINEAR = ("linucb", "linear-thompson")
 
 
 def bandit_for(log: us.Log, encoder: Any, options: argparse.Namespace) -> tuple[Make, dict[str, Any]]:
@@ -27,6 +27,7 @@ def bandit_for(log: us.Log, encoder: Any, options: argparse.Namespace) -> tuple[
     observation where observations are codes; else one row for all.
     """
     make = linear_bandit(log, options) if options.learner in LINEAR else table_bandit(log, encoder, options)
+    make(0)  # raises now, before anything is written, where a setting cannot be used
     return make, probes_of_rewards()
 
 
@@ -69,13 +70,19 @@ def scaling_of(log: us.Log) -> dict[str, np.ndarray]:
 def table_bandit(log: us.Log, encoder: Any, options: argparse.Namespace) -> Make:
     """Return a function that makes a bandit learner with a table."""
     n_actions, name = log.spec.n_actions, options.learner
+    coding = log.spec.coding
+    if encoder is None and coding is not None and coding.form != "codes" and len(coding.columns) == 1:
+        encoder = us.encoders.Identity().fit(log)  # one label a row, as columns of 0 and 1
     n_rows = log.spec.n_observations if encoder is None else encoder.n_states
     if n_rows is not None and n_rows > 4 * len(log) + 1024:  # numbers, such as ids, and not codes
         n_rows = None
     table = {} if n_rows is None else {"n_observations": n_rows, "encoder": encoder}
     low, high = min(0.0, float(log.reward.min())), max(1.0, float(log.reward.max()))
     of_learner: dict[str, tuple[Any, dict[str, Any]]] = {
-        "epsilon-greedy": (us.learners.EpsilonGreedy, {"epsilon": options.epsilon, "initial": options.initial}),
+        "epsilon-greedy": (
+            us.learners.EpsilonGreedy,
+            {"epsilon": options.epsilon, "alpha": constant_alpha(options), "initial": options.initial},
+        ),
         "ucb1": (us.learners.UCB1, {"exploration": options.exploration}),
         "thompson": (us.learners.Thompson, {}),
         "gaussian-thompson": (
@@ -91,6 +98,11 @@ def table_bandit(log: us.Log, encoder: Any, options: argparse.Namespace) -> Make
         )
     kind, settings = of_learner[name]
     return lambda seed: kind(n_actions, seed=seed, **table, **settings)
+
+
+def constant_alpha(options: argparse.Namespace) -> float | None:
+    """Return the constant step size of means; None, so that rewards count alike, where --alpha was not given."""
+    return options.alpha if "alpha" in options.given else None
 
 
 def own_learner_for(log: us.Log, text: str) -> tuple[Make, dict[str, Any]]:

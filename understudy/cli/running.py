@@ -1,12 +1,15 @@
 """How a command is run: what goes wrong ends in one sentence on standard error and an exit code."""
 
+import argparse
 import io
 import os
 import sys
+import traceback
 from collections.abc import Callable
 
+from understudy.cli.values import is_own_learner
 from understudy.cli.words import as_flags
-from understudy.errors import UnderstudyError, visible
+from understudy.errors import ContractError, UnderstudyError, visible
 
 
 def use_escapes() -> None:
@@ -14,6 +17,33 @@ def use_escapes() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+OF_RUNS = ("at step ", "in run ")
+"""How the notes begin that say where in a run an error was raised."""
+
+
+def run_with_learner(options: argparse.Namespace) -> int:
+    """Call the command of some options, and return its exit code. With --traceback, errors show where they come from.
+
+    What a learner of the user's own raises in a run becomes `ContractError`: a sentence with the run and the step.
+    """
+    try:
+        return options.command(options)
+    except Exception as error:
+        shows = vars(options).get("traceback", False)
+        if shows:
+            traceback.print_exception(error)
+        if isinstance(error, UnderstudyError | MemoryError | BrokenPipeError):
+            raise
+        learners = vars(options).get("learner")
+        own = [name for name in ([learners] if isinstance(learners, str) else learners or ()) if is_own_learner(name)]
+        notes = [note for note in vars(error).get("__notes__", ()) if note.startswith(OF_RUNS)]
+        if not own or not notes:
+            raise
+        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        advice = "see above" if shows else "--traceback shows where in its code"
+        raise ContractError(f"--learner {' or '.join(own)} raised {what} ({', '.join(notes)}); {advice}") from error
 
 
 def run_command(program: str, command: Callable[[], int]) -> int:

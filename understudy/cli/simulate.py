@@ -20,7 +20,7 @@ from understudy.cli.choices import (
 )
 from understudy.cli.classics import classics_for
 from understudy.cli.defaults import for_linear_learners, with_default_learner
-from understudy.cli.deployment import deployed, deployment_words
+from understudy.cli.deployment import deployed, deployment_words, in_log_order, with_arrivals
 from understudy.cli.flags import WHOLE_EPISODES
 from understudy.cli.trusting import (
     check_halves,
@@ -30,6 +30,7 @@ from understudy.cli.trusting import (
     uses_propensities,
     with_dependence,
 )
+from understudy.cli.unused import WITHOUT_STATES, refuse_unused_encoder, refuse_unused_times
 from understudy.cli.words import audit_of, say, say_pending, show_table
 from understudy.errors import visible
 from understudy.logs.naming import feature_name, is_date
@@ -38,9 +39,6 @@ from understudy.reporting.belief import belief, doubts_propensities
 from understudy.reporting.measurements import measure
 from understudy.reporting.page import write_page
 from understudy.results import ResultsFolder, write_state_audit
-
-WITHOUT_STATES = ("actions_only", "any_row", *WHOLE_EPISODES)
-"""Simulators that use no states, so that suspicious ones do not matter to them."""
 
 
 def say_order(log: us.Log, audit: us.Audit, options: argparse.Namespace) -> None:
@@ -62,6 +60,9 @@ def rising_dates(log: us.Log) -> list[str]:
 def run_simulate(options: argparse.Namespace) -> int:
     """Run `understudy simulate`, and return its exit code. Nothing is written before all options are checked."""
     check_halves(options)
+    options = with_arrivals(options)
+    options = in_log_order(options, [options])
+    refuse_unused_times(options, [options])
     log = read_log(options)
     audit = with_dependence(audit_of(log, options), log)
     say(audit)
@@ -73,6 +74,7 @@ def run_simulate(options: argparse.Namespace) -> int:
         raise us.SettingError("model never runs out; say for how long to go on with max_steps=")
     log.require_no_errors()
     options = with_default_learner(options, log)
+    refuse_unused_encoder(options, [options.learner], names)
     log = for_linear_learners(log, [options.learner], options)
 
     folder = Path(options.out or f"{Path(options.log).name.split('.')[0]}-rehearsal")
@@ -82,6 +84,7 @@ def run_simulate(options: argparse.Namespace) -> int:
     encoder = encoder_for(log, options, folder / "encoder.npz" if goes_on else None)
     make_new, probes = learner_for(log, encoder, options)
     simulators = {name: simulator_for(name, log, encoder, options) for name in names}
+    deployments = {name: deployed(simulators[name], make_new, options) for name in names}
     for name in set(names) & set(WHOLE_EPISODES):
         say(f"{name}: {simulators[name].acceptance}")
     has_states = bool(set(names) - set(WHOLE_EPISODES))
@@ -105,7 +108,7 @@ def run_simulate(options: argparse.Namespace) -> int:
         say(f"self-check: left out, since it tests states, of which {' and '.join(names)} makes no use")
     runs, forecasts, classics = {}, {}, {}
     for name in names:
-        simulator, make = deployed(simulators[name], make_new, options)
+        simulator, make = deployments[name]
         forecast = forecast_for(name, simulator, make, folder, options)
         if forecast is not None:
             forecasts[name] = forecast

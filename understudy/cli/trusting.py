@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import understudy as us
+from understudy.cli.unused import SIMULATORS_WITH
 from understudy.cli.words import say
 from understudy.contracts import SelectsEpisodes
 from understudy.contracts.offering import offers
@@ -45,7 +46,7 @@ forecast. With 100 runs that is half of their time again."""
 ENOUGH_RUNS, PRE_RUNS = 80, 19
 """Runs from which a forecast may take as many pre-runs as it needs, and how many it takes below that at most."""
 
-OF_SIMULATORS = ("order", "openings", "max_episode_steps", "bound", "reserve", "mean_propensity")
+OF_SIMULATORS = tuple(SIMULATORS_WITH)
 """Options of simulators that a results folder does not hold, and a forecast depends on."""
 
 LEFT_OUT = "the audit doubts the propensities, which QBE does not use, and they were left out"

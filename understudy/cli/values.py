@@ -4,9 +4,13 @@ import argparse
 import math
 from collections.abc import Callable
 
+from understudy.errors import SettingError
 from understudy.evaluation.halves import FEWEST_HALVES
+from understudy.learners.delays import PERIODS, period_of
+from understudy.simulators.ladder import checked_rungs
 
 BANDITS = ("epsilon-greedy", "ucb1", "thompson", "gaussian-thompson", "exp3", "linucb", "linear-thompson")
+LINEAR = ("linucb", "linear-thompson")
 LEARNERS = ("q-learning", "expected-sarsa", "ppo", "uniform", *BANDITS)
 
 
@@ -97,6 +101,28 @@ def not_negative_whole(text: str) -> int:
     return 0 if text.strip() == "0" else positive(text)
 
 
+def delay(text: str) -> int | str:
+    """Return a number of decisions from 0, or "arrival": as late as in the log.
+
+    >>> delay("20"), delay("arrival")
+    (20, 'arrival')
+    """
+    if text == "arrival":
+        return text
+    try:
+        return not_negative_whole(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number of decisions nor arrival") from None
+
+
+def period(text: str) -> float:
+    """Return a period in seconds: a number above 0, or a name, such as day."""
+    try:
+        return period_of(text if text in PERIODS else float(text))
+    except (ValueError, SettingError):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither seconds nor one of {', '.join(PERIODS)}") from None
+
+
 def share(text: str) -> float:
     """Return a number between 0 and 1, neither of them."""
     number = probability(text)
@@ -113,7 +139,7 @@ def above_zero(text: str) -> float:
     return number
 
 
-LEARNER_SETTINGS: dict[str, Callable[[str], float]] = {
+LEARNER_SETTINGS: dict[str, Callable[[str], float | str]] = {
     "epsilon": probability,
     "alpha": probability,
     "gamma": probability,
@@ -122,7 +148,16 @@ LEARNER_SETTINGS: dict[str, Callable[[str], float]] = {
     "exploration": not_negative,
     "noise": above_zero,
     "ridge": above_zero,
-    "delay": not_negative_whole,
+    "delay": delay,
     "batch": positive,
+    "period": period,
 }
 """The settings of learners, by the names of their flags, and what reads each from a text."""
+
+
+def rungs(text: str) -> tuple[str, ...]:
+    """Return lower rungs that are named with commas between them."""
+    try:
+        return checked_rungs(tuple(name.strip() for name in text.split(",")))
+    except SettingError as error:
+        raise argparse.ArgumentTypeError(str(error).partition(" ")[2]) from None

@@ -16,6 +16,7 @@ from understudy.tables import Table
 OTHER_FLAGS = (
     "n_actions", "ends", "coding", "like", "unseen", "order", "openings", "max_steps", "max_episode_steps", "out",
     "runs", "seed", "every", "workers", "level", "margin", "steps", "pre_runs", "halves", "format", "bound", "batch",
+    "period", "epsilon", "alpha", "gamma", "initial", "epoch_steps", "exploration", "noise", "ridge",
 )  # fmt: skip
 ADVICE = {
     r"turn it into codes \(np.*\) or features": "add a column of numbers to the file, and name that one",
@@ -25,11 +26,15 @@ ADVICE = {
     r"us\.estimate_propensities\(log\)": "--estimate-propensities",
     r"us\.replay\(log\)": "--bandit",
     r'propensity="state mean"': "--mean-propensity",
+    r"\bthen=\('like', 'cut'\)": "--then like,cut",
     r"\bn_samples=": "--propensity-samples",
     r"\bn_actions=(\d+)": r"--n-actions \1",
     r"\brenormalize=True": "--renormalize",
     r"say with features= what [^,;]* saw, or use qbe": "use qbe",
     r"; say with features= what .*": "; use qbe, which needs no propensities",
+    r'\bby="arrival"': "--delay arrival",
+    r'\bby="time"': "--period",
+    r"\bdecisions=": "--delay DECISIONS",
     r"encoders\.Boxes or encoders\.Function": "--encoder boxes or --encoder forward",
 }
 """Advice that is about Python code, as patterns, and what the command line says instead."""
@@ -51,10 +56,10 @@ def as_flags(message: str) -> str:
     names = "|".join([name.replace("-", "_") for name in COLUMN_FLAGS] + list(OTHER_FLAGS))
 
     def flag(found: re.Match) -> str:
-        name, values = found[1].replace("_", "-"), re.findall(r'"([^"]*)"', found[2] or "")
-        return " ".join([f"--{name}", *map(shlex.quote, values)])
+        name, values = found[1].replace("_", "-"), re.findall(one, found[2] or "")
+        return " ".join([f"--{name}", *(shlex.quote(value[1:-1]) for value in values)])
 
-    one = r'"[^"]*"'
+    one = r"""(?:"[^"]*"|'[^']*')"""
     value = rf"({one}|\[{one}(?:, {one})*\])"
     return re.sub(rf"(?<![\w/])({names})=(?:{value}|(?![\w\[\"]))", flag, message)  # not in paths such as action=3/log
 

@@ -18,7 +18,14 @@ from understudy.contracts.encoding import (
     SaysFitted,
 )
 from understudy.contracts.ladders import HasLadder, HasRung, HearsCuts
-from understudy.contracts.late_learning import ChecksSimulator, HasClock, HasPending, HearsOpenings, LearnsLate
+from understudy.contracts.late_learning import (
+    ChecksSimulator,
+    FollowsLog,
+    HasClock,
+    HasPending,
+    HearsOpenings,
+    LearnsLate,
+)
 from understudy.contracts.learning import (
     BatchLearner,
     BoundsRewards,
@@ -91,6 +98,7 @@ __all__ = [
     "EpisodeCut",
     "EpochLearner",
     "Exhausted",
+    "FollowsLog",
     "HasActionCount",
     "HasClock",
     "HasCodes",

@@ -5,6 +5,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from understudy.contracts.steps import Step
+from understudy.logs import Log
 
 
 @runtime_checkable
@@ -50,6 +51,18 @@ class ChecksSimulator(Protocol):
 
     def check_simulator(self, simulator: Any) -> None:
         """Raise `SettingError` where the learner cannot learn in a simulator."""
+
+
+@runtime_checkable
+class FollowsLog(Protocol):
+    """A learner that looks up in the log what its steps do not tell, such as when a row was decided.
+
+    Promised: after `follow`, rows of steps and openings are rows of that log. Gained: it is called before a run begins,
+    and before `warm_start` shows the learner part of a log.
+    """
+
+    def follow(self, log: Log) -> None:
+        """Be told which log the rows of the coming steps are of."""
 
 
 @runtime_checkable

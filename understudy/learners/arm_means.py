@@ -9,7 +9,7 @@ from understudy.contracts import Encoder, Step
 from understudy.contracts.compiling import kernel
 from understudy.contracts.kernels import register_kernels
 from understudy.contracts.streams import LEARNER, stream_key
-from understudy.learners.arms import ArmTable
+from understudy.learners.arms import LARGEST, ArmTable
 from understudy.learners.clocks import Clocked
 from understudy.learners.draws import beta_draw, key_at, normal_at
 from understudy.learners.schedules import Schedule, WrittenSchedule, schedule_value
@@ -117,7 +117,7 @@ class MeanLearner(Clocked, ArmTable):
         self._alpha = WrittenSchedule("alpha", 0.0 if alpha is None else alpha, 1.0)
         self._arms = ArmMeans(
             taken=np.zeros(self.shape),
-            mean=np.full(self.shape, real("initial", initial)),
+            mean=np.full(self.shape, real("initial", initial, -LARGEST, LARGEST)),
             rule=np.array([rule]),
             exploration=self._exploration.array,
             alpha=self._alpha.array,

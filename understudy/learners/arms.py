@@ -11,6 +11,9 @@ from understudy.learners.codes import Codes
 from understudy.learners.tabular import MOST_ENTRIES
 from understudy.settings import real, whole
 
+SMALLEST, LARGEST = 1e-50, 1e50
+"""Limits of settings that are squared or divided by: beyond them kernels would meet infinity, or divide by zero."""
+
 
 class ArmTable:
     """What bandit learners with a table share: its shape, which row an observation has, and a check of rewards."""
@@ -64,7 +67,7 @@ def reward_limits(reward_range: Any) -> tuple[float, float]:
         low, high = reward_range
     except (TypeError, ValueError):
         raise SettingError(f"reward_range is {reward_range!r}; give the smallest and the largest reward") from None
-    low, high = real("reward_range", low), real("reward_range", high)
+    low, high = (real("reward_range", limit, -LARGEST, LARGEST) for limit in (low, high))
     if not low < high:
         raise SettingError(f"reward_range is {reward_range!r}; the smallest reward comes first, then a larger one")
     return low, high

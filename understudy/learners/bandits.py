@@ -6,14 +6,12 @@ for each state of an encoder. They learn from every step by itself and bootstrap
 
 from typing import Any
 
-import numpy as np
-
 from understudy.contracts import Encoder
 from understudy.errors import SettingError
 from understudy.learners.arm_means import BERNOULLI, EPSILON_GREEDY, GAUSSIAN, UPPER_BOUND, MeanLearner
-from understudy.learners.arms import reward_limits
+from understudy.learners.arms import LARGEST, SMALLEST, reward_limits
 from understudy.learners.schedules import Schedule
-from understudy.settings import positive, real
+from understudy.settings import real
 
 
 class EpsilonGreedy(MeanLearner):
@@ -71,7 +69,7 @@ class UCB1(MeanLearner):
     ) -> None:
         super().__init__(
             n_actions, n_observations, encoder, seed,
-            rule=UPPER_BOUND, exploration=("exploration", exploration, np.finfo(float).max),
+            rule=UPPER_BOUND, exploration=("exploration", exploration, LARGEST),
         )  # fmt: skip
         self.exploration = exploration
 
@@ -114,9 +112,10 @@ class Thompson(MeanLearner):
         is_bernoulli = reward == "bernoulli"
         if not is_bernoulli and reward_range is not None:
             raise SettingError("reward_range= is for reward='bernoulli'; leave it out, and give prior= and noise=")
-        self.reward, self.noise = reward, positive("noise", noise)
+        self.reward, self.noise = reward, real("noise", noise, SMALLEST, LARGEST)
         one, other = ((1.0, 1.0) if is_bernoulli else (0.0, 1.0)) if prior is None else prior
-        self.prior = (positive("prior", one) if is_bernoulli else real("prior", one), positive("prior", other))
+        least = SMALLEST if is_bernoulli else -LARGEST
+        self.prior = (real("prior", one, least, LARGEST), real("prior", other, SMALLEST, LARGEST))
         self.reward_range = reward_limits(reward_range or (0.0, 1.0)) if is_bernoulli else None
         super().__init__(
             n_actions, n_observations, encoder, seed,

@@ -1,17 +1,25 @@
-"""Learners that are told late what they earned: after so many decisions, by time stamps, or a batch at a time."""
+"""Learners that are told late what they earned: after so many decisions, by the log's times, or a batch at a time."""
 
+import math
 from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from understudy.contracts import HasSettings, Learner, Step
+from understudy.contracts import HasSettings, Learner, Log, Step
 from understudy.contracts.late_learning import HasClock, LearnsLate
 from understudy.contracts.offering import offers
-from understudy.contracts.simulating import log_of
+from understudy.contracts.simulating import log_of, passes_over
 from understudy.errors import ContractError, SettingError
-from understudy.settings import real, whole
+from understudy.logs.times import falling_row
+from understudy.settings import real, shown, whole
+
+CLOCKS = ("decisions", "time", "arrival")
+"""The values of `by`: what decides when an outcome is known."""
+
+PERIODS = {"hour": 3600.0, "day": 86_400.0, "week": 7 * 86_400.0}
+"""Periods that have a name, in seconds."""
 
 
 class LateOutcome(NamedTuple):
@@ -26,16 +34,21 @@ class LateOutcome(NamedTuple):
 class Delayed:
     """A learner whose rewards are on their way for a while, as they are in most deployments.
 
-    An outcome arrives after `decisions` further decisions; or, with `arrival`, at a time stamp of its own. Arrived
-    outcomes are learned from in the order of their arrival, `batch` of them at a time, or, with `period`, when the
-    clock passes the next multiple of it: 86,400 is once a day, for time stamps in seconds.
+    With `by="decisions"`, an outcome arrives after `decisions` further decisions. With `by="arrival"`, it arrives as
+    long after its decision as it did in the log: at the log's `arrival`, where the log's `time` is the clock. With
+    `by="time"` it is known at once, and the log's `time` is the clock of `period`.
 
-    `time` and `arrival` have a number for each row of the log: when it was decided, and when its outcome was known. The
-    clock is the time of the decision at hand, so rows must be replayed in the order of the log (`order="log"`).
+    Arrived outcomes are learned from in the order of their arrival, `batch` of them at a time; or, with `period` (in
+    seconds, or "hour", "day" or "week"), when the clock passes a multiple of it: once a day is at midnight, UTC, where
+    times are dates.
+
+    Times are those of the log that is replayed, so that halves and selections of a log have their own. The clock runs
+    in the order of the log: it needs `replay` or `pers` with `order="log"`. Episodes of several steps that overlapped
+    come one after another, and the clock stands still until it is as late as the rows.
 
     `pending` outcomes have not been learned from yet. At the end of a run they are what is still on its way: the probe
     `us.probes.pending` reads it. Replay passes over most rows of a log, so that between two decisions more of the log's
-    time goes by than in a deployment that decides about all of them: delays by time stamps are fewer decisions long.
+    time goes by than in a deployment that decides about all of them: delays by times are fewer decisions long.
 
     >>> from understudy.learners import EpsilonGreedy
     >>> learner = Delayed(EpsilonGreedy(2, seed=0), decisions=2)
@@ -51,35 +64,38 @@ class Delayed:
         *,
         decisions: int = 0,
         batch: int = 1,
-        time: Any = None,
-        arrival: Any = None,
-        period: float | None = None,
+        by: str = "decisions",
+        period: float | str | None = None,
     ) -> None:
         if not offers(learner, Learner):
             raise ContractError(f"{type(learner).__name__} cannot be delayed: give a learner with policy and learn")
-        self.learner = learner
+        if by not in CLOCKS:
+            raise SettingError(f"by={shown(by)} is unknown; give one of {', '.join(CLOCKS)}")
+        self.learner, self.by = learner, by
         self.decisions, self.batch = whole("decisions", decisions, least=0), whole("batch", batch)
-        self.time, self.arrival = times("time", time), times("arrival", arrival)
-        self.period = None if period is None else real("period", period, 0, ends=False)
-        if self.time is None and (self.arrival is not None or self.period is not None):
-            raise SettingError("arrival= and period= are of the log's clock; give time=, when each row was decided")
-        if self.time is not None and self.decisions:
+        self.period = None if period is None else period_of(period)
+        if self.by != "decisions" and self.decisions:
+            raise SettingError(f'decisions= counts decisions, and by="{by}" goes by the log\'s times; leave one out')
+        if self.by == "decisions" and self.period is not None:
             raise SettingError(
-                "give decisions=, or time= and arrival=, not both: they are two ways to delay an outcome"
+                'period= goes by the log\'s times; give by="time", or by="arrival" where outcomes are late'
             )
-        if self.time is not None and self.arrival is not None:
-            _check_times(self.time, self.arrival)
+        if self.batch > 1 and self.period is not None:
+            raise SettingError("batch= and period= are two ways to say when to learn; leave one out")
+        if self.by == "time" and self.period is None:
+            raise SettingError('by="time" delays nothing by itself; give period=, or by="arrival"')
         self._under_way: list[LateOutcome] = []  # a heap, the next to arrive first
         self._arrived: list[LateOutcome] = []
-        self._n_decided, self._now, self._last_period = 0, -np.inf, -np.inf
-        self._policy = np.empty(0)  # of the decision at hand
+        self._n_decided = 0
+        self._clock: _LogClock | None = None
+        self._policy: np.ndarray | None = None  # of the decision at hand
 
     @property
     def settings(self) -> dict[str, Any]:
         """Every argument that decides what the learner does, except its seed."""
         return {
-            "learner": self.learner, "decisions": self.decisions, "batch": self.batch, "time": self.time,
-            "arrival": self.arrival, "period": self.period,
+            "learner": self.learner, "decisions": self.decisions, "batch": self.batch, "by": self.by,
+            "period": self.period,
         }  # fmt: skip
 
     @property
@@ -96,12 +112,37 @@ class Delayed:
         """The number of outcomes that were not learned from yet."""
         return len(self._under_way) + len(self._arrived)
 
+    def check_simulator(self, simulator: Any) -> None:
+        """Raise `SettingError` where a simulator has no log with the times that are asked for, or another order."""
+        if self.by == "decisions":
+            return
+        settings = simulator.settings if offers(simulator, HasSettings) else {}
+        log, name = log_of(simulator), settings.get("simulator", type(simulator).__name__)
+        if log is None:
+            raise SettingError(
+                f'by="{self.by}" goes by the times of a log, and {name} has none; give decisions= instead'
+            )
+        self._refuse_without_times(log)
+        if not passes_over(simulator):
+            raise SettingError(
+                f'by="{self.by}" is a clock that runs in the order of the log, and {name} takes rows out of that '
+                'order; use replay or pers with order="log", or give decisions= instead'
+            )
+        if settings.get("order") != "log":
+            raise SettingError(f'by="{self.by}" is a clock that runs in the order of the log; give {name} order="log"')
+
+    def follow(self, log: Log) -> None:
+        """Be told which log the rows of the coming steps are of: the clock goes by its times."""
+        if self.by != "decisions":
+            self._refuse_without_times(log)
+            self._clock = _LogClock(log, -math.inf if self._clock is None else self._clock.now)
+
     def hear_opening(self, row: int) -> None:
         """Be told which row of the log the decision at hand is of: its time is the clock's."""
-        if self.time is not None:
-            self._now = self._time_of(row)
+        if self.by != "decisions":
+            self._log_clock.advance(row)
             self._deliver()
-            self._set_clock()
+            self._set_draws()
 
     def policy(self, observation: Any) -> np.ndarray:
         policy = self.learner.policy(observation)
@@ -109,58 +150,55 @@ class Delayed:
         return policy
 
     def learn(self, step: Step) -> None:
+        if self._policy is None:  # a logged step that is shown beforehand: nobody asked for a policy
+            self._policy = np.array(self.learner.policy(step.observation))
         arrives = float(self._n_decided + self.decisions)
-        if self.time is not None:
-            self._now = max(self._now, self._time_of(step.row))
-            arrives = self._now if self.arrival is None else float(self.arrival[step.row])
+        if self.by != "decisions":
+            arrives = self._log_clock.arrival_of(step.row, late=self.by == "arrival")
         heappush(self._under_way, LateOutcome(arrives, self._n_decided, step, self._policy))
+        self._policy = None
         self._deliver()
         self._n_decided += 1
-        self._set_clock()
+        self._set_draws()
 
-    def check_simulator(self, simulator: Any) -> None:
-        """Raise `SettingError` where time stamps are not those of the rows of a simulator, or it has another order."""
-        if self.time is None:
-            return
-        log = log_of(simulator)
-        if log is None:
-            raise SettingError("time= has the time stamps of a log, and there is none here; give decisions= instead")
-        if len(log) != len(self.time):
+    @property
+    def _log_clock(self) -> "_LogClock":
+        if self._clock is None:
+            raise SettingError(f'by="{self.by}" goes by the times of a log; tell the learner which with follow(log)')
+        return self._clock
+
+    def _refuse_without_times(self, log: Log) -> None:
+        for name in ("time",) if self.by == "time" else ("time", "arrival"):
+            if name not in log.columns:
+                raise SettingError(
+                    f'by="{self.by}" goes by the column {name} of the log, which it does not have; read the log with '
+                    f"{name}=, or give decisions= instead"
+                )
+        row = falling_row(log.columns["time"], log.starts)
+        if row is not None:
             raise SettingError(
-                f"time= has {len(self.time):,} rows, and the log that is replayed {len(log):,}: parts of a log, such "
-                "as its halves, number their rows anew; give the time stamps of that log, or decisions= instead"
+                f'by="{self.by}" needs rows in the order of their times, and time falls in row {row:,} of the log; '
+                "select episodes in their order, or sort the rows"
             )
-        settings = simulator.settings if offers(simulator, HasSettings) else {}
-        if settings.get("order") != "log":
-            raise SettingError("time= is a clock that runs in the order of the log; give the simulator order='log'")
 
-    def _set_clock(self) -> None:
+    def _set_draws(self) -> None:
         """Let the learner's random draws be those of this decision, whatever it has learned."""
         if offers(self.learner, HasClock):
             self.learner.clock = self._n_decided
 
-    def _time_of(self, row: int) -> float:
-        if not 0 <= row < len(self.time):  # type: ignore[arg-type]
-            raise SettingError(
-                f"row {row} has no time stamp: time= has {len(self.time):,} and is of the log that is replayed"  # type: ignore[arg-type]
-            )
-        return float(self.time[row])  # type: ignore[index]
-
     def _deliver(self) -> None:
         """Take in what has arrived, and let the learner learn where a batch is full or a period is over."""
-        now = float(self._n_decided) if self.time is None else self._now
+        now = float(self._n_decided) if self.by == "decisions" else self._log_clock.now
+        if self.period is not None:
+            now = math.nextafter(now // self.period * self.period, -math.inf)  # what arrived before the period began
         while self._under_way and self._under_way[0].arrives <= now:
             self._arrived.append(heappop(self._under_way))
-        if self.period is None:
-            complete = len(self._arrived) >= self.batch
-        else:
-            complete, self._last_period = now // self.period > self._last_period, now // self.period
-        if complete:
+        if len(self._arrived) >= self.batch:
             for outcome in self._arrived:
                 self._learn_from(outcome)
             self._arrived = []
 
-    def _learn_from(self, outcome: "LateOutcome") -> None:
+    def _learn_from(self, outcome: LateOutcome) -> None:
         if offers(self.learner, LearnsLate):
             self.learner.learn_late(outcome.step, outcome.policy)
         else:
@@ -181,28 +219,51 @@ def delayed(make: Callable[[int], Learner], **options: Any) -> Callable[[int], D
     return lambda seed: Delayed(make(seed), **options)
 
 
-def times(name: str, values: Any) -> np.ndarray | None:
-    """Return time stamps as numbers, seconds where they are dates; None for None. Raise `SettingError` for gaps."""
-    if values is None:
-        return None
-    array = np.asarray(values)
-    if array.dtype.kind == "M":
-        missing = np.isnat(array)
-        array = array.astype("datetime64[us]").astype(np.int64) / 1e6
-        array = np.where(missing, np.nan, array)
-    if array.dtype.kind not in "biuf" or array.ndim != 1 or not len(array):
-        raise SettingError(f"{name}= is not a column of time stamps; give a number or a date for each row of the log")
-    array = array.astype(np.float64)
-    if np.isnan(array).any():
-        raise SettingError(f"{name}= is missing in row {int(np.isnan(array).argmax())}; give every row a time stamp")
-    return array
+def period_of(period: Any) -> float:
+    """Return a period in seconds: a number, or one of the names in `PERIODS`. Raise `SettingError` for others.
+
+    >>> period_of("day"), period_of(60)
+    (86400.0, 60.0)
+    """
+    if isinstance(period, str):
+        if period not in PERIODS:
+            raise SettingError(f"period={shown(period)} is unknown; give {', '.join(PERIODS)}, or seconds")
+        return PERIODS[period]
+    return real("period", period, 0, ends=False)
 
 
-def _check_times(time: np.ndarray, arrival: np.ndarray) -> None:
-    if len(time) != len(arrival):
-        raise SettingError(f"time= has {len(time):,} rows and arrival= {len(arrival):,}; give both for each row")
-    early = np.flatnonzero(arrival < time)
-    if len(early):
-        raise SettingError(
-            f"arrival= is before time= in row {early[0]}: an outcome cannot be known before its decision"
-        )
+class _LogClock:
+    """The time of the decision at hand, by the times of a log. It never runs backward.
+
+    Where row numbers fall, the log begins again, as where it is repeated: the clock goes on from where it is.
+    """
+
+    def __init__(self, log: Log, now: float) -> None:
+        self._columns = _SharedColumns(log.columns)
+        self.now, self._last_row, self._offset = now, -1, 0.0
+
+    def advance(self, row: int) -> None:
+        """Let the clock show the time of a row."""
+        time = self._columns.time
+        if not 0 <= row < len(time):
+            raise SettingError(f"row {row} has no time: the log that is followed has {len(time):,} rows")
+        if row < self._last_row:
+            self._offset = self.now - time[row]
+        self._last_row, self.now = row, max(self.now, float(time[row] + self._offset))
+
+    def arrival_of(self, row: int, *, late: bool) -> float:
+        """Let the clock show the time of a row, and return when its outcome arrives: now, or as late as in the log."""
+        self.advance(row)
+        if not late:
+            return self.now
+        return float(self._columns.arrival[row] + (self.now - self._columns.time[row]))
+
+
+class _SharedColumns:
+    """Columns of a log that copies of a learner share: they are made for each episode that may be passed over."""
+
+    def __init__(self, columns: dict[str, np.ndarray]) -> None:
+        self.time, self.arrival = columns["time"], columns.get("arrival", columns["time"])
+
+    def __deepcopy__(self, memo: Any) -> "_SharedColumns":
+        return self

@@ -41,7 +41,8 @@ def raise_weight(weights, row, action, reward, probability):
     n_actions, epsilon = len(log_weight), schedule_value(weights.epsilon, weights.learned[0])
     low, high = weights.limits[0], weights.limits[1]
     scaled = min(1.0, max(0.0, (reward - low) / (high - low)))  # a log with other rewards is refused beforehand
-    log_weight[action] += epsilon / n_actions * scaled / probability
+    if probability > 0.0:  # an action that could not be taken, and was shown from a log, tells nothing here
+        log_weight[action] += epsilon / n_actions * scaled / probability
     largest = log_weight[0]
     for other in range(1, n_actions):
         largest = max(largest, log_weight[other])

@@ -7,6 +7,7 @@ import numpy as np
 from understudy.contracts import Log, Step
 from understudy.contracts.streams import LEARNER, stream_key
 from understudy.errors import SettingError
+from understudy.learners.arms import LARGEST, SMALLEST
 from understudy.learners.clocks import Clocked
 from understudy.learners.linear_models import (
     LinearArms,
@@ -17,7 +18,10 @@ from understudy.learners.linear_models import (
 )
 from understudy.learners.schedules import Schedule, WrittenSchedule
 from understudy.learners.tabular import MOST_ENTRIES
-from understudy.settings import positive, seed_of, whole
+from understudy.settings import real, seed_of, whole
+
+LEAST_RIDGE = 1e-10
+"""The smallest penalty of weights: rank-one updates lose one over it of the 16 digits of a number."""
 
 
 class _LinearLearner(Clocked):
@@ -38,13 +42,18 @@ class _LinearLearner(Clocked):
         seed: int = 0,
     ) -> None:
         self.n_features, self.n_actions = whole("n_features", n_features), whole("n_actions", n_actions)
-        self.exploration, self.ridge, self.intercept = exploration, positive("ridge", ridge), bool(intercept)
-        self._exploration, seed = WrittenSchedule("exploration", exploration), seed_of(seed)
+        self.exploration, self.ridge, self.intercept = (
+            exploration,
+            real("ridge", ridge, LEAST_RIDGE, LARGEST),
+            bool(intercept),
+        )
+        self._exploration, seed = WrittenSchedule("exploration", exploration, LARGEST), seed_of(seed)
         self.center = None if center is None else _numbers("center", center, self.n_features)
         self.scale = None if scale is None else _numbers("scale", scale, self.n_features)
-        if self.scale is not None and (self.scale <= 0).any():
+        if self.scale is not None and (self.scale < SMALLEST).any():
             raise SettingError(
-                f"scale= has {self.scale.min():g}, and observations are divided by it; give numbers above 0"
+                f"scale= has {self.scale.min():g}, and observations are divided by it; give numbers above 0, from "
+                f"{SMALLEST:g} up"
             )
         size = self.n_features + self.intercept
         if self.n_actions * size * size > MOST_ENTRIES:

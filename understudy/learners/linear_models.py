@@ -107,7 +107,7 @@ def update_linear(arms, action, reward):
     """Take in the reward of an action at arms.x."""
     theta, inverse, x, work = arms.theta[action], arms.inverse[action], arms.x, arms.work
     multiply(inverse, x, work)
-    scale = 1.0 / (1.0 + dot(work, x))
+    scale = 1.0 / (1.0 + max(0.0, dot(work, x)))  # below 0 by rounding only, where features are huge
     gain = scale * (reward - dot(theta, x))
     for i in range(len(x)):
         theta[i] += gain * work[i]

@@ -120,7 +120,7 @@ class WrittenSchedule:
 
     def __init__(self, name: str, schedule: Schedule, most: float = np.finfo(float).max) -> None:
         if not may_stay_within(schedule, most):
-            limits = f"a number from 0 to {most:g}" if most <= 1.0 else "a finite number from 0 up"
+            limits = f"a number from 0 to {most:g}" if most < np.finfo(float).max else "a finite number from 0 up"
             raise SettingError(f"{name} is {schedule!r}; give {name}=, {limits} or a schedule of such")
         self.name, self.schedule, self.most = name, schedule, most
         found = schedule_array(schedule)
@@ -132,5 +132,5 @@ class WrittenSchedule:
         if not self.compilable:
             self.array[1] = self.schedule(step)  # type: ignore[operator]
             if not 0.0 <= self.array[1] <= self.most:
-                limits = f"in [0, {self.most:g}]" if self.most <= 1.0 else "a finite number from 0 up"
+                limits = f"in [0, {self.most:g}]" if self.most < np.finfo(float).max else "a finite number from 0 up"
                 raise SettingError(f"{self.name} is {self.array[1]} after {step:,} steps, not {limits}")

@@ -71,6 +71,7 @@ def load_object(source: Any, progress: bool | None = None) -> Any:
         if isinstance(source, ArrowStreamable):
             return pa.table(source)
     except (pa.ArrowException, TypeError, ValueError, OverflowError, OSError) as error:
+        _refuse_twice_named(error)
         _refuse_mixed_column(source, error)
         raise LogError(f"the table has no Arrow form ({error_reason(error)}); convert its columns first") from None
     raise LogError(f"cannot read a {type(source).__name__}; give a path or a DataFrame, or use Log.from_columns")
@@ -107,6 +108,17 @@ def _collected(reader: Any, total: int | None, progress: bool | None) -> Any:
             if report is not None:
                 report(rows)
     return pa.Table.from_batches(batches, reader.schema)
+
+
+def _refuse_twice_named(error: Exception) -> None:
+    """Raise `LogError` for names that two columns of a pandas frame have, as pyarrow lists them in its error."""
+    found = re.fullmatch(r"Duplicate column names found: (\[.*\])", str(error.args[0]) if error.args else "", re.DOTALL)
+    if found:
+        names = re.findall(r"'([^']*)'", found[1])
+        twice = next((name for name in names if names.count(name) > 1), found[1])
+        raise LogError(
+            f"the frame has {max(2, names.count(twice))} columns named {twice}; rename all but one"
+        ) from None
 
 
 def _refuse_mixed_column(source: Any, error: Exception) -> None:

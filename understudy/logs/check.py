@@ -10,6 +10,7 @@ from understudy.logs.findings import Audit, Finding, errors_first
 from understudy.logs.log import Log
 from understudy.logs.reading import read
 from understudy.logs.recurring import recurring
+from understudy.logs.times import TIMES
 
 
 def check(source: Any, **mapping: Any) -> Audit:
@@ -52,7 +53,7 @@ def _log(source: Any, mapping: dict[str, Any]) -> Log:
     if not isinstance(source, Mapping):
         return read(source, **mapping)
     columns = {**dict.fromkeys(REQUIRED), **source, **mapping}
-    known = (*COLUMNS, "actions", "n_actions", "ends", "n_samples", "renormalize")
+    known = (*COLUMNS, *TIMES, "actions", "n_actions", "ends", "n_samples", "renormalize")
     if unknown := [str(name) for name in columns if name not in known]:
         raise LogError(f"there is no column {', '.join(unknown)}; the columns of a log are {', '.join(COLUMNS)}")
     return Log.from_columns(**columns)

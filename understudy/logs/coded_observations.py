@@ -14,8 +14,9 @@ from understudy.logs.coding import UNSEEN, Coding, stacked
 from understudy.logs.column_coding import FALSE_TRUE, NUMBERS, ColumnCoding
 from understudy.logs.findings import counted
 from understudy.logs.labels import listing
+from understudy.logs.periods import is_period, refuse_other_periods
 from understudy.logs.recognition import needs_coding, recognize
-from understudy.logs.texts import plain_array
+from understudy.logs.texts import is_category, plain_array
 
 ROLES = ("observation", "next_observation")
 
@@ -157,6 +158,11 @@ def _kind(column: Given) -> Any:
     import pyarrow as pa
 
     kind = column.values.type
+    if is_period(kind):
+        refuse_other_periods(column.title, kind)
+        return pa.date32()
+    if is_category(kind):
+        return pa.large_string()
     if isinstance(kind, pa.BaseExtensionType):
         return kind.storage_type
     return kind.value_type if pa.types.is_run_end_encoded(kind) or pa.types.is_dictionary(kind) else kind

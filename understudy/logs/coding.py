@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 UNSEEN = ("error", "other")
 FORMS = ("codes", "one-hot")
-MOST_ENTRIES = 2**31
+MOST_BYTES = 2**31
+"""The largest matrix of one-hot columns, 2 GiB: a million rows of 268 columns."""
+
 TYPES = {"column": "string", "kind": "string", "code": "int64", "label": "string", "origin": "string", "unit": "string"}
 
 
@@ -178,11 +180,8 @@ class Coding:
         """Return the one-hot form of codes, (N, columns)."""
         [codes, _] = common_dtype({"observation": codes, "one-hot": np.zeros(1)})
         widths = [_width(column) for column in self.columns]
-        if len(codes) * sum(widths) > MOST_ENTRIES:
-            raise SettingError(
-                f"{len(codes):,} rows of {sum(widths):,} columns do not fit, one for each label; leave columns with "
-                "many labels out"
-            )
+        widest = max(self.columns, key=_width)
+        refuse_large_matrix(len(codes), sum(widths), widest.name, _width(widest))
         matrix = np.zeros((len(codes), sum(widths)))
         begin = 0
         for at, (column, width) in enumerate(zip(self.columns, widths, strict=True)):
@@ -219,6 +218,17 @@ def stacked(parts: Mapping[str, np.ndarray]) -> np.ndarray:
     """Return columns side by side in one dtype that holds all of them; one column alone as it is, (N,)."""
     columns = common_dtype(parts)
     return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
+
+
+def refuse_large_matrix(n_rows: int, n_columns: int, name: str, n_values: int) -> None:
+    """Raise `SettingError` for a one-hot matrix above `MOST_BYTES`, with the column that has the most values."""
+    needed = 8 * n_rows * n_columns
+    if needed > MOST_BYTES:
+        raise SettingError(
+            f"one-hot, {n_rows:,} rows of {n_columns:,} columns need {needed / 2**30:.1f} GiB, and "
+            f"{MOST_BYTES / 2**30:g} GiB are the most: {name} alone has {n_values:,} values; group its rare values, "
+            "hash them into fewer, or leave the column out"
+        )
 
 
 def _width(column: ColumnCoding) -> int:

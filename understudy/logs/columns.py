@@ -22,6 +22,7 @@ from understudy.logs.arrays import (
     refuse_rows,
     short_repr,
 )
+from understudy.logs.times import times
 
 REQUIRED = ("observation", "action", "reward")
 COLUMNS = (*REQUIRED, "next_observation", "terminated", "truncated", "episode", "step", "propensity")
@@ -276,6 +277,8 @@ CLEAN: dict[str, Callable[[str, Any], np.ndarray]] = {
     "episode": episode_ids,
     "step": steps,
     "propensity": propensities,
+    "time": times,
+    "arrival": times,
 }
 """The function that brings each column to its dtype; for actions see `action_codes`, which needs the labels too."""
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import LogError
-from understudy.logs.arrays import EXACT
+from understudy.logs.arrays import EXACT, short_repr
 from understudy.logs.arrow_columns import TEXT_TYPES
+from understudy.logs.findings import counted
 
 WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
 DIGITS = 76  # of Arrow's widest decimal
@@ -18,6 +19,10 @@ PADDED = r"^\s*[+-]?0[0-9][0-9.]*\s*$"
 BEFORE_NUMBERS = np.isin(np.arange(256), list(b",\n\r\"' \t+-"))  # bytes after which a number may begin
 IS_DIGIT = np.isin(np.arange(256), list(b"0123456789"))
 OBSERVATION = re.compile("(next_)?observation(_[0-9]+)*")
+OTHER_WIDTH = re.compile(
+    r"CSV parse error: Expected (?P<header>\d+) columns, got (?P<cells>\d+):[ ]?(?P<text>.*)", re.S
+)
+BLANK_LINE = re.compile(rb"(?m)^[ \t]+(\r?\n|\Z)")
 INTEGRAL_FLOAT = r"^(0|-?[1-9][0-9]{0,14})\.0$"
 
 
@@ -100,7 +105,7 @@ def _refuse_other_formats(content: bytes) -> None:
     if words.startswith("sep="):
         raise LogError(f"the first line is {words[:20]}, an instruction to a spreadsheet; delete that line", "file")
     for sign, name in ((";", "';'"), ("\t", "tabs")):
-        if sign in words and "," not in words:
+        if words.count(sign) > words.count(","):
             raise LogError(
                 f"the file seems to separate columns by {name}; save it with commas between columns, and with points "
                 "in decimals",
@@ -115,7 +120,29 @@ def _parse(content: bytes, types: dict[str, Any], missing_text: bool = False) ->
     # One block, since types are guessed from the first block: after a million rewards of 0 there may be one of 0.5.
     options = arrow_csv.ReadOptions(block_size=min(len(content) + 1, 2**31 - 1))
     conversion = arrow_csv.ConvertOptions(strings_can_be_null=missing_text, column_types=types)
-    return arrow_csv.read_csv(pa.BufferReader(content), options, convert_options=conversion)
+    try:
+        return arrow_csv.read_csv(pa.BufferReader(content), options, convert_options=conversion)
+    except pa.ArrowInvalid as error:
+        found = OTHER_WIDTH.match(str(error))
+        if found is None:
+            raise
+        if found["text"].strip():
+            raise _other_width(content, found) from None
+        without = BLANK_LINE.sub(b"", content)  # a line of spaces is an empty line
+        if len(without) == len(content):
+            raise
+        return _parse(without, types, missing_text)
+
+
+def _other_width(content: bytes, found: re.Match[str]) -> LogError:
+    """Return the error for a line that has more or fewer cells than the header."""
+    at = content.find(b"\n" + found["text"].encode()) + 1
+    where = f"line {content[:at].count(10) + 1}" if at else "a line"
+    return LogError(
+        f"{where} has {counted(int(found['cells']), 'cell')}, and the header has {found['header']}: "
+        f"{short_repr(found['text'])}; is a comma missing, or text with commas not in quotes?",
+        "file",
+    )
 
 
 def _text(column: Any) -> Any:

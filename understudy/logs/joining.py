@@ -11,6 +11,7 @@ from understudy.logs.columns import common_length
 from understudy.logs.log import Log
 from understudy.logs.propensities.source import joined_source
 from understudy.logs.spec import Spec
+from understudy.logs.times import TIMES
 
 
 def concatenate(logs: Sequence[Log]) -> Log:
@@ -57,6 +58,12 @@ def _refuse_unlike(one: Log, other: Log, position: int) -> None:
         raise LogError(
             f"log 0 has {kinds[mine]} propensities and log {position} {kinds[theirs]} ones; make them alike first"
         )
+    for name in TIMES:
+        if (name in one.columns) != (name in other.columns):
+            has, lacks = (0, position) if name in one.columns else (position, 0)
+            raise LogError(
+                f"log {has} has {name}, and log {lacks} has none; read both with {name}=, or both without it"
+            )
 
 
 def _shown(log: Log) -> str:

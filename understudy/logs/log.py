@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,11 +17,13 @@ from understudy.logs.columns import CLEAN, COLUMNS, action_codes, common_length,
 from understudy.logs.ends import add_ends
 from understudy.logs.episodes import common_time_limit, starts_of, step_numbers
 from understudy.logs.findings import Finding, counted
+from understudy.logs.lookalikes import notes_on_categories, notes_on_labels
 from understudy.logs.next_observations import add_next_observations
 from understudy.logs.propensities import PropensityOptions, PropensitySource, prepare
 from understudy.logs.propensities.given import given_propensities
 from understudy.logs.repeated_rows import blocks_of, take_rows
 from understudy.logs.spec import Spec
+from understudy.logs.times import TIMES, check_times
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,6 +64,8 @@ class Log:
     notes: tuple[str, ...] = ()  # what was derived or dropped when the log was made, each as "rule: sentence"
     derived: tuple[str, ...] = ()  # those of terminated, step and next_observation that were not given
     propensity_source: PropensitySource | None = None  # where propensities came from; None where there are none
+    time: np.ndarray | None = None  # (N,) float64, seconds: when each row was decided
+    arrival: np.ndarray | None = None  # (N,) float64, seconds: when its outcome was known; inf: never
 
     def __post_init__(self) -> None:
         source = None if self.propensity is None else self.propensity_source or PropensitySource()
@@ -84,6 +88,8 @@ class Log:
         episode: Any = None,
         step: Any = None,
         propensity: Any = None,
+        time: Any = None,
+        arrival: Any = None,
         actions: Sequence[str] | None = None,
         n_actions: int | None = None,
         ends: str | None = None,
@@ -113,11 +119,15 @@ class Log:
         number of actions, the logger chose uniformly, and those of all actions follow. With `n_samples` they are shares
         of so many draws of the policy, besides the draw that acted. With `renormalize` those of a row are divided by
         their sum. `propensity_source` says which it was.
+
+        `time` is when each row was decided, and `arrival` when its outcome was known: seconds, or dates and time
+        stamps, which become seconds since 1970 in UTC (so they are taken where they have no time zone). Times must not
+        fall within an episode, nor from the start of an episode to that of the next; an arrival is not before its time.
         """
         given = {
             "observation": observation, "action": action, "reward": reward, "next_observation": next_observation,
             "terminated": terminated, "truncated": truncated, "episode": episode, "step": step,
-            "propensity": propensity,
+            "propensity": propensity, "time": time, "arrival": arrival,
         }  # fmt: skip
         given = {name: values for name, values in given.items() if values is not None}
         coded, coding, features = code_given(given)
@@ -140,7 +150,8 @@ class Log:
         shapes = {name: f"{column.shape} {column.dtype}" for name, column in self.columns.items()}
         if self.propensity_source not in (None, PropensitySource()):
             shapes["propensity"] += f", {self.propensity_source}"
-        lines = [f"  {name:<17} {shapes.get(name, 'none')}" for name in COLUMNS]
+        shown = [*COLUMNS, *(name for name in TIMES if name in shapes)]
+        lines = [f"  {name:<17} {shapes.get(name, 'none')}" for name in shown]
         lines += [] if self.spec.coding is None else [f"  {'coding':<17} {self.spec.coding}"]
         return "\n".join([title, *lines])
 
@@ -241,8 +252,8 @@ class Log:
 
     @property
     def columns(self) -> dict[str, np.ndarray]:
-        """The columns by name; `propensity` only where the log has it."""
-        return {name: getattr(self, name) for name in COLUMNS if getattr(self, name) is not None}
+        """The columns by name; `propensity`, `time` and `arrival` only where the log has them."""
+        return {name: getattr(self, name) for name in (*COLUMNS, *TIMES) if getattr(self, name) is not None}
 
 
 def assemble(
@@ -253,18 +264,27 @@ def assemble(
     n_actions: int | None,
     ends: str | None,
     coding: Coding | None = None,
+    checks_times: bool = True,
+    categories: Iterable[str] = (),
     propensities: PropensityOptions = PropensityOptions(),  # noqa: B008 - it cannot be changed
 ) -> Log:
-    """Return a log of columns that are in their dtypes, with actions as codes; what is missing is derived."""
+    """Return a log of columns that are in their dtypes, with actions as codes; what is missing is derived.
+
+    `categories` names the columns of the coding that are known to be categories.
+    """
     propensity = columns.get("propensity")
     n_actions = count_actions(columns["action"], labels, n_actions, propensity)
     notes = []
     if labels is not None and not labels_given and propensity is not None and propensity.ndim == 2:
         notes.append(f"labels: propensity columns are taken to be in the order {', '.join(labels)}")
+    notes += [] if coding is None else notes_on_categories(coding.columns, categories)
+    notes += [] if labels is None or labels_given else notes_on_labels("action", labels)
     derived = [name for name in ("step", "next_observation") if name not in columns]
 
     columns, notes_on_ends, derived_ends = add_ends(columns, ends)
     starts = starts_of(columns["episode"])
+    if checks_times:
+        check_times(columns, starts)
     limit = common_time_limit(starts, columns["truncated"])  # before a row is dropped
     columns.setdefault("step", step_numbers(starts))
     notes += notes_on_ends

@@ -2,16 +2,18 @@
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from understudy.errors import LogError, SettingError
-from understudy.logs.action_features import are_action_features
+from understudy.logs.action_features import ActionFeatures, are_action_features
 from understudy.logs.coding import Coding
 from understudy.logs.labels import checked_labels
 from understudy.logs.log import Log
 from understudy.logs.propensities import PropensitySource
+from understudy.logs.selection import Selection, names_of_features
 from understudy.storage import parse_json
 
 KEY = b"understudy"
@@ -64,6 +66,40 @@ def stored_coding(known: Any, observations: Mapping[str, np.ndarray]) -> Coding:
     if not all(map(coding.accepts, observations.values())):
         raise LogError(_DAMAGED, "file")
     return coding
+
+
+def with_stored(
+    log: Log, stored: dict[str, Any], notes: tuple[str, ...], wanted: dict[str, Any], observation: Selection
+) -> Log:
+    """Return the log with what the file's metadata tells about it beyond its columns."""
+    n_observations = stored.get("n_observations") if wanted["observation"] is None else None
+    refuse_more_than_fit(n_observations, log.observation)
+    largest = log.spec.n_observations
+    if largest is not None and n_observations is not None:
+        largest = max(largest, n_observations)
+    of_actions = stored.get("action_features")
+    if of_actions is not None and log.spec.n_actions != len(next(iter(of_actions.values()))):
+        of_actions = None  # other actions were given
+    features = names_of_features(observation, stored.get("features"))
+    derived = [name for name in stored.get("derived") or () if wanted[name] is None and name not in log.derived]
+    return replace(
+        log,
+        notes=notes + log.notes,
+        max_episode_steps=stored.get("max_episode_steps", log.max_episode_steps),
+        spec=replace(
+            log.spec,
+            n_observations=largest,
+            features=log.spec.features or features,
+            action_features=None if of_actions is None else ActionFeatures.from_json(of_actions),
+        ),
+        derived=(*derived, *log.derived),
+    )
+
+
+def stored_source(stored: dict[str, Any], wanted: Any) -> PropensitySource | None:
+    """Return where a file's metadata says that its propensities came from; None where other columns are wanted."""
+    source = stored.get("propensity_source") if wanted in (None, "propensity") else None
+    return None if source is None else PropensitySource.from_json(source)
 
 
 _DAMAGED = "the metadata stored beside the columns is damaged; write the file again"

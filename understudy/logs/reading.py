@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from understudy.errors import LogError, SettingError, visible
-from understudy.logs.action_features import ActionFeatures
 from understudy.logs.action_kinds import refuse_slate_column
 from understudy.logs.arrays import common_dtype, one_value_per_row
 from understudy.logs.arrow_columns import to_numpy
@@ -35,13 +34,14 @@ from understudy.logs.formats.loaded import LoadedTable
 from understudy.logs.labels import checked_labels, listing
 from understudy.logs.loading import load, shown_path
 from understudy.logs.log import Log, assemble
-from understudy.logs.metadata import from_metadata, refuse_more_than_fit, stored_coding
-from understudy.logs.propensities import PropensityOptions, PropensitySource
+from understudy.logs.metadata import from_metadata, stored_coding, stored_source, with_stored
+from understudy.logs.propensities import PropensityOptions
 from understudy.logs.propensity_order import order_propensities
 from understudy.logs.recoding import in_form, recoded, spec_of
 from understudy.logs.row_order import sorted_rows, with_episodes_together
-from understudy.logs.selection import Names, Selection, checked_names, names_of_features, select
+from understudy.logs.selection import Names, Selection, checked_names, select
 from understudy.logs.spec import Spec
+from understudy.logs.times import TIMES, seconds
 
 
 def read(
@@ -56,6 +56,8 @@ def read(
     episode: Names = None,
     step: Names = None,
     propensity: Names | Mapping[str, str] = None,
+    time: Names = None,
+    arrival: Names = None,
     order_by: Names = None,
     actions: Sequence[str] | None = None,
     n_actions: int | None = None,
@@ -75,8 +77,9 @@ def read(
     of names, or spread over `observation_0, observation_1, ...`; propensities also a mapping from each action's label
     to its column. Propensity columns that are named like the actions belong to the actions of their names, whatever
     their order. With `order_by`, rows are sorted by those columns (text that spells numbers as numbers) and the rows of
-    an episode brought together. `actions`, `n_actions`, `ends`,
-    `n_samples` and `renormalize` are as in `Log.from_columns`.
+    an episode brought together. `actions`, `n_actions`, `ends`, `n_samples` and `renormalize` are as in
+    `Log.from_columns`, and so are `time` and `arrival`, except that these are read only where they are named here, or
+    where the file is a Parquet file of ours.
 
     Observations that are not numbers are coded, and `log.spec.coding` says how: truth values (true and false, yes and
     no) as 0 and 1; dates as days since the first one, or seconds where they have times; other text as categories, coded
@@ -103,6 +106,7 @@ def read(
     wanted: dict[str, Any] = {
         "observation": observation, "action": action, "reward": reward, "next_observation": next_observation,
         "terminated": terminated, "truncated": truncated, "episode": episode, "step": step, "propensity": propensity,
+        "time": time, "arrival": arrival,
     }  # fmt: skip
     labels: Sequence[str] | None = None if actions is None else checked_labels(actions)
     if isinstance(propensity, Mapping):
@@ -168,6 +172,9 @@ def _log_of_loaded(loaded: LoadedTable, wanted: dict[str, Names], options: _Opti
 
 def _log_of(table: Any, wanted: dict[str, Any], options: _Options) -> Log:
     stored = from_metadata(table) if wanted["action"] in (None, "action") else {}
+    named_times = any(wanted[role] is not None for role in TIMES)
+    if not stored:  # a column that happens to be called time may be anything
+        wanted = {role: names for role, names in wanted.items() if names is not None or role not in TIMES}
     if wanted["observation"] is None and options.rules.like is not None and stored.get("coding") is None:
         wanted = wanted | {"observation": list(options.rules.like.names)}
     selections = select(table, wanted)
@@ -188,6 +195,7 @@ def _log_of(table: Any, wanted: dict[str, Any], options: _Options) -> Log:
     as_stored = stored if wanted["observation"] in (None, "observation") else {}
     observed, coding = _observations(table, selections, options.rules, as_stored.get("coding"))
     columns |= observed
+    found_coding = as_stored.get("coding") is None and options.rules.like is None
     notes: tuple[str, ...] = tuple(stored.get("notes", ()))
     if sort_names is not None and order is not None:
         order, how = with_episodes_together(order, columns.get("episode"))
@@ -204,43 +212,11 @@ def _log_of(table: Any, wanted: dict[str, Any], options: _Options) -> Log:
         n_actions=stored.get("n_actions") if n_actions is None else n_actions,
         ends=options.ends,
         coding=coding,
-        propensities=options.propensities._replace(stored=_stored_source(stored, wanted["propensity"])),
+        checks_times=named_times,  # rows of a file of ours may have been selected in any order
+        categories=options.rules.categories if found_coding else () if coding is None else coding.names,
+        propensities=options.propensities._replace(stored=stored_source(stored, wanted["propensity"])),
     )
-    return in_form(_with_stored(log, stored, notes, wanted, selections["observation"]), options.form)
-
-
-def _with_stored(
-    log: Log, stored: dict[str, Any], notes: tuple[str, ...], wanted: dict[str, Names], observation: Selection
-) -> Log:
-    """Return the log with what the file's metadata tells about it beyond its columns."""
-    n_observations = stored.get("n_observations") if wanted["observation"] is None else None
-    refuse_more_than_fit(n_observations, log.observation)
-    largest = log.spec.n_observations
-    if largest is not None and n_observations is not None:
-        largest = max(largest, n_observations)
-    of_actions = stored.get("action_features")
-    if of_actions is not None and log.spec.n_actions != len(next(iter(of_actions.values()))):
-        of_actions = None  # other actions were given
-    features = names_of_features(observation, stored.get("features"))
-    derived = [name for name in stored.get("derived") or () if wanted[name] is None and name not in log.derived]
-    return replace(
-        log,
-        notes=notes + log.notes,
-        max_episode_steps=stored.get("max_episode_steps", log.max_episode_steps),
-        spec=replace(
-            log.spec,
-            n_observations=largest,
-            features=log.spec.features or features,
-            action_features=None if of_actions is None else ActionFeatures.from_json(of_actions),
-        ),
-        derived=(*derived, *log.derived),
-    )
-
-
-def _stored_source(stored: dict[str, Any], wanted: Names) -> PropensitySource | None:
-    """Return where a file's metadata says that its propensities came from; None where other columns are wanted."""
-    source = stored.get("propensity_source") if wanted in (None, "propensity") else None
-    return None if source is None else PropensitySource.from_json(source)
+    return in_form(with_stored(log, stored, notes, wanted, selections["observation"]), options.form)
 
 
 def _columns_of_names(wanted: dict[str, Names], roles: Iterable[str]) -> list[str]:
@@ -284,8 +260,11 @@ def _clean_columns(
     for role, selection in selections.items():
         if role in ROLES:
             continue
-        parts = {name: to_numpy(name, table.column(name)) for name in selection.names}
         name = selection.names[0]
+        if role in TIMES:
+            columns[role] = seconds(selection.title(name), table.column(name))
+            continue
+        parts = {name: to_numpy(name, table.column(name)) for name in selection.names}
         if role == "action":
             columns[role], found_labels = action_codes(parts[name], labels, selection.title(name))
         elif role == "episode":

@@ -37,7 +37,12 @@ def in_form(log: Log, form: str | None) -> Log:
     if form is None or coding is None or form == coding.form:
         return log
     target = replace(coding, form=form)
-    columns: dict[str, Any] = {role: target.encode(coding.decode(log.columns[role]), unseen="other") for role in ROLES}
+    columns: dict[str, Any] = {
+        role: coding.one_hot(log.columns[role])
+        if form == "one-hot"
+        else target.encode(coding.decode(log.columns[role]), unseen="other")
+        for role in ROLES
+    }
     spec = replace(
         log.spec,
         observation_shape=columns["observation"].shape[1:],

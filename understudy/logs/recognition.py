@@ -10,6 +10,7 @@ from understudy.logs.arrays import is_missing, short_repr
 from understudy.logs.coded_values import as_texts, has_zone, kind_of_times, microseconds
 from understudy.logs.column_coding import FALSE_TRUE, MICROSECONDS, NUMBERS, ORIGIN, TIMES, ColumnCoding
 from understudy.logs.labels import TRUTH, refuse_twins, sorted_labels
+from understudy.logs.lookalikes import looks_like
 from understudy.logs.spellings import DATE, NUMBER, PADDED, TIME, times_in
 from understudy.logs.texts import Texts, is_text, refuse_nulls
 
@@ -116,6 +117,11 @@ def _refuse_nearly_distinct(name: str, texts: Texts) -> None:
     """Raise `LogError` for ids and free text: categories that hardly recur teach a learner nothing."""
     n_rows, n_distinct = len(texts.codes), len(texts.distinct)
     if n_rows >= MANY_ROWS and n_distinct > NEARLY_ALL * n_rows:
+        if look := looks_like(texts.distinct.to_pylist()):
+            raise LogError(
+                f"{texts.title} has {n_distinct:,} distinct texts such as {short_repr(look[0])} in {n_rows:,} rows; if "
+                f"these are {look[1]}, or give categories={_in_quotes(name)} to code them as labels"
+            )
         raise LogError(
             f"{texts.title} has {n_distinct:,} distinct texts in {n_rows:,} rows, like ids or free text "
             f"({short_repr(texts.distinct[0].as_py())} in row 0), from which nothing can be learned; leave it out, or "

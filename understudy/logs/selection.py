@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,13 @@ Names = str | Sequence[str] | None
 
 SPREADABLE = ("observation", "next_observation", "propensity")
 """The columns of a log that may be spread over several columns of a table."""
+
+
+MAY_SHARE = (
+    {"observation", "next_observation"}, {"observation", "step"}, {"next_observation", "step"},
+    {"observation", "episode"}, {"next_observation", "episode"},
+)  # fmt: skip
+"""Columns of a log that may come from one column of a table; what is observed is known before action and outcome."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,13 @@ def select(table: Any, wanted: Mapping[str, Names]) -> dict[str, Selection]:
     is not required may be missing.
     """
     selections = {role: _select(table, role, names) for role, names in wanted.items()}
-    return {role: selection for role, selection in selections.items() if selection is not None}
+    found = {role: selection for role, selection in selections.items() if selection is not None}
+    for one, other in combinations(found, 2):
+        if {one, other} not in MAY_SHARE and (both := set(found[one].names) & set(found[other].names)):
+            raise SettingError(
+                f"the column {min(both)} is named as {one} and as {other}; name another column for one of them"
+            )
+    return found
 
 
 def _select(table: Any, role: str, wanted: Names) -> Selection | None:
@@ -100,6 +114,8 @@ def _no_such_column(table: Any, role: str, name: str) -> LogError:
     names = table.column_names
     if name in names:
         return LogError(f"there are {names.count(name)} columns named {name}; rename all but one")
+    if spaced := [other for other in names if other.strip() == name.strip()]:
+        return LogError(f"there is no column {name}: it is named {spaced[0]!r}, with spaces; remove them from the name")
     close = get_close_matches(name, names, n=1)
     hint = f"did you mean {close[0]}?" if close else f"say {role}= which it is"
     return LogError(f"there is no column {name}: the columns are {listing(names)}; {hint}")

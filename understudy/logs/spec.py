@@ -8,7 +8,7 @@ import numpy as np
 from understudy.errors import SettingError
 from understudy.logs.action_features import ActionFeatures
 from understudy.logs.arrays import common_dtype
-from understudy.logs.coding import Coding
+from understudy.logs.coding import Coding, refuse_large_matrix
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,6 +53,7 @@ class Spec:
         given = np.asarray(observations)
         if self.n_observations is None:
             return given.reshape(len(given), -1).astype(np.float64)
+        refuse_large_matrix(len(given), self.n_observations, "observation", self.n_observations)
         matrix = np.zeros((len(given), self.n_observations))
         matrix[np.arange(len(given)), given] = 1.0
         return matrix

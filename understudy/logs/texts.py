@@ -8,6 +8,7 @@ import numpy as np
 from understudy.errors import LogError
 from understudy.logs.arrays import first_true, short_repr
 from understudy.logs.arrow_columns import not_utf8
+from understudy.logs.periods import is_period, period_starts
 
 
 class Texts:
@@ -79,6 +80,16 @@ def is_text(kind: Any) -> bool:
     return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
+def is_category(kind: Any) -> bool:
+    """True for Arrow's types of categories whose labels are text, numbers or truth values."""
+    from pyarrow import types
+
+    if not types.is_dictionary(kind):
+        return False
+    labels = kind.value_type
+    return is_text(labels) or types.is_integer(labels) or types.is_floating(labels) or types.is_boolean(labels)
+
+
 def plain_array(column: Any) -> Any:
     """Return an Arrow column as one array of plain values, of text, or of categories of text."""
     import pyarrow as pa
@@ -96,13 +107,14 @@ def _plain(chunks: list[Any]) -> Iterator[Any]:
     import pyarrow.compute as pc
 
     for array in chunks:
+        array = period_starts(array) if is_period(array.type) else array
         while isinstance(array.type, pa.BaseExtensionType):
             array = array.storage
         if pa.types.is_run_end_encoded(array.type):
             array = pc.run_end_decode(array)
         if pa.types.is_dictionary(array.type):
             words, codes = array.dictionary, array.indices.cast(pa.int64())
-            coded = is_text(words.type)
+            coded = is_category(array.type)
             yield pa.DictionaryArray.from_arrays(codes, words.cast(pa.large_string())) if coded else words.take(codes)
         else:
             yield array.cast(pa.large_string()) if is_text(array.type) else array

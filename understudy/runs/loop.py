@@ -30,7 +30,7 @@ from understudy.runs.look_ahead import can_look_ahead, look_ahead_loop
 from understudy.runs.prerequisites import check_parts
 from understudy.runs.probes import Probes, Readings, named_probes
 from understudy.runs.run import Run
-from understudy.runs.setup import NoAnswer, RunSetup
+from understudy.runs.setup import NoAnswer, RunSetup, note_step
 from understudy.runs.stepping_back import stepping_back_loop
 from understudy.settings import seed_of
 from understudy.simulators.coding import LOG_POSITIONS
@@ -125,7 +125,10 @@ def python_loop(setup: RunSetup) -> Run:
             observation = run.send(policy)
         except StopIteration as finished:
             return finished.value
-        policy = learner.policy(observation)
+        try:
+            policy = learner.policy(observation)
+        except Exception as error:
+            run.throw(error)  # raised again, with a note of the step
 
 
 def step_by_step(
@@ -164,6 +167,9 @@ def step_by_step(
             over = step.terminated or step.truncated or (may_abandon and learner.abandons_episode)
     except NoAnswer as end:
         stopped = end.stop
+    except Exception as error:
+        note_step(error, record, learner)
+        raise
     return record.finish(learner, stopped or rehearsal.stop(record.n_steps))
 
 

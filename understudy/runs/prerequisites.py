@@ -6,6 +6,7 @@ from typing import Any
 from understudy.contracts import (
     BoundsRewards,
     ChecksSimulator,
+    FollowsLog,
     HasLog,
     HasPlannedSteps,
     HasStateCount,
@@ -52,6 +53,8 @@ def check_parts(simulator: Any, learner: Any, max_steps: int | None, every: int)
     if offers(learner, ChecksSimulator):
         learner.check_simulator(simulator)
     codes, log = codes_of(learner), log_of(simulator)
+    if log is not None and offers(learner, FollowsLog):
+        learner.follow(log)
     if log is not None and offers(learner, BoundsRewards):
         check_rewards(learner, log)
     if codes is not None and codes.encoder is not None and log is not None:

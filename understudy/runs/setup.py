@@ -66,6 +66,11 @@ class RunSetup:
             raise Cancelled("the run was cancelled: keep_going returned False")
 
 
+def note_step(error: Exception, record: RunRecord, learner: Any) -> None:
+    """Add a note to an error that says which learner's step it comes from."""
+    error.add_note(f"at step {record.n_steps + 1:,} of {type(learner).__name__}")
+
+
 class NoAnswer(Exception):  # noqa: N818 (it is not an error)
     """This run's own rehearsal is exhausted. (A learner or a probe may raise the `Exhausted` of another one.)"""
 

@@ -11,7 +11,7 @@ from understudy.contracts.offering import offers
 from understudy.errors import ContractError
 from understudy.runs.record import RunRecord
 from understudy.runs.run import Run
-from understudy.runs.setup import CheckedRehearsal, NoAnswer, RunSetup
+from understudy.runs.setup import CheckedRehearsal, NoAnswer, RunSetup, note_step
 
 
 class LearnerMemory:
@@ -69,6 +69,9 @@ def stepping_back_loop(setup: RunSetup) -> Run:
             play_episode(setup, record, rehearsal)
     except NoAnswer as end:
         stopped = end.stop
+    except Exception as error:
+        note_step(error, record, learner)
+        raise
     stop = stopped or replace(rehearsal.stop(record.n_steps), cause="max steps")
     return record.finish(learner, replace(stop, counts={**stop.counts, "steps": record.n_steps}))
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from understudy.contracts import HasSettings, Learner, SelectsEpisodes, Simulator, Step
+from understudy.contracts import FollowsLog, HasSettings, Learner, SelectsEpisodes, Simulator, Step
 from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import log_of
@@ -32,7 +32,8 @@ def warm_start(simulator: Simulator, make: Callable[[int], Learner], *, share: f
     A random `share` of the episodes is shown to each new learner as it was logged, in the log's order; with
     `order="log"` it is the first ones. None of them is replayed: a learner that meets rows again would look better than
     it is. The steps were taken by another policy, and learners that learn of their own (Expected SARSA, Exp3) take it
-    for theirs.
+    for theirs. A delayed `make` is told late what was shown, too, and some of it is on its way when the run begins;
+    delay the `make` that is returned for learners to which all of it is known by then.
 
     >>> from understudy.envs import Grid, record
     >>> from understudy.learners import QLearning
@@ -70,8 +71,11 @@ def warm_start(simulator: Simulator, make: Callable[[int], Learner], *, share: f
 
 
 def show(learner: Learner, log: Log) -> None:
-    """Let a learner learn from all steps of a log as they were logged."""
+    """Let a learner learn from all steps of a log as they were logged; one that follows logs is told their rows."""
+    follows = offers(learner, FollowsLog)
+    if offers(learner, FollowsLog):
+        learner.follow(log)
     columns = (log.observation, log.action, log.reward, log.next_observation, log.terminated, log.truncated)
-    for observation, action, reward, following, terminated, truncated in zip(*columns, strict=True):
+    for row, (observation, action, reward, following, terminated, truncated) in enumerate(zip(*columns, strict=True)):
         given = owned(observation), int(action), float(reward), owned(following), bool(terminated), bool(truncated)
-        learner.learn(Step(*given))
+        learner.learn(Step(*given, row) if follows else Step(*given))

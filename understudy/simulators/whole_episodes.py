@@ -218,7 +218,9 @@ def replay(
     of actions; else one over the smallest propensity in the log. A number is taken as given. "running" is the largest
     1 / propensity of the rows offered before, and "quantile" the `quantile` of it (by default .99) over all rows: runs
     are longer then, ratios above the bound are counted, and `Run.stopped.bias` says by how much the law of a step may
-    be off. `order` is "episodes", rows at random, or "log", for loggers that learned while they logged.
+    be off. `order` is "episodes", rows at random, or "log", for loggers that learned while they logged. For these give
+    `bound=1 / floor`, with `floor` the smallest probability that the logger gave to any action: what such a logger did
+    depends on what it earned, so that a bound that is found in its log can leak outcomes.
 
     >>> import numpy as np
     >>> log = Log.from_columns(observation=np.random.default_rng(0).normal(size=(100, 2)), action=[0, 1] * 50,

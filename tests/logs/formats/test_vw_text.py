@@ -92,3 +92,16 @@ def test_what_is_wrong_is_named_by_its_line(tmp_path, text, message):
         read(written(tmp_path, text))
     assert "log.vw" in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("1:0:0.5 | a\n| b\n2:1:0.5 | c\n", 2),
+        ("| a\n1:0:0.5 | b\n2:1:0.5 | c\n", 1),
+        ("1:0:0.5 | a\n2:1:0.5 | b\n| c\n", 3),
+    ],
+)
+def test_a_line_that_is_only_to_be_predicted_is_not_an_action_of_its_neighbors(tmp_path, text, line):
+    with pytest.raises(LogError, match=f"line {line} has no label, among lines that are a decision each; leave out"):
+        read(written(tmp_path, text))

@@ -132,8 +132,8 @@ def test_a_logger_that_changes_is_doubted():
     doubts = [finding for finding in check(estimate_propensities(log)).findings if finding.severity == "doubt"]
     assert [finding.rule for finding in doubts] == ["propensity-frequency"]
     assert "changed over the log" in doubts[0].sentence
-    (trend,) = [test for test in check(estimate_propensities(log)).tests if test.rule == "propensity-trend"]
-    assert "as if the logger had not changed" in trend.reason  # estimates move with observations only
+    (trend,) = [found for found in check(estimate_propensities(log)).findings if found.rule == "propensity-trend"]
+    assert trend.sentence.startswith("how often action ")  # estimates themselves move with observations only
 
 
 def test_the_chosen_propensity_is_kept_where_it_was_logged():
@@ -248,3 +248,15 @@ def test_curves_on_estimates_are_those_on_true_propensities():
     assert n >= 10
     assert np.abs(true[:n] - found[:n]).max() < RANGE_MARGIN * np.ptp(true[:n])
     assert np.abs(true[:n] - wrong[:n]).max() > RANGE_MARGIN * np.ptp(true[:n])
+
+
+def test_seeds_and_features_that_cannot_be_used_are_refused_in_a_sentence():
+    log = without_propensities(code_columns(seed=0, n=200))
+    assert estimate_propensities(log, seed=-1).propensity.shape == (200, 4)  # as everywhere
+    with pytest.raises(SettingError, match=r"seed is 0\.5; give seed=, a whole number"):
+        estimate_propensities(log, seed=0.5)
+    with pytest.raises(ContractError, match="features returned rows of different lengths"):
+        estimate_propensities(log, features=lambda seen: [[1.0] * (1 + row % 2) for row in range(len(seen))])
+    with pytest.raises(ContractError, match="raised IndexError for features of all observations") as raised:
+        estimate_propensities(log, features=lambda seen: seen[:, 3])
+    assert isinstance(raised.value.__cause__, IndexError)

@@ -140,6 +140,25 @@ def test_what_is_no_table_or_function_is_refused(log, given, error, message):
         log.with_propensities(given)
 
 
+def broken(seen, action):
+    return 0.5 if action == 0 else {}["price"]
+
+
+def broken_for_all(seen):
+    raise ZeroDivisionError("no rows")
+
+
+def test_an_error_of_the_function_names_it_and_the_row_and_is_the_cause(log):
+    named = r"^broken raised KeyError for the observation of row \d+ and action 1: "
+    with pytest.raises(ContractError, match=named) as raised:
+        log.with_propensities(broken)
+    assert isinstance(raised.value.__cause__, KeyError)
+    with pytest.raises(
+        ContractError, match=r"^broken_for_all raised ZeroDivisionError for all observations: no rows; "
+    ):
+        log.with_propensities(broken_for_all)
+
+
 def test_an_action_that_was_taken_cannot_have_propensity_zero():
     log = Log.from_columns(observation=[0, 0], action=[0, 1], reward=[0, 0], ends="every-row")
     with pytest.raises(LogError, match="taken in row 1 has propensity 0"):

@@ -6,7 +6,7 @@ import pytest
 from understudy.logs import Log
 from understudy.logs.recurring import recurring
 from understudy.logs.statistics.calibration import propensity_frequency
-from understudy.logs.statistics.drift import propensity_trend
+from understudy.logs.statistics.policy_drift import propensity_trend
 
 
 def logged(columns, **changes):

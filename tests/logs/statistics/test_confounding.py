@@ -6,7 +6,7 @@ import pytest
 from understudy.logs import Log
 from understudy.logs.recurring import recurring
 from understudy.logs.statistics.calibration import propensity_frequency
-from understudy.logs.statistics.confounding import action_predicted
+from understudy.logs.statistics.confounding import _leanings, action_predicted
 
 
 def logged(seed=0, episodes=200, length=40, kind_matters=0.0, sticky=0.0, propensity="all"):
@@ -56,3 +56,19 @@ def test_without_all_propensities_nothing_is_asked(propensity):
     answer = action_predicted(*logged(episodes=5, propensity=propensity))
     assert answer.tested.p_value is None
     assert "propensities of all actions" in answer.tested.reason
+
+
+def test_how_an_action_follows_its_own_excess_is_the_sum_written_out():
+    log, _ = logged(episodes=10, length=7, sticky=0.3)
+    for action, found in enumerate(_leanings(log)):
+        total = variance = excess = spread = 0.0
+        for row in range(len(log)):
+            if row in log.starts:
+                excess = spread = 0.0
+            p = log.propensity[row, action]
+            leaning = np.clip(excess / np.sqrt(spread), -3, 3) if spread > 1e-6 else 0.0
+            residual = (log.action[row] == action) - p
+            total, variance = total + leaning * residual, variance + leaning**2 * p * (1 - p)
+            excess, spread = excess + residual, spread + p * (1 - p)
+        assert np.isclose(found.taken, total)
+        assert np.isclose(found.variance, variance)

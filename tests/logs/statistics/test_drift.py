@@ -5,9 +5,9 @@ import pytest
 
 from understudy.logs import Log
 from understudy.logs.recurring import recurring
-from understudy.logs.statistics.drift import propensity_trend, reward_drift, units_of, visit_drift
+from understudy.logs.statistics.drift import reward_drift, units_of, visit_drift
 
-RULES = (propensity_trend, reward_drift, visit_drift)
+RULES = (reward_drift, visit_drift)
 
 
 def asked(rule, columns):
@@ -66,23 +66,6 @@ def test_dates_that_rise_are_no_drift_and_what_rises_beside_them_is():
     ages = rng.normal(size=n) + np.linspace(0, 1, n)
     (finding,) = asked(visit_drift, columns | {"observation": {"day": days, "age": ages}}).findings
     assert finding.sentence.startswith("the mean of age rises")
-
-
-def test_a_policy_that_changes_once_is_found():
-    rng = np.random.default_rng(0)
-    p = np.repeat([[0.5, 0.5], [0.45, 0.55]], 2000, axis=0)
-    action = (rng.random(4000) < p[:, 1]).astype(int)
-    (finding,) = asked(
-        propensity_trend,
-        {
-            "observation": np.zeros(4000),
-            "action": action,
-            "reward": np.zeros(4000),
-            "propensity": p,
-            "ends": "every-row",
-        },
-    ).findings
-    assert 'order="log"' in finding.sentence
 
 
 def test_units_are_episodes_or_blocks_of_rows_or_none(walk):

@@ -113,6 +113,8 @@ def _add_block(decisions: Decisions, lines: list[Line]) -> None:
     shared = lines[0].label == ["shared"]
     context, offered = (lines[0].features if shared else ()), lines[shared:]
     labeled = [at for at, line in enumerate(offered) if line.label]
+    if not shared and len(labeled) < len(offered) and (len(labeled) > 1 or len(offered) == 1):
+        raise _only_predicted(next(line.number for line in offered if not line.label))
     if len(labeled) != 1 or len(offered[labeled[0]].label) != 1:
         raise _no_label(lines[0].number, f"{len(labeled)} labels up to the next empty line")
     chosen = labeled[0]
@@ -124,6 +126,13 @@ def _add_block(decisions: Decisions, lines: list[Line]) -> None:
 def _no_label(line: int, found: str) -> LogError:
     return LogError(
         f"the decision in line {line} has {found}, and needs one action:cost:probability, of the action that was taken"
+    )
+
+
+def _only_predicted(line: int) -> LogError:
+    return LogError(
+        f"line {line} has no label, among lines that are a decision each; leave out lines that were only to be "
+        "predicted, or put an empty line after each decision if its actions are a line each"
     )
 
 

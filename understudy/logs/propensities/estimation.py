@@ -17,6 +17,7 @@ import numpy as np
 from understudy.errors import ContractError, LogError, SettingError
 from understudy.logs.log import Log
 from understudy.logs.propensities.features import LoggerFeatures, features_of
+from understudy.logs.propensities.given import called
 from understudy.logs.propensities.logistic import (
     Examples,
     fit,
@@ -28,6 +29,7 @@ from understudy.logs.propensities.logistic import (
 from understudy.logs.propensities.source import PropensityReport, PropensitySource
 from understudy.logs.recurring import recurring
 from understudy.logs.statistics.calibration import known_policies, propensity_frequency
+from understudy.settings import seed_of
 
 PARTS = 5
 PENALTIES = (1000.0, 100.0, 10.0, 1.0)
@@ -65,6 +67,7 @@ def estimate_propensities(
         raise SettingError("the log has the propensities of all actions already; there is nothing to estimate")
     if isinstance(parts, bool) or not isinstance(parts, int) or parts < 3:
         raise SettingError(f"parts={parts!r} must be a whole number from 3 on")
+    seed = seed_of(seed)
     if log.n_episodes < 2 * parts:
         raise LogError(
             f"the log has {log.n_episodes} episode{'s' * (log.n_episodes != 1)}, and estimating propensities needs at "
@@ -99,7 +102,13 @@ def _detail(log: Log, seen: LoggerFeatures, parts: int, n_known: int) -> str:
 
 def _given_features(log: Log, function: Callable[[np.ndarray], Any]) -> LoggerFeatures:
     """Return what a function of the user's says of all observations."""
-    values = np.asarray(function(np.array(log.observation)))
+    returned = called(function, "features of all observations", np.array(log.observation))
+    try:
+        values = np.asarray(returned)
+    except ValueError:  # ragged
+        raise ContractError(
+            "features returned rows of different lengths; return as many numbers for each observation"
+        ) from None
     if values.ndim not in (1, 2) or len(values) != len(log) or values.dtype.kind not in "biuf":
         raise ContractError(
             f"features returned {values.dtype} of shape {values.shape} for {len(log):,} observations; return numbers, "
@@ -112,7 +121,7 @@ def _given_features(log: Log, function: Callable[[np.ndarray], Any]) -> LoggerFe
 
 def _parts(log: Log, parts: int, seed: int) -> np.ndarray:
     """Return the part of each row, (N,): whole episodes, at random, in parts of equal numbers of episodes."""
-    of_episode = np.random.default_rng(seed).permutation(np.arange(log.n_episodes) % parts)
+    of_episode = np.random.default_rng(seed % 2**128).permutation(np.arange(log.n_episodes) % parts)
     return np.repeat(of_episode, np.diff(log.starts))
 
 

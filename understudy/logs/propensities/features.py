@@ -38,13 +38,14 @@ def features_of(observation: np.ndarray, one_hot: Callable[[np.ndarray], np.ndar
     distinct, code = np.unique(keys_of(observation), return_inverse=True)
     if len(distinct) <= min(MOST_CODES, max(1, len(observation) // ROWS_OF_CODE)):
         return LoggerFeatures(code, None, f"which of {counted(len(distinct), 'observation')} it is")
-    numbers = observation if one_hot is None else one_hot(observation)
-    flat = numbers.reshape(len(numbers), -1)
-    if flat.shape[1] > MOST_ENTRIES:
+    width = (observation if one_hot is None else one_hot(observation[:1]))[:1].size  # before all rows are made
+    if width > MOST_ENTRIES:
         raise SettingError(
-            f"an observation has {flat.shape[1]:,} numbers, too many to estimate propensities from; say with "
+            f"an observation has {width:,} numbers, too many to estimate propensities from; say with "
             "features= what the logger saw, as a function of observations that returns a few numbers or a code"
         )
+    numbers = observation if one_hot is None else one_hot(observation)
+    flat = numbers.reshape(len(numbers), -1)
     matrix = _numbers(flat.astype(np.float64))
     return LoggerFeatures(None, matrix, f"{counted(matrix.shape[1], 'feature')} of {counted(flat.shape[1], 'number')}")
 

@@ -139,12 +139,18 @@ def _from_function(log: "Log", function: Callable[..., Any]) -> np.ndarray:
     A = log.spec.n_actions
     if _n_arguments(function) == 2:
         first, code = _distinct(log.observation)
-        values = [[function(np.array(log.observation[row])[()], action) for action in range(A)] for row in first]
+        values = [
+            [
+                called(function, f"the observation of row {row} and action {action}", np.array(seen)[()], action)
+                for action in range(A)
+            ]
+            for row, seen in zip(first.tolist(), log.observation[first], strict=True)
+        ]
         try:
             return np.array(values, np.float64)[code]
         except (TypeError, ValueError):
             raise ContractError("a function of observation and action must return one probability") from None
-    returned = function(np.array(log.observation))  # a copy: the log must stay as it is
+    returned = called(function, "all observations", np.array(log.observation))  # a copy: the log must stay as it is
     try:
         table = numbers_of(returned)
     except PolicyError as error:
@@ -155,6 +161,20 @@ def _from_function(log: "Log", function: Callable[..., Any]) -> np.ndarray:
             "actions; return one vector for each, or take two arguments, observation and action, and return a number"
         )
     return table
+
+
+def called(function: Callable[..., Any], what: str, *arguments: Any) -> Any:
+    """Return what a function of the user's returns. Raise `ContractError` where it raises; `what` says called for what.
+
+    The function's own error is the cause.
+    """
+    try:
+        return function(*arguments)
+    except Exception as error:
+        name = function.__qualname__ if inspect.isroutine(function) else type(function).__name__
+        raise ContractError(
+            f"{name} raised {type(error).__name__} for {what}: {error}; correct it, or try it on log.observation first"
+        ) from error
 
 
 def _n_arguments(function: Callable[..., Any]) -> int:

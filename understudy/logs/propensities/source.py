@@ -93,6 +93,11 @@ class PropensitySource:
         return self.kind == "estimated"
 
     @property
+    def keeps_chosen(self) -> bool:
+        """True if propensities were estimated beside those of chosen actions, and these are as they were logged."""
+        return self.report is not None and self.report.disagreement is not None
+
+    @property
     def is_uncertain(self) -> bool:
         """True if propensities, or some of them, are not known exactly: estimates, shares of draws, several kinds."""
         return self.is_sampled or self.is_estimated or self.kind == "several"

@@ -1,23 +1,18 @@
 """Whether actions were taken as often as their propensities say: by propensity, by observation and by time."""
 
-from math import sqrt
-from typing import NamedTuple
-
 import numpy as np
 
 from understudy.logs.findings import RATES, Answer, AuditTest, Finding
 from understudy.logs.log import Log
 from understudy.logs.policies import TOLERANCE
-from understudy.logs.propensities.sampling import to_shares
 from understudy.logs.recurring import Recurring
 from understudy.logs.statistics.column_order import action_name, other_order
-from understudy.logs.statistics.groups import Groups, all_rows, by_observation, by_value, tenths_of_time
+from understudy.logs.statistics.groups import Groups, all_rows, by_observation, tenths_of_time
+from understudy.logs.statistics.misfits import FLAT, Misfit, Tally, misfits, tenths_of_propensity
 from understudy.logs.statistics.tails import freedman
 
 RULE = "propensity-frequency"
 QUESTION = "Were actions taken more or less often than their propensities say, overall, by observation or by time?"
-TENTHS = 10
-FLAT = 1e-9  # propensities that differ by less are taken as equal
 FLOORS = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 CERTAIN = "every propensity is 0 or 1"
 NOT_DRAWN = (
@@ -29,28 +24,12 @@ MISFIT = (
 )
 
 
-class Misfit(NamedTuple):
-    """The group of rows in which an action's count is hardest to explain by its propensities."""
-
-    action: int
-    taken: float
-    expected: float
-    variance: float
-    tail: float  # a bound on the probability of a gap at least this large, in this group alone
-    where: str
-    comparisons: int  # groups in which the action's count could differ from the propensities
-
-    @property
-    def z(self) -> float:
-        """The gap in standard deviations."""
-        return (self.taken - self.expected) / sqrt(self.variance) if self.variance else float("inf")
-
-
-def propensity_frequency(log: Log, states: Recurring) -> Answer:
+def propensity_frequency(log: Log, states: Recurring, tenths: Tally | None = None) -> Answer:
     """Find actions taken more or less often than their propensities say.
 
     All rows are compared, tenths of the action's propensity, each observation that recurs (else fifths of each entry of
     the observation), and tenths of the log's time. If a finding is there, what psrs serves must not be believed.
+    `tenths` are `own_tenths` of the log, for a caller who has them already.
     """
     if log.propensity is None:
         return Answer(AuditTest(RULE, QUESTION, 0, None, "there are no propensities"))
@@ -59,74 +38,47 @@ def propensity_frequency(log: Log, states: Recurring) -> Answer:
         return _chosen_frequency(log, states, groups)
     source = log.propensity_source
     n_samples = source.n_samples if source is not None else None
-    misfits = [misfit(log.action, log.propensity, action, groups, n_samples) for action in range(log.spec.n_actions)]
-    tested = tested_misfits(RULE, QUESTION, misfits)
+    found = misfits(log.action, log.propensity, groups, n_samples, own_tenths(log) if tenths is None else tenths)
+    tested = tested_misfits(RULE, QUESTION, found)
     if not tested.fires:
         return Answer(tested)
     estimated = source is not None and source.is_estimated
-    return Answer(tested, (_finding(log, misfits, MISFIT if estimated else other_order(log, _fits) or NOT_DRAWN),))
+    return Answer(tested, (_finding(log, found, MISFIT if estimated else other_order(log, _fits) or NOT_DRAWN),))
 
 
-def misfit(
-    action: np.ndarray,
-    propensity: np.ndarray,
-    which: int,
-    groups: list[Groups],
-    n_samples: int | None = None,
-    *,
-    tenths: bool = True,
-) -> Misfit:
-    """Return the worst misfit of one action, among these groups and, with `tenths`, tenths of its propensity.
-
-    With `n_samples`, propensities are of shares of draws. Then their tenths are left out, since the largest shares are
-    so by chance, too; and they vary: rows with one share may have the same draws, as if it was made once for all of
-    them, and each of these draws moves the sum by a share of that many rows.
-    """
-    p = np.ascontiguousarray(propensity[:, which])
-    taken = (action == which).astype(np.float64)
-    spread, largest = p * (1 - p), 1.0
-    own = [by_value(p, "where its propensity is", TENTHS)] if tenths and p.max() - p.min() >= FLAT else []
-    if n_samples is not None:
-        _, code, rows = np.unique(p, return_inverse=True, return_counts=True)
-        p = np.ascontiguousarray(to_shares(propensity, n_samples)[:, which])
-        likely = (n_samples * p + 1) / (n_samples + 2)  # that no draw took it does not mean that it cannot be taken
-        spread = likely * (1 - likely) * (1 + rows[code] / n_samples)
-        largest, own = max(1.0, rows.max() / n_samples), []
-    worst, comparisons = Misfit(which, 0.0, 0.0, 0.0, 1.0, "", 0), 0
-    for group in [*groups, *own]:  # of equal tails the first is named
-        times, expected, variance = group.sums(taken), group.sums(p), group.sums(spread)
-        gap = np.abs(times - expected)
-        tails = 2 * freedman(gap, variance, largest)
-        comparisons += int(((variance > 0) | (gap > 0.5)).sum())
-        at = int(np.argmin(tails))
-        if tails[at] < worst.tail:
-            worst = Misfit(which, times[at], expected[at], variance[at], float(tails[at]), group.words(at), 0)
-    return worst._replace(comparisons=comparisons)
+def own_tenths(log: Log) -> Tally | None:
+    """Return the tally of tenths of each action's propensity; None without them, and for shares of draws."""
+    source = log.propensity_source
+    if log.propensity is None or log.propensity.ndim == 1 or (source is not None and source.n_samples is not None):
+        return None
+    return tenths_of_propensity(log.action, log.propensity)
 
 
-def tested_misfits(rule: str, question: str, misfits: list[Misfit]) -> AuditTest:
+def tested_misfits(rule: str, question: str, found: list[Misfit]) -> AuditTest:
     """Return the test of the worst of these misfits, corrected for the number of comparisons."""
-    comparisons = sum(one.comparisons for one in misfits)
+    comparisons = sum(one.comparisons for one in found)
     if not comparisons:
         return AuditTest(rule, question, 0, None, CERTAIN)
-    return AuditTest(rule, question, comparisons, min(1.0, comparisons * min(one.tail for one in misfits)))
+    return AuditTest(rule, question, comparisons, min(1.0, comparisons * min(one.tail for one in found)))
 
 
 def _fits(log: Log) -> bool:
     """True if the propensities explain the actions, over all rows and tenths of the propensity."""
     assert log.propensity is not None
-    misfits = [misfit(log.action, log.propensity, action, [all_rows(log)]) for action in range(log.spec.n_actions)]
-    return not tested_misfits(RULE, QUESTION, misfits).fires
+    found = misfits(
+        log.action, log.propensity, [all_rows(log)], tenths=tenths_of_propensity(log.action, log.propensity)
+    )
+    return not tested_misfits(RULE, QUESTION, found).fires
 
 
-def _finding(log: Log, misfits: list[Misfit], advice: str) -> Finding:
-    worst = min(misfits, key=lambda one: one.tail)
-    comparisons = sum(one.comparisons for one in misfits)
+def _finding(log: Log, found: list[Misfit], advice: str) -> Finding:
+    worst = min(found, key=lambda one: one.tail)
+    comparisons = sum(one.comparisons for one in found)
     return Finding(
         "doubt",
         RULE,
         (),
-        sum(one.tail * comparisons < RATES["each test"] for one in misfits),
+        sum(one.tail * comparisons < RATES["each test"] for one in found),
         f"action {action_name(log, worst.action)} was taken {worst.taken:,.0f} times {worst.where}, and its "
         f"propensities there add up to {worst.expected:,.1f} (z = {worst.z:.1f}): {advice}",
     )
@@ -141,16 +93,16 @@ def _chosen_frequency(log: Log, states: Recurring, groups: list[Groups]) -> Answ
     bounds a term by 1/floor.
     """
     rows, table = known_policies(log, states)
-    misfits = []
+    found: list[Misfit] = []
     if len(rows):
-        known = [group._replace(code=group.code[rows]) for group in groups]
-        misfits = [misfit(log.action[rows], table, action, known) for action in range(log.spec.n_actions)]
+        known, taken = [group._replace(code=group.code[rows]) for group in groups], log.action[rows]
+        found = misfits(taken, table, known, tenths=tenths_of_propensity(taken, table))
     whole = [groups[0]] + [group for group in groups[2:] if group.code is states.code]
-    comparisons = sum(one.comparisons for one in misfits)
+    comparisons = sum(one.comparisons for one in found)
     tail, sentence, more = _too_often(log, whole)
     comparisons += more
-    if misfits and min(one.tail for one in misfits) <= tail:
-        tail, sentence = min(one.tail for one in misfits), _finding(log, misfits, NOT_DRAWN).sentence
+    if found and min(one.tail for one in found) <= tail:
+        tail, sentence = min(one.tail for one in found), _finding(log, found, NOT_DRAWN).sentence
     tested = AuditTest(RULE, QUESTION, comparisons, min(1.0, comparisons * tail))
     return Answer(tested, (Finding("doubt", RULE, (), 1, sentence),) if tested.fires else ())
 

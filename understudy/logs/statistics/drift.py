@@ -1,4 +1,4 @@
-"""Whether propensities, rewards and visits change over the time of the log."""
+"""Whether rewards and visits change over the time of the log."""
 
 import numpy as np
 
@@ -6,7 +6,6 @@ from understudy.logs.findings import Answer, AuditTest, Finding
 from understudy.logs.log import Log
 from understudy.logs.naming import feature_name, is_category, is_date, observation_words
 from understudy.logs.recurring import Recurring
-from understudy.logs.statistics.column_order import action_name
 from understudy.logs.statistics.groups import MOST_FEATURES, MOSTLY
 from understudy.logs.statistics.tails import normal_tail, trend
 
@@ -16,7 +15,6 @@ SHORT_BLOCK = 10  # rows; in shorter blocks a trend cannot be seen
 MOST_STATES = 200  # observations whose visits are compared
 TOO_SHORT = "the log is too short"
 QUESTIONS = {
-    "propensity-trend": "Do propensities rise or fall over the log?",
     "reward-drift": "Do rewards rise or fall over the log?",
     "visit-drift": "Do visits to observations, or the lengths of episodes, rise or fall over the log?",
 }
@@ -33,26 +31,6 @@ def units_of(log: Log) -> tuple[np.ndarray, str] | None:
     if len(log) >= BLOCKS * SHORT_BLOCK:
         return _cuts(len(log), BLOCKS), f"{len(log):,} rows"
     return None
-
-
-def propensity_trend(log: Log, states: Recurring) -> Answer:
-    """Find propensities that drift: the logger seems to learn, and its rows are exact in the log's order only.
-
-    Means of episodes are compared, or means of blocks of rows where episodes are few; the rate of false alarms then
-    holds if rows of different blocks are nearly independent.
-    """
-    rule = "propensity-trend"
-    if log.propensity is None:
-        return Answer(AuditTest(rule, QUESTIONS[rule], 0, None, "there are no propensities"))
-    if log.propensity_source is not None and log.propensity_source.is_estimated:
-        reason = "propensities were estimated as if the logger had not changed"
-        return Answer(AuditTest(rule, QUESTIONS[rule], 0, None, reason))
-    names = ["the propensity of the chosen action"]
-    if log.propensity.ndim == 2:
-        names = [f"the propensity of action {action_name(log, action)}" for action in range(log.spec.n_actions)]
-    units = units_of(log)
-    series = None if units is None else _means(log.propensity.reshape(len(log), -1), units[0])
-    return _found(log, rule, series, names, 'the logger seems to adapt; simulate with order="log"')
 
 
 def reward_drift(log: Log, states: Recurring) -> Answer:

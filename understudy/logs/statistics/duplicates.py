@@ -66,8 +66,8 @@ def duplicate_rows(log: Log, states: Recurring) -> Answer:
     same = np.append(False, inside[:-1])
     for column in (log.observation, log.action, log.reward, log.propensity):
         if column is not None and same.any():
-            key = keys_of(column)
-            same[1:] &= key[1:] == key[:-1]
+            rows = np.flatnonzero(same)
+            same[rows] = keys_of(column[rows]) == keys_of(column[rows - 1])
     if not same.any():
         return Answer(AuditTest(ROWS, ROWS_QUESTION, 1, 1.0))
     begins = np.flatnonzero(~same)
@@ -97,13 +97,30 @@ def _few_tail(n_hits: int, n: int) -> float:
 
 
 def _episode_keys(log: Log) -> np.ndarray:
-    """Return a 64-bit number for each episode, equal where all columns but episode and step are equal."""
-    columns = [log.observation, log.next_observation, log.reward, log.propensity, log.action]
+    """Return a 64-bit number for each episode, equal where all columns but episode and step are equal.
+
+    The propensities of all actions, of which there may be many, are read only in episodes that are equal without them.
+    """
+    p = log.propensity
+    chosen = p if p is None or p.ndim == 1 else p[np.arange(len(log)), log.action]
+    columns = [log.observation, log.next_observation, log.reward, chosen, log.action]
     rows = np.zeros(len(log), np.uint64)
     for number, column in enumerate(columns):
         if column is not None:
             rows += _mixed(keys_of(column), number)
     rows += _mixed(log.terminated * 2 + log.truncated, len(columns))
+    found = _keys_of_places(log, rows)
+    if p is not None and p.ndim == 2:
+        _, group, copies = np.unique(found, return_inverse=True, return_counts=True)
+        twins = np.flatnonzero(np.repeat(copies[group] > 1, np.diff(log.starts)))
+        if len(twins):
+            rows[twins] += _mixed(keys_of(p[twins]), len(columns) + 1)
+            found = _keys_of_places(log, rows)
+    return found
+
+
+def _keys_of_places(log: Log, rows: np.ndarray) -> np.ndarray:
+    """Return a number for each episode, equal where it has the same numbers of rows in the same order."""
     place = np.arange(len(log)) - np.repeat(log.starts[:-1], np.diff(log.starts))
     return np.add.reduceat(keys_of(np.column_stack([rows, place.astype(np.uint64)])), log.starts[:-1])
 

@@ -13,6 +13,7 @@ from understudy.logs.statistics.column_order import action_name
 TINY = 0.01  # a propensity below this, and below a tenth of 1/n_actions, leaves hardly a row to serve
 MUCH = 0.05  # with this share of rows or more, it is a warning
 NAMED = 3  # places named in a sentence
+BLOCK = 1 << 22  # entries compared together
 
 
 def action_support(log: Log, states: Recurring) -> Iterator[Finding]:
@@ -25,12 +26,14 @@ def action_support(log: Log, states: Recurring) -> Iterator[Finding]:
 
 def _small_propensities(log: Log, p: np.ndarray, states: Recurring) -> Iterator[Finding]:
     tiny = min(TINY, 0.1 / log.spec.n_actions)
-    small = p.min(axis=1) < tiny
+    smallest = p.min(axis=1)
+    small = smallest < tiny
     if not small.any():
         return
-    zero = float((p.min(axis=1) == 0).mean())
-    share = float(small.mean())
-    worst = int(np.argmax([np.count_nonzero(p[:, action] < tiny) for action in range(log.spec.n_actions)]))
+    zero, share = float((smallest == 0).mean()), float(small.mean())
+    height = max(1, BLOCK // p.shape[1])
+    counts = sum((p[at : at + height] < tiny).sum(axis=0) for at in range(0, len(p), height))
+    worst = int(np.argmax(counts))
     rows = np.flatnonzero(p[:, worst] < tiny)
     places = _places(log, states, rows)
     yield Finding(

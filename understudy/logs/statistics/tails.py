@@ -1,11 +1,20 @@
 """How unlikely a deviation is by chance."""
 
-from math import erfc, sqrt
+from math import erfc, exp, log1p, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
+CUTS = {
+    "32nd part": 1 / 32, "sixteenth": 1 / 16, "eighth": 1 / 8, "quarter": 1 / 4, "half": 1 / 2,
+    "three quarters": 3 / 4,
+}  # fmt: skip
+"""Where a series is cut in two to find a level that changes, as a share of its length: learners settle early."""
 
-def freedman(excess: np.ndarray | float, variance: np.ndarray | float, largest: float = 1.0) -> np.ndarray:
+SHORT_PART = 10  # entries; the mean of a shorter part says little
+
+
+def freedman(excess: np.ndarray | float, variance: np.ndarray | float, largest: np.ndarray | float = 1.0) -> np.ndarray:
     """Return Freedman's bound on P(a sum of martingale differences exceeds its mean by `excess`).
 
     Unlike a z-score it holds for rare actions and for propensities that depend on earlier rows; at the rates used here
@@ -17,6 +26,18 @@ def freedman(excess: np.ndarray | float, variance: np.ndarray | float, largest: 
     above = np.maximum(excess, 0.0)
     scale = 2 * (np.asarray(variance) + largest * above / 3)
     return np.exp(-np.divide(above**2, scale, out=np.zeros_like(scale), where=scale > 0))
+
+
+def bennett(excess: float, variance: float, largest: float) -> float:
+    """Return Bennett's bound on P(a sum exceeds its mean by `excess`), never above `freedman`'s for the same sum.
+
+    >>> bool(bennett(10.0, 4.0, 1.0) < freedman(10.0, 4.0))
+    True
+    """
+    if excess <= 0 or variance <= 0:
+        return 1.0
+    u = largest * excess / variance
+    return exp(-variance / largest**2 * ((1 + u) * log1p(u) - u))
 
 
 def normal_tail(z: float) -> float:
@@ -35,13 +56,68 @@ def trend(series: np.ndarray) -> float:
     >>> round(trend(rising), 9), round(trend(-rising), 9), trend(0 * rising)
     (7.0, -7.0, 0.0)
     """
-    _, ranks = np.unique(np.round(series, 9), return_inverse=True)
-    ranks = ranks - ranks.mean()
-    time = np.arange(len(ranks)) - (len(ranks) - 1) / 2
+    ranks, time = _ranks_and_time(series)
+    return _trend(ranks, time, _likeness(ranks, time)) if ranks.any() else 0.0
+
+
+class Change(NamedTuple):
+    """How a series changes over time: along all of it, or from before a cut to after it."""
+
+    z: float  # positive: later values are larger
+    tail: float  # the probability of a change at least this large by chance, or a bound on it
+    cut: str = ""  # one of CUTS
+
+    def words(self, units: str) -> str:
+        """Return the change as the end of a sentence; `units` says what the series is over.
+
+        >>> Change(-9.0, 1e-19).words("90 episodes"), Change(9.0, 1e-19, "half").words("90 episodes")
+        ('falls over 90 episodes', 'is larger after the first half of 90 episodes than before')
+        """
+        if not self.cut:
+            return f"{'rises' if self.z > 0 else 'falls'} over {units}"
+        return f"is {'larger' if self.z > 0 else 'smaller'} after the first {self.cut} of {units} than before"
+
+
+def changes(series: np.ndarray) -> list[Change]:
+    """Return how a series changes: its trend, and its level before and after each cut that leaves long enough parts.
+
+    Levels are compared in ranks, as draws without replacement. Their tails are Bennett's bound, since rare values
+    that all come early would be impossible by the normal law, and are not. Both are for a series with fewer entries
+    where neighbors are alike.
+
+    >>> found = changes(np.repeat([0.0, 1.0], [30, 210]) + np.arange(240) % 2)
+    >>> largest = max(found, key=lambda one: one.z)
+    >>> largest.cut, largest.tail < 1e-4, len(found)
+    ('eighth', True, 6)
+    """
+    ranks, time = _ranks_and_time(series)
+    n = len(ranks)
     if not ranks.any():
-        return 0.0
+        return [Change(0.0, 1.0)]
+    likeness = min(_likeness(ranks, time), 1 - 1 / n)
+    z = _trend(ranks, time, likeness)
+    found, together = [Change(z, normal_tail(z))], (1 + likeness) / (1 - likeness)
+    largest = float(np.abs(ranks).max()) / (1 - likeness)  # runs of k equal values have likeness 1 - 1/k
+    for cut, share in CUTS.items():
+        first = round(share * n)
+        if min(first, n - first) >= SHORT_PART:
+            gap = -float(ranks[:first].sum())
+            variance = together * first * (n - first) / (n * (n - 1)) * float(ranks @ ranks)
+            tail = 2 * bennett(abs(gap), variance, largest)
+            found.append(Change(gap / sqrt(variance), min(1.0, tail), cut))
+    return found
+
+
+def _ranks_and_time(series: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ranks of a series and its times, both with mean 0; equal values share the mean of their ranks."""
+    _, code, times = np.unique(np.round(series, 9), return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(times) - times / 2)[code]
+    return ranks - len(ranks) / 2, np.arange(len(ranks)) - (len(ranks) - 1) / 2
+
+
+def _trend(ranks: np.ndarray, time: np.ndarray, likeness: float) -> float:
+    """Return the correlation of ranks with time as a z-score; a state that changes slowly is not a trend."""
     correlation = (ranks @ time) / sqrt((ranks @ ranks) * (time @ time))
-    likeness = _likeness(ranks, time)  # a state that changes slowly is not a trend
     n = len(ranks) * (1 - likeness) / (1 + likeness)
     return float(correlation * sqrt(max(n - 1, 0.0)))
 
