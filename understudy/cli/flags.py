@@ -264,8 +264,9 @@ def add_simulator(parser: argparse.ArgumentParser) -> None:
         "--then",
         type=rungs,
         metavar="RUNG[,RUNG...]",
-        help="where a state has no answer, go on by like (rows of like states), reuse (rows served before), untried (for "
-        "actions never taken there), cut (the episode ends); those that the log does not support are left out (stop)",
+        help="where a state has no answer, go on by like (rows of like states), reuse (rows served before), untried "
+        "(for actions never taken there), cut (the episode ends); those that the log does not support are left out "
+        "(stop)",
     )
     simulator.add_argument(
         "--radius", type=above_zero, help="--then like: how close states are alike (by an audit of the log)"
