@@ -3,22 +3,18 @@
 import numpy as np
 
 import understudy as us
-from benchmarks.beyond.problems import PANEL, QUIET
+from benchmarks.beyond.problems import PANEL, QUIET, sized_cases
 
 LOGS = 5
 RUNS = 20
-SIZES = ("small", "middle", "large")
+cases = sized_cases
 
 PROTOCOL = f"""
-Exact runs on logs of three sizes: median steps of {RUNS} runs on each of {LOGS} logs, QBE and PSRS, up to the length of
-a run in the table above. Where observations never repeat the simulator's states are boxes (*continuous grid*, three by
-three in each of its cells) or single observations (*CartPole*). Problems that log numbers have observations whose
-distances mean something; the others log codes.
+Exact runs on logs of three sizes: median steps of {RUNS} runs on each of {LOGS} logs, QBE and PSRS, up to the length
+of a run in the table above. Where observations never repeat the simulator's states are boxes (*continuous grid*,
+three by three in each of its cells) or single observations (*CartPole*). Problems that log numbers have observations
+whose distances mean something; the others log codes.
 """
-
-
-def cases():
-    return {f"{name}: {SIZES[size]}": (name, size) for name in PANEL for size in range(len(SIZES))}
 
 
 def measure(case, number):

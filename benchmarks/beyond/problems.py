@@ -17,6 +17,9 @@ PROBE = "episode return"
 LOGS_OF_PANEL = 79
 """A part of the seeds of logs: no other benchmark has the same ones."""
 
+LIKE, STEADY = "like states", "steady outcomes"
+"""Neighbors lead on to neighbors; a state and action lead on to one outcome, or nearly so. Both by construction."""
+
 QUIET = {"backend": "serial", "progress": False, "keep_rows": False}
 
 
@@ -33,6 +36,7 @@ class Problem:
     learner: Mapping[str, Any]  # arguments of `QLearning`, or of `PPO`
     ppo: bool = False
     unit: float = 0.0  # the least margin, in what an episode earns, where the true curve is flat
+    gain: str = ""  # why much longer runs than exact ones could be right: LIKE or STEADY; "" where nothing says so
 
     @property
     def every(self) -> int:
@@ -92,40 +96,58 @@ def q(epsilon: float, alpha: float, gamma: float) -> dict[str, float]:
 
 PANEL = {
     "slip grid": Problem(
-        FiniteWorld(lambda: us.envs.Grid(5, slip=0.3).tables()), (10, 30, 100), 4_000, q(0.2, 0.1, 0.95)
+        FiniteWorld(lambda: us.envs.Grid(5, slip=0.3).tables(), limit=100), (10, 30, 100), 4_000, q(0.2, 0.1, 0.95)
     ),
     "FrozenLake": Problem(FiniteWorld(tables.frozen_lake, limit=100), (200, 1_000, 5_000), 40_000, q(0.1, 0.1, 0.99)),
     "CliffWalking": Problem(FiniteWorld(tables.cliff_walking, limit=200), (30, 100, 300), 40_000, q(0.1, 0.2, 0.95)),
-    "Taxi": Problem(FiniteWorld(tables.taxi, limit=200), (100, 200, 400), 40_000, q(0.1, 0.5, 0.95)),
+    "Taxi": Problem(FiniteWorld(tables.taxi, limit=200), (100, 200, 400), 40_000, q(0.1, 0.5, 0.95), gain=STEADY),
     "treatment": Problem(
-        FiniteWorld(tables.treatment, soft=0.5), (5_000, 20_000, 80_000), 16_000, q(0.1, 0.2, 1.0), unit=0.03
+        FiniteWorld(tables.treatment, soft=0.5), (5_000, 20_000, 80_000), 16_000, q(0.1, 0.2, 1.0), unit=0.03, gain=LIKE
     ),
     "inventory": Problem(
-        FiniteWorld(tables.inventory, limit=50, shown=tables.stock), (30, 100, 300), 16_000, q(0.1, 0.1, 0.9)
+        FiniteWorld(tables.inventory, limit=50, shown=tables.stock), (30, 100, 300), 16_000, q(0.1, 0.1, 0.9), gain=LIKE
     ),
     "two servers": Problem(
-        FiniteWorld(tables.two_servers, limit=100, shown=tables.lines), (100, 300, 1_000), 16_000, q(0.1, 0.1, 0.9)
+        FiniteWorld(tables.two_servers, limit=100, shown=tables.lines),
+        (100, 300, 1_000),
+        16_000,
+        q(0.1, 0.1, 0.9),
+        gain=LIKE,
     ),
     "maintenance": Problem(
         FiniteWorld(tables.maintenance, soft=0.5, limit=60, shown=tables.wear_and_load),
         (100, 300, 1_000),
-        4_000,
-        q(0.1, 0.1, 0.9),
+        8_000,
+        q(0.1, 0.05, 0.9),
+        gain=LIKE,
     ),
     "navigation": Problem(
         FiniteWorld(tables.navigation, soft=0.9, limit=300, shown=tables.position),
         (100, 300, 1_000),
         60_000,
         q(0.2, 0.5, 0.95),
+        gain=LIKE,
     ),
     "hill car": Problem(
         FiniteWorld(tables.hill_car, soft=0.8, limit=60, shown=tables.place_and_speed),
         (300, 1_000, 3_000),
         40_000,
         q(0.1, 0.5, 0.99),
+        gain=LIKE,
     ),
-    "continuous grid": Problem(PointWorld(8, 0.1, limit=200), (100, 300, 1_000), 8_000, q(0.2, 0.2, 0.95)),
-    "CartPole": Problem(CartWorld(0.7), (100, 300, 1_000), 40_000, q(0.1, 0.2, 0.99)),
-    "continuous grid, PPO": Problem(PointWorld(5, 0.0, limit=100), (100, 300, 1_000), 16_000, NETWORKS, ppo=True),
-    "CartPole, PPO": Problem(CartWorld(0.7), (100, 300, 1_000), 16_000, NETWORKS, ppo=True),
+    "continuous grid": Problem(PointWorld(8, 0.1, limit=200), (100, 300, 1_000), 8_000, q(0.2, 0.2, 0.95), gain=LIKE),
+    "CartPole": Problem(CartWorld(0.7), (100, 300, 1_000), 40_000, q(0.1, 0.2, 0.99), gain=LIKE),
+    "continuous grid, PPO": Problem(
+        PointWorld(5, 0.0, limit=100), (100, 300, 1_000), 16_000, NETWORKS, ppo=True, gain=STEADY
+    ),
+    "CartPole, PPO": Problem(CartWorld(0.7), (100, 300, 1_000), 16_000, NETWORKS, ppo=True, gain=LIKE),
 }
+
+
+def sized_cases() -> dict[str, tuple[str, int]]:
+    """Return each problem with each size of its log, by the name of that case."""
+    return {
+        f"{name}: {episodes:,}": (name, size)
+        for name, problem in PANEL.items()
+        for size, episodes in enumerate(problem.sizes)
+    }

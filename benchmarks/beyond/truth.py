@@ -11,11 +11,12 @@ from benchmarks.measuring import lines_of, results_file
 LOGS = 1
 
 PROTOCOL = f"""
-The true curves: what an episode earned on average, over the episodes that ended in each of {WINDOWS} windows of a run,
-in 4,000 real runs of each problem (200 of PPO). A problem's margin, for all that follows, is a tenth of the range of
-its true curve, or its unit where that is larger: the curve of *treatment* is flat, and its unit is a survival of .03.
-The error is the largest standard error of a window's mean, as a share of the margin. The logger takes the best action,
-or, in the share of steps that it explores, any; on CartPole it pushes to the side that the pole falls to instead.
+The true curves: what an episode earned on average, over the episodes that ended in each of {WINDOWS} windows of a
+run, in 4,000 real runs of each problem (200 of PPO). A problem's margin, for all that follows, is a tenth of the
+range of its true curve, or its unit where that is larger: the curve of *treatment* is flat, and its unit is a
+survival of .03. The error is the largest standard error of a window's mean, as a share of the margin. The logger
+takes the best action, or, in the share of steps that it explores, any; on CartPole it pushes to the side that the
+pole falls to instead.
 """
 
 
@@ -47,6 +48,12 @@ def table(results):
         ]  # fmt: skip
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines)
+
+
+def error_of(name: str, mean: np.ndarray) -> float:
+    """Return the largest difference from the truth of a mean curve, over its windows, in margins; NaN without any."""
+    off = np.abs(mean - np.array(truth_of(name)["mean"])[: len(mean)]) / margin_of(name)
+    return float(off.max()) if len(off) else float("nan")
 
 
 @cache
