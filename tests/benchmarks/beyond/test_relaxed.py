@@ -1,0 +1,87 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import understudy as us
+from benchmarks.beyond.problems import PANEL, PROBE, WINDOWS
+from benchmarks.beyond.relaxed import NONE, RELAXATIONS, queues_of, relaxed_curves, rows_of, take
+from understudy.contracts.streams import streams_of
+
+Z = 3.9  # |z| above it has a probability of 1e-4
+
+
+@pytest.mark.parametrize("relaxation", RELAXATIONS)
+def test_they_are_exact_as_long_as_own_rows_last(relaxation):
+    """Windows of 100 steps of 300 runs on one log, on which QBE lasts about 1,200 steps; an error rate of 1e-4 each."""
+    problem = PANEL["slip grid"]
+    log = problem.log(2, 0)
+    short = replace(problem, steps=800)
+    curves, lengths = relaxed_curves(short, log, relaxation, 300, 1, WINDOWS)
+    assert (lengths == 800).all()
+    exact = us.experiment(us.qbe(log), problem.make, runs=300, seed=2, **short.reading).curve(PROBE)[1]
+    for window in (1, 3):
+        a, b = (found[:, window][np.isfinite(found[:, window])] for found in (curves, exact))
+        assert min(len(a), len(b)) > 200
+        assert abs(a.mean() - b.mean()) < Z * np.sqrt(a.var() / len(a) + b.var() / len(b))
+
+
+def walked(relaxation, log, world, n=3_000):
+    """Rows that are served to a uniform policy, one after another, until there is none."""
+    rows, streams, rng = rows_of(log, world), streams_of(1), np.random.default_rng(2)
+    queues, served = queues_of(log, rows, world.n_actions, 0), []
+    state, place = rows.opening_state[0], rows.opening[0]
+    for _ in range(n):
+        row = take(rows, queues, state, rng.integers(world.n_actions), place, RELAXATIONS[relaxation], streams)
+        if row == NONE:
+            break
+        served.append(int(row))
+        over = rows.terminated[row]
+        state = rows.opening_state[0] if over else rows.next_state[row]
+        place = rows.opening[0] if over else rows.there[row]
+    return np.array(served), queues
+
+
+@pytest.mark.parametrize("relaxation", ["nearest", "any"])
+def test_only_reuse_serves_a_row_twice(relaxation):
+    problem = PANEL["inventory"]
+    log = problem.log(0, 0)
+    served, queues = walked(relaxation, log, problem.world)
+    assert len(served) > 0.7 * len(log)
+    assert len(np.unique(served)) == len(served) == queues.used.sum() == queues.taken.sum()
+
+
+def test_reuse_stays_with_the_own_state_and_action():
+    problem = PANEL["FrozenLake"]
+    log = problem.log(0, 0)
+    served, _ = walked("reuse", log, problem.world)
+    assert len(served) == 3_000 > len(np.unique(served))
+    goes_on = ~log.terminated[served[:-1]]
+    here, there = log.observation[served[1:]], log.next_observation[served[:-1]]
+    assert (here == there)[goes_on].all()
+
+
+def test_the_nearest_row_is_the_nearest():
+    problem = PANEL["navigation"]
+    log = problem.log(0, 0)
+    rows = rows_of(log, problem.world)
+    queues = queues_of(log, rows, 4, 0)
+    place = rows.middle[21] + 0.001
+    queues.taken[21 * 4 + 2] = queues.first[21 * 4 + 3] - queues.first[21 * 4 + 2]  # none is left there
+    row = take(rows, queues, 21, 2, place, RELAXATIONS["nearest"], streams_of(0))
+    assert log.action[row] == 2
+    left = [z for z in np.unique(rows.state[log.action == 2]) if z != 21]
+    distance = ((rows.middle[left] - place) ** 2).sum(axis=1)
+    assert rows.state[row] == left[distance.argmin()]
+
+
+def test_reuse_flatters_on_the_lake_and_any_row_does_not_learn():
+    """What exactness.md measured: with 200 episodes, reuse earns too much by more than a third of the true range."""
+    problem = PANEL["FrozenLake"]
+    truth = problem.true_curves(200).mean(axis=0)
+    log = problem.log(0, 0)
+    reuse, _ = relaxed_curves(problem, log, "reuse", 60, 1, WINDOWS)
+    assert (reuse.mean(axis=0) - truth)[3] > np.ptp(truth) / 3
+    large, lengths = relaxed_curves(problem, problem.log(2, 0), "any", 60, 1, WINDOWS)
+    assert lengths.min() > 4 * problem.every
+    assert (large[:, :4].mean(axis=0) - truth[:4])[3] < -np.ptp(truth) / 3
