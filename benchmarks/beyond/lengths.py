@@ -11,7 +11,7 @@ cases = sized_cases
 
 PROTOCOL = f"""
 Exact runs on logs of three sizes: median steps of {RUNS} runs on each of {LOGS} logs, QBE and PSRS, up to the length
-of a run in the table above. Where observations never repeat the simulator's states are boxes (*continuous grid*,
+of a run in the last column. Where observations never repeat the simulator's states are boxes (*continuous grid*,
 three by three in each of its cells) or single observations (*CartPole*). Problems that log numbers have observations
 whose distances mean something; the others log codes.
 """
@@ -24,7 +24,7 @@ def measure(case, number):
     simulators = {"qbe": us.qbe(log, problem.world.encoder), "psrs": us.psrs(log, problem.world.encoder)}
     return {"rows": len(log)} | {
         kind: float(
-            np.median(us.experiment(simulator, problem.make, runs=RUNS, max_steps=problem.steps, **QUIET).lengths)
+            np.median(us.experiment(simulator, problem.make, runs=RUNS, max_steps=problem.steps[size], **QUIET).lengths)
         )
         for kind, simulator in simulators.items()
     }
@@ -38,6 +38,6 @@ def table(results):
         problem = PANEL[name]
         rows, qbe, psrs = (f"{np.median([log[key] for log in found]):,.0f}" for key in ("rows", "qbe", "psrs"))
         shows = "numbers" if problem.world.has_numbers else "codes"
-        cells = [name, shows, f"{problem.sizes[size]:,}", rows, qbe, psrs, f"{problem.steps:,}"]
+        cells = [name, shows, f"{problem.sizes[size]:,}", rows, qbe, psrs, f"{problem.steps[size]:,}"]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

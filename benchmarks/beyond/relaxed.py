@@ -175,7 +175,7 @@ def learn_relaxed(values, rows, queues, streams, place, policy, relaxation, limi
 
 
 def relaxed_curves(
-    problem, log: us.Log, relaxation: str, runs: int, seed: int, windows: int
+    problem, log: us.Log, relaxation: str, runs: int, seed: int, every: int, windows: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the curve of each run, (runs, windows), NaN after it stopped, and how many steps each had."""
     rows = rows_of(log, problem.world)
@@ -186,9 +186,9 @@ def relaxed_curves(
         earned, finished = np.zeros(windows), np.zeros(windows)
         lengths[number] = learn_relaxed(
             problem.make(key).arrays(), rows, queues, streams_of(key), np.zeros(rows.middle.shape[1]),
-            np.zeros(problem.world.n_actions), RELAXATIONS[relaxation], problem.world.limit or NEVER, problem.every,
+            np.zeros(problem.world.n_actions), RELAXATIONS[relaxation], problem.world.limit or NEVER, every,
             earned, finished,
         )  # fmt: skip
-        whole = (np.arange(1, windows + 1) * problem.every <= lengths[number]) & (finished > 0)
+        whole = (np.arange(1, windows + 1) * every <= lengths[number]) & (finished > 0)
         curves[number, whole] = earned[whole] / finished[whole]
     return curves, lengths

@@ -31,10 +31,10 @@ def measure(case, number):
     for relaxation in RELAXATIONS:
         if relaxation == "nearest" and not problem.world.has_numbers:
             continue
-        curves, lengths = relaxed_curves(problem, log, relaxation, RUNS, number, WINDOWS)
+        curves, lengths = relaxed_curves(problem, log, relaxation, RUNS, number, problem.window(size), WINDOWS)
         reached = int(np.quantile(lengths, 0.1, method="lower"))
-        mean = mean_up_to(curves, reached // problem.every)
-        found[relaxation] = {"steps": reached, "curve": mean.tolist(), "error": error_of(name, mean)}
+        mean = mean_up_to(curves, reached // problem.window(size))
+        found[relaxation] = {"steps": reached, "curve": mean.tolist(), "error": error_of(name, size, mean)}
     return found
 
 
@@ -59,5 +59,5 @@ def table(results):
             errors = [log["error"] for log in of_logs if np.isfinite(log["error"])]
             cells.append(f"{np.median([log['steps'] for log in of_logs]):,.0f}" if of_logs else "")
             cells.append(f"{np.median(errors):.1f}" if errors else "")
-        lines.append(f"| {' | '.join([name, f'{problem.sizes[size]:,}', f'{problem.steps:,}', *cells])} |")
+        lines.append(f"| {' | '.join([name, f'{problem.sizes[size]:,}', f'{problem.steps[size]:,}', *cells])} |")
     return "\n".join(lines)

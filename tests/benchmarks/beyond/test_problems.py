@@ -19,7 +19,7 @@ def test_logs_are_recorded_and_are_other_logs_by_number(name):
 @pytest.mark.parametrize("name", TABULAR)
 def test_learners_improve(name):
     """The last window earns more than the first by five standard errors; where the truth is flat it does not."""
-    curves = PANEL[name].true_curves(runs=60)
+    curves = PANEL[name].true_curves(2, runs=60)
     assert curves.shape == (60, WINDOWS)
     gained = curves[:, -1] - curves[:, 0]
     z = gained.mean() / (gained.std() / np.sqrt(len(gained)))
@@ -30,7 +30,7 @@ def test_learners_improve(name):
 def test_its_learner_runs_on_its_log(name):
     problem = PANEL[name]
     log = problem.log(0, 0)
-    run = us.simulate(us.psrs(log, problem.world.encoder), problem.make(0), seed=0, max_steps=problem.every)
+    run = us.simulate(us.psrs(log, problem.world.encoder), problem.make(0), seed=0, max_steps=problem.window(2))
     assert len(run) == 0 or run.rows.max() < len(log)
     assert problem.make(0).q.shape == (problem.world.n_codes, problem.world.n_actions)
 
@@ -67,15 +67,15 @@ def test_every_problem_has_a_case_for_each_size():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in PANEL if name not in TABULAR])
 def test_networks_improve(name):
-    curves = PANEL[name].true_curves(runs=10)
+    curves = PANEL[name].true_curves(2, runs=10)
     assert (curves[:, -1] > curves[:, 0]).all()
 
 
 def test_exact_runs_of_a_problem_have_the_curve_of_its_truth():
     """Slip grid, a log each, the first 500 steps; |z| < 3.9 is an error rate of 1e-4, and `states_only` fails."""
     problem = PANEL["slip grid"]
-    real = problem.true_curves(runs=400)[:, 0]
-    options = {**problem.reading, "max_steps": problem.every, "runs": 100}
+    real = problem.true_curves(2, runs=400)[:, 0]
+    options = {**problem.reading(2), "max_steps": problem.window(2), "runs": 100}
 
     def z(simulator):
         simulated = us.experiment(simulator, problem.make, seed=3, **options).curve(PROBE)[1][:, 0]

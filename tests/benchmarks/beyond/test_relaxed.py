@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -16,10 +14,11 @@ def test_they_are_exact_as_long_as_own_rows_last(relaxation):
     """Windows of 100 steps of 300 runs on one log, on which QBE lasts about 1,200 steps; an error rate of 1e-4 each."""
     problem = PANEL["slip grid"]
     log = problem.log(2, 0)
-    short = replace(problem, steps=800)
-    curves, lengths = relaxed_curves(short, log, relaxation, 300, 1, WINDOWS)
+    curves, lengths = relaxed_curves(problem, log, relaxation, 300, 1, 100, WINDOWS)
     assert (lengths == 800).all()
-    exact = us.experiment(us.qbe(log), problem.make, runs=300, seed=2, **short.reading).curve(PROBE)[1]
+    exact = us.experiment(
+        us.qbe(log), problem.make, runs=300, seed=2, **problem.reading(2) | {"max_steps": 800, "every": 100}
+    ).curve(PROBE)[1]
     for window in (1, 3):
         a, b = (found[:, window][np.isfinite(found[:, window])] for found in (curves, exact))
         assert min(len(a), len(b)) > 200
@@ -78,10 +77,10 @@ def test_the_nearest_row_is_the_nearest():
 def test_reuse_flatters_on_the_lake_and_any_row_does_not_learn():
     """What exactness.md measured: with 200 episodes, reuse earns too much by more than a third of the true range."""
     problem = PANEL["FrozenLake"]
-    truth = problem.true_curves(200).mean(axis=0)
+    truth = problem.true_curves(2, 200).mean(axis=0)
     log = problem.log(0, 0)
-    reuse, _ = relaxed_curves(problem, log, "reuse", 60, 1, WINDOWS)
+    reuse, _ = relaxed_curves(problem, log, "reuse", 60, 1, problem.window(2), WINDOWS)
     assert (reuse.mean(axis=0) - truth)[3] > np.ptp(truth) / 3
-    large, lengths = relaxed_curves(problem, problem.log(2, 0), "any", 60, 1, WINDOWS)
-    assert lengths.min() > 4 * problem.every
+    large, lengths = relaxed_curves(problem, problem.log(2, 0), "any", 60, 1, problem.window(2), WINDOWS)
+    assert lengths.min() > 4 * problem.window(2)
     assert (large[:, :4].mean(axis=0) - truth[:4])[3] < -np.ptp(truth) / 3
