@@ -7,7 +7,7 @@ from benchmarks.beyond.relaxed import RELAXATIONS, relaxed_curves
 from benchmarks.beyond.truth import error_of
 
 LOGS = 3
-RUNS = 100
+RUNS = 40
 
 PROTOCOL = f"""
 Relaxations that know no limit, {RUNS} runs of Q-learning on each of {LOGS} logs. Each serves the oldest unused row of
