@@ -8,6 +8,7 @@ from benchmarks.beyond.truth import error_of, margin_of
 
 LOGS = 3
 RUNS = 200
+SHARE = 0.9  # of the runs that must reach a step for the runs to do so
 cases = sized_cases
 FEWER = {"runs": 20, "halves": 8, "runs_of_half": 10}
 """Of PPO, which trains networks."""
@@ -52,16 +53,20 @@ def measure(case, number):
     lengths = us.experiment(exact, problem.make, **options).lengths
     simulator, then = ladder_on(log, problem.world.encoder)
     found = us.halves(simulator, problem.make, seed=number, **counts, **problem.reading(size))
-    trusted = found.trust(PROBE, margin)
-    mean = np.nanmean(found.runs.curve(PROBE)[1], axis=0)
+    length, window = int(found.runs.horizon(SHARE)), problem.window(size)
+    steps, why, mean = 0, "runs end before the first window does", np.empty(0)
+    if length >= window:
+        trusted = found.trust(PROBE, margin)
+        steps, why = int(trusted.steps), str(trusted)
+        mean = np.nanmean(found.runs.curve(PROBE)[1][:, : length // window], axis=0)
     return {
         "exact": int(np.median(lengths)),
         "rungs": list(then),
-        "length": int(found.runs.horizon(0.9)),
-        "trusted": int(trusted.steps),
-        "why": str(trusted),
+        "length": length,
+        "trusted": steps,
+        "why": why,
         "curve": mean.tolist(),
-        "error": error_of(name, size, mean[: int(trusted.steps) // problem.window(size)]),
+        "error": error_of(name, size, mean[: steps // window]),
     }
 
 

@@ -29,6 +29,15 @@ def test_a_case_is_measured_and_judged(known_truth, monkeypatch):
     assert "Sound:" in shown
 
 
+def test_runs_that_end_before_the_first_window_are_not_trusted(known_truth, monkeypatch):
+    monkeypatch.setattr(ladders, "RUNS", 20)
+    monkeypatch.setattr(ladders, "ladder_on", lambda log, encoder: (us.qbe(log, encoder), ("cut",)))
+    found = ladders.measure(("slip grid", 0), 0)
+    assert found["length"] < PANEL["slip grid"].window(0)
+    assert (found["trusted"], found["curve"]) == (0, [])
+    assert np.isnan(found["error"])
+
+
 def test_errors_count_within_what_is_trusted_alone(known_truth):
     mean = np.array(known_truth["mean"])
     margin = truth.margin_of("slip grid")
