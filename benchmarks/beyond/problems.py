@@ -1,7 +1,7 @@
 """The panel: problems with known truth, how they are logged, and the learners whose curves are to be foretold."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -54,8 +54,12 @@ class Problem:
         return 200 if self.ppo else 4_000
 
     def log(self, size: int, number: int) -> us.Log:
-        """Return log `number` of a size, 0 to 2: other numbers are other logs of the same law."""
-        return self.world.log(self.sizes[size], spawn(number, size, LOGS_OF_PANEL))
+        """Return log `number` of a size: other numbers are other logs of the same law.
+
+        The time limit is known, as it is to users, also where no logged episode happened to reach it.
+        """
+        log = self.world.log(self.sizes[size], spawn(number, size, LOGS_OF_PANEL))
+        return replace(log, max_episode_steps=self.world.limit)
 
     def make(self, seed: int) -> us.learners.QLearning | us.learners.PPO:
         """Return a learner for observations as the log has them."""

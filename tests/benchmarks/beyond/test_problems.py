@@ -13,6 +13,7 @@ def test_logs_are_recorded_and_are_other_logs_by_number(name):
     log, again, other = (problem.log(0, number) for number in (0, 0, 1))
     assert len(log.starts) - 1 == problem.sizes[0]
     assert log.fingerprint == again.fingerprint != other.fingerprint
+    assert log.max_episode_steps == problem.world.limit
     assert us.check(log).ok
 
 
