@@ -6,7 +6,7 @@ from benchmarks.beyond.problems import PANEL, WINDOWS, sized_cases
 from benchmarks.beyond.relaxed import RELAXATIONS, relaxed_curves
 from benchmarks.beyond.truth import error_of
 
-LOGS = 3
+LOGS = 2
 RUNS = 40
 
 PROTOCOL = f"""
