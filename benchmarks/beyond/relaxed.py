@@ -36,6 +36,7 @@ class Rows(NamedTuple):
     opening_code: np.ndarray  # (episodes,) int32
     opening: np.ndarray  # (episodes, d): its place
     middle: np.ndarray  # (S, d): the mean place of a state's rows
+    by_first: np.ndarray  # (S,): states in the order of the first number of `middle`
 
 
 class Queues(NamedTuple):
@@ -63,6 +64,7 @@ def rows_of(log: us.Log, world: FiniteWorld | PointWorld | CartWorld) -> Rows:
     spread = here.std(axis=0)
     n_rows = np.bincount(state, minlength=1 + max(state.max(), next_state.max()))
     sums = np.stack([np.bincount(state, column, len(n_rows)) for column in (here / spread).T], axis=1)
+    middle = sums / np.maximum(n_rows, 1)[:, None]
     starts = log.starts[:-1]
     return Rows(
         state=state.astype(np.int64),
@@ -74,7 +76,8 @@ def rows_of(log: us.Log, world: FiniteWorld | PointWorld | CartWorld) -> Rows:
         opening_state=state[starts].astype(np.int64),
         opening_code=codes(log.observation[starts]).astype(np.int32),
         opening=here[starts] / spread,
-        middle=sums / np.maximum(n_rows, 1)[:, None],
+        middle=middle,
+        by_first=middle[:, 0].argsort(),
     )
 
 
@@ -107,9 +110,28 @@ def oldest_lender(rows, queues, action):
 
 @kernel
 def nearest_lender(rows, queues, action, place):
-    """Return the state nearest to a place of those that have an unused row with an action; -1 for none."""
-    found, least, n_actions = NONE, np.inf, len(queues.oldest)
-    for state in range(len(rows.middle)):
+    """Return the state nearest to a place of those that have an unused row with an action; -1 for none.
+
+    States are looked at from the closest in the first number on, and no further than the nearest that was found.
+    """
+    found, least, n_actions, n_states = NONE, np.inf, len(queues.oldest), len(rows.middle)
+    low, high = 0, n_states  # the first state, by the first number, that is not below the place
+    while low < high:
+        half = (low + high) // 2
+        if rows.middle[rows.by_first[half], 0] < place[0]:
+            low = half + 1
+        else:
+            high = half
+    low -= 1
+    while low >= 0 or high < n_states:
+        down = place[0] - rows.middle[rows.by_first[low], 0] if low >= 0 else np.inf
+        up = rows.middle[rows.by_first[high], 0] - place[0] if high < n_states else np.inf
+        if min(down, up) ** 2 >= least:
+            break
+        if down <= up:
+            state, low = rows.by_first[low], low - 1
+        else:
+            state, high = rows.by_first[high], high + 1
         queue = state * n_actions + action
         if queues.first[queue] + queues.taken[queue] < queues.first[queue + 1]:
             distance = 0.0

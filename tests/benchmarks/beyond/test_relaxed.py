@@ -60,18 +60,22 @@ def test_reuse_stays_with_the_own_state_and_action():
     assert (here == there)[goes_on].all()
 
 
-def test_the_nearest_row_is_the_nearest():
-    problem = PANEL["navigation"]
-    log = problem.log(0, 0)
+@pytest.mark.parametrize("name", ["navigation", "CartPole"])
+def test_the_nearest_row_is_the_nearest(name):
+    """Found as by looking at all states, also when many of them have no row left."""
+    problem, rng = PANEL[name], np.random.default_rng(1)
+    log, n_actions = problem.log(0, 0), problem.world.n_actions
     rows = rows_of(log, problem.world)
-    queues = queues_of(log, rows, 4, 0)
-    place = rows.middle[21] + 0.001
-    queues.taken[21 * 4 + 2] = queues.first[21 * 4 + 3] - queues.first[21 * 4 + 2]  # none is left there
-    row = take(rows, queues, 21, 2, place, RELAXATIONS["nearest"], streams_of(0))
-    assert log.action[row] == 2
-    left = [z for z in np.unique(rows.state[log.action == 2]) if z != 21]
-    distance = ((rows.middle[left] - place) ** 2).sum(axis=1)
-    assert rows.state[row] == left[distance.argmin()]
+    queues = queues_of(log, rows, n_actions, 0)
+    for _ in range(200):
+        place = rows.there[rng.integers(len(log))] + 0.001
+        action = int(rng.integers(n_actions))
+        left = np.diff(queues.first)[action::n_actions] > queues.taken[action::n_actions]
+        distance = np.where(left, ((rows.middle - place) ** 2).sum(axis=1), np.inf)
+        row = take(rows, queues, NONE, action, place, RELAXATIONS["nearest"], streams_of(0))
+        assert log.action[row] == action
+        assert distance[rows.state[row]] == distance.min()
+        queues.taken[rng.integers(len(queues.taken))] += 10**6  # no row is left there
 
 
 def test_reuse_flatters_on_the_lake_and_any_row_does_not_learn():
