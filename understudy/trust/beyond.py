@@ -30,7 +30,7 @@ PARTS = 0xBE
 """Sets the draws of parts of a log apart from those of other subsets with the same seed."""
 
 READINGS = 16
-"""How many windows the believable part of a curve is read in, by default."""
+"""How many windows runs are read in, at most, where `every` is not given."""
 
 EPISODES_OF_READING = 5
 """How many episodes of a run a window has at least, where there are enough: what few of them earn is mostly noise."""
@@ -106,7 +106,7 @@ def beyond(
     runs: int = 100,
     halves_of_log: int = 20,
     runs_of_half: int | None = None,
-    readings: int = READINGS,
+    every: int | None = None,
     seed: int = 0,
     **options: Any,
 ) -> Beyond:
@@ -114,8 +114,9 @@ def beyond(
 
     `simulator` is one with rungs, such as `us.qbe(log, encoder, then=("like", "reuse", "cut"))`, and `make(seed)`
     makes a learner. `margin` is the error of the probe's mean that you can accept, in its units: a tenth of what
-    learning could gain is a good choice. `probe` is the one that is looked at, by default the first. Other options are
-    those of `experiment`.
+    learning could gain is a good choice. `probe` is the one that is looked at, by default the first. It is
+    read every so many steps, `every`, by default so that a window has a few episodes. Other options are those of
+    `experiment`.
 
     The evidence, each of it up to the first reading after the exact part at which it no longer holds:
 
@@ -131,15 +132,18 @@ def beyond(
     """
     if not isinstance(simulator, LadderReplay):
         raise SettingError(f"{simulator!r} has no rungs: its runs are exact as far as they go; use us.halves")
-    margin, readings = positive("margin", margin), whole("readings", readings, least=2)
+    margin, every = positive("margin", margin), None if every is None else whole("every", every)
     options = {"progress": False, "keep_rows": False} | options
     pilot = experiment(simulator, make, runs=min(runs, 20), seed=seed, max_steps=max_steps, **options)
     longest = pilot.horizon(SHARE_GOING)
     episodes = int(np.median([np.searchsorted(run.ends, longest, side="right") for run in pilot]))
-    readings = max(2, min(readings, episodes // EPISODES_OF_READING))
-    every = max(1, longest // readings)
-    given: dict[str, Any] = {"probes": probes, "every": every, "seed": seed, "max_steps": every * readings, **options}
-    if longest < 2:
+    readings = max(2, min(READINGS, episodes // EPISODES_OF_READING))
+    if every is None:
+        every = max(1, longest // readings)
+    readings = longest // every
+    given: dict[str, Any] = {"probes": probes, "every": every, "seed": seed, "max_steps": every * readings}
+    given |= options
+    if readings < 1:
         return _nothing(simulator, pilot, margin, probe or next(iter(probes)))
     found = halves(simulator, make, runs=runs, halves=halves_of_log, runs_of_half=runs_of_half, **given)
     probe = found._probe(probe)
