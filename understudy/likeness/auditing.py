@@ -15,7 +15,7 @@ from understudy.errors import ContractError, SettingError
 from understudy.likeness.differences import MeanSquare, cells_of, matrix_of
 from understudy.likeness.held_out import States, held_out_halves
 from understudy.likeness.likeness_audit import LikenessAudit, RadiusAudit
-from understudy.likeness.rule import LEVEL, chosen_radius, offers_reuse
+from understudy.likeness.rule import LEAST_LIKE, LEVEL, chosen_radius, offers_reuse
 from understudy.likeness.suiting import suited
 from understudy.settings import positive, real, seed_of
 
@@ -41,13 +41,14 @@ def audit(
     where that holds of most rows (observations that never repeat) it counts as difference: then a noisy log is judged
     too strictly, never too kindly. Errors are those of leaving out groups of episodes.
 
-    **The rule.** The radius is the largest at which, by the upper ends of one-sided 99 % intervals, the root mean
+    **The rule.** The radius is the largest at which, by the upper ends of one-sided 95 % intervals, the root mean
     square difference of the value is below 5 % of the range of values (from the 5 % to the 95 % quantile over rows),
     and that of values of random rewards, one for each place, is below 25 % of theirs: a learner that is still learning
-    may value anything, so like rows must also lead to about the same places. Radii at which fewer than a tenth of the
-    rows have a like row do not count. Where there is none, `radius` is None: states should not lend rows. `reuse` is
-    True where the upper end of the standard deviation of the value within one state and action is below 5 % of its
-    range, and a tenth of the rows or more have another one of the same state and action.
+    may value anything, so like rows must also lead to about the same places. At least a tenth of the rows must have a
+    like row. All of this must hold at each smaller radius, too, but for given ones that are too small for any like row.
+    Where there is none, `radius` is None: states should not lend rows. `reuse` is True where the upper end of the
+    standard deviation of the value within one state and action is below 5 % of its range, and a tenth of the rows or
+    more have another one of the same state and action.
 
     Simulators fit a likeness on the rows that it serves, which made no difference that could be measured: on three
     problems of known truth like rows had -2 to 3 % of the noise of a state's own rows in common with them (with errors
@@ -84,6 +85,8 @@ def audit_of_states(
         )
         for radius, share, one, other in zip(tried, shares, *found, strict=True)
     )
+    # Radii of one's own may be too small for any pair of states; suggested ones are not.
+    judged = [line for line in lines if radii is None or line.like_share >= LEAST_LIKE]
     noise, noise_upper = root(*(half.noise() for half in halves))
     cell = states.state * np.int64(log.spec.n_actions) + log.action
     counts = np.unique(cell[states.state >= 0], return_counts=True)[1]
@@ -91,7 +94,7 @@ def audit_of_states(
     return LikenessAudit(
         likeness=name_of(likeness), n_rows=len(log), n_episodes=log.n_episodes, discount=discount,
         value_range=float(np.mean([half.value_range for half in halves])), lines=lines,
-        radius=chosen_radius((line.radius, line.like_share, line.value_upper, line.leads_upper) for line in lines),
+        radius=chosen_radius((x.radius, x.like_share, x.value_upper, x.leads_upper) for x in judged),
         noise=noise, noise_upper=noise_upper, repeated_share=repeated, reuse=offers_reuse(noise_upper, repeated),
         repeats=all(half.repeats for half in halves),
     )  # fmt: skip

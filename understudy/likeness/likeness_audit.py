@@ -1,7 +1,7 @@
 """The result of auditing a likeness: by how much like rows differ, by radius."""
 
 from dataclasses import asdict, dataclass
-from math import inf, isfinite
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from understudy.likeness.rule import LEADS_SHARE, LEAST_LIKE, NOISE_SHARE, VALUE_SHARE
@@ -30,7 +30,7 @@ class RadiusAudit:
     """By how much rows of states within one radius differ from a row's own; NaN where it could not be told.
 
     Differences are root mean squares over rows, without the noise of single rows, each with the upper end of its
-    one-sided 99 % interval.
+    one-sided 95 % interval.
     """
 
     radius: float
@@ -78,11 +78,12 @@ class LikenessAudit:
             )
         if not self.value_range > 0:
             return "no states should lend rows: all values are equal, so nothing tells which states are alike"
-        tried = [line for line in self.lines if line.like_share >= LEAST_LIKE]
-        if not tried:
-            return "no states should lend rows: hardly any row has a like row"
-        line = min(tried, key=lambda line: line.value_upper if isfinite(line.value_upper) else inf)
+        if not self.lines:
+            return "no states should lend rows: no two of them have a distance"
+        line = self.lines[0]
         words = f"no states should lend rows: within {line.radius:.4g}"
+        if line.like_share < LEAST_LIKE:
+            return f"{words} {line.like_share:.0%} of the rows have a like row, and {LEAST_LIKE:.0%} is the least"
         if not (isfinite(line.value_upper) and isfinite(line.leads_upper)):
             return f"{words} like rows are too few to be compared"
         if line.value_upper >= VALUE_SHARE:
