@@ -40,7 +40,7 @@ def test_every_reason_has_its_sentence():
     assert "rows may be served again" in replace(FOUND, reuse=True, noise=0.01, noise_upper=0.02).sentence
     assert "5% of the rows tell" in replace(FOUND, noise_upper=0.02, repeated_share=0.05).sentence
     assert "nothing tells how much outcomes" in replace(FOUND, noise_upper=math.nan).sentence
-    assert "noise of single rows counts" in str(replace(FOUND, repeats=False))
+    assert "noise of single rows is told from" in str(replace(FOUND, repeats=False))
 
 
 def test_plain_values_and_frames_hold_all_numbers():

@@ -109,10 +109,19 @@ def test_a_selection_of_the_log_has_the_neighbors_that_are_left():
 
 def test_radii_of_a_grid_are_the_distances_between_its_cells():
     cells = np.stack(np.meshgrid(np.arange(12), np.arange(12)), axis=-1).reshape(-1, 2) / 12
-    found = observations(scale=1).radii(log_of(cells), np.arange(144), np.arange(144), 144)
+    log = log_of(np.tile(cells, (3, 1)))
+    state = np.tile(np.arange(144), 3)
+    found = observations(scale=1).radii(log, state, state, 144)
     assert found[0] == pytest.approx(1 / 12, rel=1e-5)
     assert found[1] == pytest.approx(math.sqrt(2) / 12, rel=1e-5)
     assert (np.diff(found) > 0).all()
+
+
+def test_radii_where_rows_never_repeat_have_many_rows_within():
+    log = log_of(np.random.default_rng(0).random((2000, 2)))
+    found = observations(scale=1).radii(log, np.arange(2000), np.arange(2000), 2000)
+    within = [np.median(list(map(len, like(observations(scale=1), log, radius)))) for radius in found]
+    assert within == pytest.approx([4, 16, 64, 256], rel=0.05, abs=1)
 
 
 def test_mistakes_are_named():

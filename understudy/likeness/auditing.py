@@ -37,9 +37,11 @@ def audit(
     likeness, where it learns; on the other, rows of like states are compared with a row's own: their reward, whether
     the episode ends, and their value, reward + discount * value of the next observation. Then the halves change
     places. The squared difference of two means is taken from products of different rows, so that the noise of single
-    rows is not in it; where a state and action have one row only, its noise is taken to be that of the others, and
-    where that holds of most rows (observations that never repeat) it counts as difference: then a noisy log is judged
-    too strictly, never too kindly. Errors are those of leaving out groups of episodes.
+    rows is not in it; where a state and action have one row only, its noise is taken to be that of the others. Where
+    observations hardly ever repeat, noise is told from rows within half the radius: the difference within the radius,
+    less that within half of it, doubled, which is at least the squared difference where outcomes change steadily or
+    jump at borders; rows that are alone within half the radius are not judged, and nothing is told where like rows
+    share less than half of the variance of values. Errors are those of leaving out groups of episodes.
 
     **The rule.** The radius is the largest at which, by the upper ends of one-sided 95 % intervals, the root mean
     square difference of the value is below 5 % of the range of values (from the 5 % to the 95 % quantile over rows),

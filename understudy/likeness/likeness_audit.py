@@ -108,7 +108,7 @@ class LikenessAudit:
         """What to know of the numbers, a sentence each."""
         if self.repeats:
             return []
-        return ["observations hardly ever repeat: the noise of single rows counts as a difference"]
+        return ["observations hardly ever repeat: the noise of single rows is told from rows within half the radius"]
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as a dict of plain values, None for what could not be told."""
