@@ -1,6 +1,8 @@
 """Observations are compared in units of each column's spread, or as given; labels are equal or not."""
 
+import json
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -30,6 +32,8 @@ def test_it_keeps_its_contract():
     for protocol in (Likeness, SuggestsRadii, HasSettings):
         assert offers(observations(), protocol)
     assert observations(["x"], scale=0.5).settings["scale"] == 0.5
+    settings = observations([0], scale={0: 2}, periods={1: 3}).settings
+    assert json.loads(json.dumps(settings)) == settings  # what a results folder holds is what it is compared with
     assert repr(observations(["x"], periods={"x": 24})) == "observations(columns=('x',), periods={'x': 24.0})"
 
 
@@ -39,6 +43,18 @@ def test_columns_count_in_units_of_their_own_spread():
     assert like(observations(), log, 2.1) == [[1, 2], [0, 3], [0, 3], [1, 2]]  # both columns have spread 1/2
     assert like(observations(scale=1), log, 2.1) == [[1], [0], [3], [2]]
     assert like(observations(scale={1: 1000}), log, 1.5) == [[2], [3], [0], [1]]
+
+
+def test_units_are_those_of_the_log_that_it_was_first_used_with_also_in_another_process():
+    likeness = observations()
+    log = log_of(np.array([[0.0], [1.0], [2.0], [3.0]]))
+    whole = like(likeness, log, 1.0)
+    assert whole == [[1], [0, 2], [1, 3], [2]]
+    half = log.select([0, 1])
+    for same in (likeness, pickle.loads(pickle.dumps(likeness))):
+        assert like(same, half, 1.0) == [[1], [0]]
+    assert like(observations(), half, 1.0) == [[], []]  # there, the two are two standard deviations apart
+    assert likeness.settings["spreads"] == {"0": pytest.approx(1.118, abs=1e-3)}
 
 
 def test_columns_left_out_do_not_count():

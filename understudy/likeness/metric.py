@@ -70,9 +70,14 @@ class ObservationLikeness:
     @property
     def settings(self) -> dict[str, Any]:
         """The columns that count, their units and their periods."""
+        scales, periods, spreads = (
+            {str(column): number for column, number in given.items()}
+            for given in (self._scales, self._periods, self._spreads)
+        )
+        columns = None if self._columns is None else list(map(str, self._columns))
         return {
-            "likeness": "observations", "columns": self._columns, "scale": self._scales or self._scale,
-            "periods": self._periods, "tested": self._test.on, "spreads": dict(self._spreads),
+            "likeness": "observations", "columns": columns, "scale": scales or self._scale, "periods": periods,
+            "tested": self._test.on, "spreads": spreads,
         }  # fmt: skip
 
     def neighbors(self, log: Log, state: np.ndarray, next_state: np.ndarray, n_states: int, radius: float) -> Lists:
