@@ -123,7 +123,31 @@ def test_the_upper_end_is_that_of_no_difference_at_least():
     assert root(MeanSquare(0.04, np.nan), MeanSquare(0.04, 0.1))[1] == np.inf
 
 
+RNG = np.random.default_rng(0)
+NOISE = {
+    "vectors": (RNG.random((300, 3)), "every-row"),
+    "codes that go on": (RNG.integers(5, size=500), "unfinished"),
+    "images": (RNG.random((60, 8, 8)), "every-row"),
+    "missing numbers": (np.where(RNG.random((200, 2)) < 0.1, np.nan, 0.5), "every-row"),
+    "one observation": (np.ones((50, 2)), "every-row"),
+    "pairs of integers": (RNG.integers(4, size=(300, 2)), "every-row"),
+}
+
+
+@pytest.mark.parametrize("kind", NOISE)
+def test_nothing_is_offered_where_outcomes_are_noise_whatever_observations_are(kind):
+    observation, ends = NOISE[kind]
+    n, rng = len(observation), np.random.default_rng(1)
+    log = Log.from_columns(observation=observation, action=rng.integers(2, size=n), reward=rng.random(n), ends=ends)
+    found = audit(log)
+    assert found.radius is None
+    assert not found.reuse
+    assert found.to_frame().num_rows == len(found.lines)
+
+
 def test_mistakes_are_named():
+    with pytest.raises(us.LogError, match="the log has 3 rows, too few"):
+        audit(Log.from_columns(observation=[0, 1, 2], action=[0, 0, 0], reward=[0, 0, 0], ends="every-row"))
     log = twins(50, 0)
     with pytest.raises(ContractError, match="is not a Log"):
         audit("log")

@@ -30,7 +30,7 @@ def test_every_reason_has_its_sentence():
     leads = replace(SMALL, leads_upper=0.4)
     assert "rows lead elsewhere: values of random rewards may differ by 40%" in replace(none, lines=(leads,)).sentence
     unknown = replace(SMALL, value=math.nan, value_upper=math.nan)
-    assert "too few to be compared" in replace(none, lines=(unknown,)).sentence
+    assert "too few, or too noisy, to be compared" in replace(none, lines=(unknown,)).sentence
     assert (
         "1% of the rows have a like row, and 10% is the least"
         in replace(none, lines=(replace(SMALL, like_share=0.01),)).sentence

@@ -11,9 +11,9 @@ from understudy.contracts.fitting import ensure_fitted
 from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
 from understudy.contracts.vocabulary import Vocabulary
-from understudy.errors import ContractError, SettingError
+from understudy.errors import ContractError, LogError, SettingError
 from understudy.likeness.differences import MeanSquare, cells_of, matrix_of
-from understudy.likeness.held_out import States, held_out_halves
+from understudy.likeness.held_out import FEWEST_EPISODES, States, held_out_halves
 from understudy.likeness.likeness_audit import LikenessAudit, RadiusAudit
 from understudy.likeness.rule import LEAST_LIKE, LEVEL, chosen_radius, offers_reuse
 from understudy.likeness.suiting import suited
@@ -76,6 +76,8 @@ def audit_of_states(
         raise ContractError(
             f"{likeness!r} is not a likeness: it needs neighbors(log, state, next_state, n_states, radius)"
         )
+    if len(log) < FEWEST_EPISODES:
+        raise LogError(f"the log has {len(log)} rows, too few to judge a likeness by; {FEWEST_EPISODES} are the least")
     discount, seed = real("discount", discount, 0.0, 1.0), seed_of(seed)
     tried = radii_to_try(likeness, log, states, radii)
     shares = [like_share(likeness, log, states, radius) for radius in tried]

@@ -85,7 +85,7 @@ class LikenessAudit:
         if line.like_share < LEAST_LIKE:
             return f"{words} {line.like_share:.0%} of the rows have a like row, and {LEAST_LIKE:.0%} is the least"
         if not (isfinite(line.value_upper) and isfinite(line.leads_upper)):
-            return f"{words} like rows are too few to be compared"
+            return f"{words} like rows are too few, or too noisy, to be compared"
         if line.value_upper >= VALUE_SHARE:
             found, limit = f"values may differ by {line.value_upper:.1%}", VALUE_SHARE
         else:
