@@ -137,7 +137,9 @@ _HOMES = {
     "simulators": [
         "actions_only", "any_row", "exo_psrs", "model", "pers", "psrs", "qbe", "real", "replay", "states_only",
     ],
-    "trust": ["AgainstLog", "Beyond", "Comparison", "Forecast", "Selfcheck", "beyond", "compare", "forecast", "selfcheck"],
+    "trust": [
+        "AgainstLog", "Beyond", "Comparison", "Forecast", "Selfcheck", "beyond", "compare", "forecast", "selfcheck",
+    ],
 }  # fmt: skip
 """The public names of each room. To add one, write it here and import it above."""
 
