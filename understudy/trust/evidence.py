@@ -37,8 +37,8 @@ class Evidence:
 
 
 @dataclass(frozen=True, eq=False)
-class Readings:
-    """Readings of a probe on the whole log, on halves of it, and on larger parts, after the exact part of runs."""
+class ReadingsAfter:
+    """ReadingsAfter of a probe on the whole log, on halves of it, and on larger parts, after the exact part of runs."""
 
     halves: HalvedReadings
     parts: HalvedReadings  # the same of parts of SHARE_OF_PART
@@ -49,7 +49,7 @@ class Readings:
         return self.halves.steps
 
 
-def readings_after(found: Halves, parts: np.ndarray, lengths: np.ndarray, probe: str, exact: int) -> Readings:
+def readings_after(found: Halves, parts: np.ndarray, lengths: np.ndarray, probe: str, exact: int) -> ReadingsAfter:
     """Return the readings after the exact part. `parts` are readings on parts of the log, (P, r, K), and the lengths of
     these runs, (P, r)."""
     halves, interval = found.readings(probe, SHARE_GOING), found.interval(probe, share=SHARE_GOING)
@@ -60,7 +60,7 @@ def readings_after(found: Halves, parts: np.ndarray, lengths: np.ndarray, probe:
     beyond = halves.steps > interval.reach  # what halves do not show, parts do
     half_width = np.where(beyond, 2.0 * np.sqrt(Moments.of(halves.whole).noise + luck_of_parts(of_parts)), half_width)
     later = (halves.steps > exact) & np.isfinite(halves.whole).any(axis=0)
-    return Readings(halves.at(later), of_parts.at(later), half_width[later])
+    return ReadingsAfter(halves.at(later), of_parts.at(later), half_width[later])
 
 
 def luck_of_parts(parts: HalvedReadings) -> np.ndarray:
@@ -74,7 +74,7 @@ def luck_of_parts(parts: HalvedReadings) -> np.ndarray:
     return np.where(n_parts > 2, ALLOWANCE * OF_WHOLE * np.maximum(squares - noise, 0.0), np.nan)
 
 
-def interval_evidence(readings: Readings, margin: float) -> Evidence:
+def interval_evidence(readings: ReadingsAfter, margin: float) -> Evidence:
     """Return how far the interval of the mean, the log's luck included, is within the margin to each side."""
     wide = ~(readings.half_width <= margin)  # NaN counts as wide
     at = int(wide.argmax()) if wide.any() else len(wide)
@@ -84,7 +84,7 @@ def interval_evidence(readings: Readings, margin: float) -> Evidence:
     return Evidence(name, _before(readings.steps, at), f"then it is {readings.half_width[at]:.3g} wide to each side")
 
 
-def less_log_evidence(readings: Readings, margin: float) -> Evidence:
+def less_log_evidence(readings: ReadingsAfter, margin: float) -> Evidence:
     """Return how far less log gives the same answer: halves of it, and beyond what they reach, larger parts.
 
     An error that goes as one over the log is as large as the difference of halves and whole, and OF_WHOLE times as
