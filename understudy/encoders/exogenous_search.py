@@ -1,0 +1,221 @@
+"""Which columns of an observation the action influences, and whether the others move by themselves.
+
+A column is *endogenous* where what it shows later tells which action was taken (a multi-step inverse model, as in
+AC-State: Lamb et al. 2022), or where it follows from columns that are. The others are *exogenous*, and independent of
+the endogenous ones if neither moves the other.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from understudy.encoders.conditional_tests import FEWEST_ROWS, Dependence, association, clustered, strongest, told_action
+from understudy.encoders.exogenous_sample import SplitSample, binned, grouped_states, paired
+from understudy.errors import LogError
+from understudy.logs.findings import counted
+
+LAGS = (2, 4, 8)
+"""After how many steps, besides one, an action's influence is looked for."""
+
+ENOUGH = 0.5
+"""The share of rows that must be in states and actions that repeat, for a test to say anything about the log."""
+
+
+@dataclass(frozen=True)
+class SplitTest:
+    """One test of a split. Where nothing varies, `p_value` is None and nothing is found."""
+
+    question: str
+    statistic: float  # in standard deviations
+    p_value: float | None  # adjusted for all that the test looked at
+    level: float  # it finds a dependence where the p-value is at most this
+
+    @property
+    def finds(self) -> bool:
+        """True if the answer to the question is yes."""
+        return self.p_value is not None and self.p_value <= self.level
+
+    def __str__(self) -> str:
+        told = "nothing varies" if self.p_value is None else f"p = {self.p_value:.2g}"
+        return f"{self.question} {'yes' if self.finds else 'no'} ({told})"
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Which columns are whose, the tests that say so, and why they are not to be used, where one finds it."""
+
+    endogenous: tuple[int, ...]
+    exogenous: tuple[int, ...]
+    tests: tuple[SplitTest, ...]
+    refusal: str | None = None
+
+
+def searched(sample: SplitSample, level: float, exogenous: Sequence[int] | None = None) -> Parts:
+    """Return the parts that a sample shows; `level` is shared by three kinds of tests.
+
+    With `exogenous`, these columns are taken to be exogenous and tested, and none is moved.
+    """
+    level, columns = level / 3, range(len(sample.names))
+    tests = [_influenced(sample, column, level / len(columns)) for column in columns]
+    if exogenous is not None:
+        outer = set(exogenous)
+        inner = [column for column in columns if column not in outer]
+        wrong = [column for column in sorted(outer) if tests[column].finds]
+    else:
+        inner = [column for column in columns if tests[column].finds]
+        wrong = []
+    if not inner or wrong:
+        what = f"the action influences {_named(sample, wrong)}" if wrong else "no column tells which action was taken"
+        return Parts((), (), tuple(tests), f"{what} ({_evidence(tests, wrong)}), so there is no split to simulate by")
+
+    while True:
+        rest = [column for column in columns if column not in inner]
+        moved = [_moved(sample, inner, rest, column, level / max(1, len(rest))) for column in rest]
+        found = [column for column, test in zip(rest, moved, strict=True) if test.finds]
+        if not found or exogenous is not None:
+            break
+        inner, tests = sorted([*inner, *found]), [*tests, *(test for test in moved if test.finds)]
+    tests += moved
+    parts = tuple(inner), tuple(rest)
+    if not rest:
+        return Parts(
+            *parts, tuple(tests), "every column follows from the action or from what it moves: none is exogenous; use psrs"
+        )
+    if found:
+        return Parts(*parts, tuple(tests), f"{_named(sample, found)} does not move by itself: {moved_words(moved)}")
+    if _repeating(sample, inner) < ENOUGH:
+        return Parts(
+            *parts, tuple(tests),
+            f"the endogenous part ({_named(sample, inner)}) rarely repeats, so nothing can be said of what it follows "
+            "from; round it, or make states of it and log these",
+        )  # fmt: skip
+    driven = _driven(sample, inner, rest, level)
+    tests.append(driven)
+    refusal = None
+    if driven.finds:
+        refusal = (
+            f"the exogenous part ({_named(sample, rest)}) moves the endogenous one ({_named(sample, inner)}): given "
+            f"state and action, it predicts what follows (p = {driven.p_value:.2g}); use psrs on whole observations"
+        )
+    return Parts(*parts, tuple(tests), refusal)
+
+
+def moved_words(tests: Sequence[SplitTest]) -> str:
+    """Return the strongest of some tests as a clause."""
+    return str(min((test for test in tests if test.finds), key=lambda test: test.p_value or 0.0))
+
+
+def _named(sample: SplitSample, columns: Sequence[int]) -> str:
+    return ", ".join(sample.names[column] for column in columns)
+
+
+def _evidence(tests: Sequence[SplitTest], wrong: Sequence[int]) -> str:
+    known = [tests[column].p_value for column in wrong] or [test.p_value for test in tests]
+    least = min((p for p in known if p is not None), default=None)
+    return "nothing varies" if least is None else f"smallest p = {least:.2g}"
+
+
+def _influenced(sample: SplitSample, column: int, level: float) -> SplitTest:
+    """Return the test whether a column, some steps later, tells which action was taken: an inverse model."""
+    results = [_told(sample, column, binned(sample.before[:, column])), *_told_later(sample, column)]
+    place, result = strongest(results)
+    lag = (1, *LAGS)[place]
+    question = f"Does {sample.names[column]}, {counted(lag, 'step')} later, tell which action was taken?"
+    return SplitTest(question, result.statistic, result.p_value, level)
+
+
+def _told(sample: SplitSample, column: int, known: np.ndarray) -> Dependence:
+    """Return the test whether a column's change in one step tells the action, given what was known before it."""
+    change = sample.after[:, column] - sample.before[:, column]
+    return told_action(paired(known, binned(change)), sample.log.action, propensities(sample))
+
+
+def _told_later(sample: SplitSample, column: int) -> list[Dependence]:
+    """Return, of each lag, the test whether a column's change over so many steps tells the action at their start.
+
+    An action may end the episode, so actions of rows whose episodes go on are compared with each other, by whole
+    episodes. There is no such test where the logger looked at this column: going on then depends on both.
+    """
+    propensity, episode = propensities(sample), sample.log.episode
+    now = binned(sample.before[:, column], parts=4, few=8)
+    looked = [clustered(share, now, episode) for share in propensity.T if np.ptp(share) > 0]
+    if (strongest(looked)[1].p_value or 1.0) < 0.01:
+        return []
+    taken, found = np.eye(propensity.shape[1])[sample.log.action] - propensity, []
+    for lag in LAGS:
+        rows = sample.rows_with(lag)
+        change = sample.after[rows + lag - 1, column] - sample.before[rows, column]
+        group = paired(now[rows], binned(change, parts=4, few=8)) if len(rows) else rows
+        found.append(strongest([clustered(score[rows], group, episode[rows]) for score in taken.T])[1])
+    return found
+
+
+def propensities(sample: SplitSample) -> np.ndarray:
+    """Return the propensity of every action in each row."""
+    if sample.log.propensity is None or sample.log.propensity.ndim == 1:
+        raise LogError("a split is found by comparing actions with their propensities; log those of all actions")
+    return sample.log.propensity
+
+
+def _moved(sample: SplitSample, inner: Sequence[int], rest: Sequence[int], column: int, level: float) -> SplitTest:
+    """Return the test whether a column, given its own past and that of `rest`, follows from action or state."""
+    state = grouped_states(sample.state(inner))
+    known = paired(state, binned(sample.before[:, column], parts=4, few=8))
+    _, result = strongest([_told(sample, column, known), *_following(sample, rest, column, state)])
+    inside = _named(sample, inner)
+    question = f"Given its own past, does {sample.names[column]} follow from the action or from {inside}?"
+    return SplitTest(question, result.statistic, result.p_value, level)
+
+
+def _following(sample: SplitSample, rest: Sequence[int], column: int, state: np.ndarray) -> list[Dependence]:
+    """Return the tests whether the next value of a column depends on the state, given the past of all of `rest`.
+
+    Where that past repeats, it is held fixed. Else the value is predicted by a cubic of it, and the error of that, and
+    its size, are compared between states by whole episodes.
+    """
+    past = paired(sample.code(rest), sample.code(rest, "previous"))
+    if share_repeating(past) >= ENOUGH:
+        return [association(past, sample.after[:, column], state)]
+    error = sample.after[:, column] - predicted(sample, rest, column)
+    scale = error.std()
+    if scale <= 1e-9 * (1 + np.abs(sample.after[:, column]).max()):
+        return []
+    return [clustered(score, state, sample.log.episode) for score in (error / scale, np.minimum((error / scale) ** 2, 9))]
+
+
+def predicted(sample: SplitSample, columns: Sequence[int], column: int) -> np.ndarray:
+    """Return the next value of a column as a cubic of the present values of some columns and of their last change."""
+    now = sample.before[:, list(columns)].astype(np.float64)
+    change = np.where(sample.is_first[:, None], 0.0, now - np.roll(now, 1, axis=0))
+    design = [np.ones(len(now)), sample.is_first.astype(np.float64)]
+    for values in (*now.T, *change.T):
+        scaled = (values - values.mean()) / (values.std() or 1.0)
+        design += [scaled, scaled**2, scaled**3]
+    matrix = np.column_stack(design)
+    return matrix @ np.linalg.lstsq(matrix, sample.after[:, column].astype(np.float64), rcond=None)[0]
+
+
+def share_repeating(code: np.ndarray) -> float:
+    """Return the share of rows whose code at least `FEWEST_ROWS` rows have."""
+    rows = np.unique(code, return_counts=True)[1]
+    return float(rows[rows >= FEWEST_ROWS].sum() / len(code))
+
+
+def _repeating(sample: SplitSample, inner: Sequence[int]) -> float:
+    return share_repeating(paired(sample.state(inner), sample.log.action))
+
+
+def _driven(sample: SplitSample, inner: Sequence[int], rest: Sequence[int], level: float) -> SplitTest:
+    """Return the test whether the next state or the end depends on the exogenous part, given state and action."""
+    stratum = paired(sample.state(inner), sample.log.action)
+    outcome = paired(sample.state(inner, "after"), sample.log.terminated)
+    _, result = strongest(
+        [
+            association(stratum, outcome, binned(values[:, column], parts=4))
+            for column in rest
+            for values in (sample.before, sample.after)
+        ]
+    )
+    question = f"Given {_named(sample, inner)} and the action, do they follow from {_named(sample, rest)}?"
+    return SplitTest(question, result.statistic, result.p_value, level)
