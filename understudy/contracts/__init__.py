@@ -16,6 +16,7 @@ from understudy.contracts.encoding import (
     RemembersLog,
     Savable,
     SaysFitted,
+    SplitsObservations,
 )
 from understudy.contracts.late_learning import ChecksSimulator, HasClock, HasPending, HearsOpenings, LearnsLate
 from understudy.contracts.learning import (
@@ -132,6 +133,7 @@ __all__ = [
     "SharedRun",
     "SharedSimulator",
     "Simulator",
+    "SplitsObservations",
     "StackedLearner",
     "Step",
     "Steps",

@@ -7,7 +7,6 @@ gamma law.
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from understudy.logs.statistics.tails import normal_tail
 
@@ -143,5 +142,7 @@ def _judged(statistic: float, mean: float, variance: float, rows: int) -> Depend
     """Return the result for a sum with this mean and variance, by a gamma law."""
     if variance <= 1e-9 * max(1.0, mean):
         return NOTHING_VARIES
-    p_value = float(stats.gamma.sf(statistic, mean**2 / variance, scale=variance / mean))
+    from scipy.special import gammaincc  # here, since importing it takes long
+
+    p_value = float(gammaincc(mean**2 / variance, max(0.0, statistic) * mean / variance))
     return Dependence(float((statistic - mean) / np.sqrt(variance)), p_value, rows)

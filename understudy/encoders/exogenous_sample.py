@@ -59,13 +59,15 @@ class SplitSample:
         return numbers[: len(self.log)] if at == "before" else numbers[len(self.log) :]
 
 
-def sampled(log: Log, before: np.ndarray, after: np.ndarray, names: tuple[str, ...], seed: int) -> SplitSample:
-    """Return the sample of a log; where it is long, of episodes drawn at random."""
-    if len(log) <= MOST_ROWS:
+def sampled(
+    log: Log, before: np.ndarray, after: np.ndarray, names: tuple[str, ...], seed: int, most: int = MOST_ROWS
+) -> SplitSample:
+    """Return the sample of a log; where it is long, of episodes drawn at random, until they have `most` rows."""
+    if len(log) <= most:
         return SplitSample(log, before, after, names)
     order = np.random.default_rng(seed).permutation(log.n_episodes)
     n_rows = np.cumsum(np.diff(log.starts)[order])
-    chosen = np.sort(order[: 1 + int(np.searchsorted(n_rows, MOST_ROWS))])
+    chosen = np.sort(order[: 1 + int(np.searchsorted(n_rows, most))])
     rows = log.rows_of(chosen)
     return SplitSample(log.select(chosen), before[rows], after[rows], names)
 

@@ -10,13 +10,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from understudy.encoders.conditional_tests import FEWEST_ROWS, Dependence, association, clustered, strongest, told_action
+from understudy.encoders.conditional_tests import (
+    FEWEST_ROWS,
+    Dependence,
+    association,
+    clustered,
+    strongest,
+    told_action,
+)
 from understudy.encoders.exogenous_sample import SplitSample, binned, grouped_states, paired
 from understudy.errors import LogError
 from understudy.logs.findings import counted
 
 LAGS = (2, 4, 8)
 """After how many steps, besides one, an action's influence is looked for."""
+
+CLEARLY = 1e-4
+"""The p-value of a first look below which a column clearly tells the action."""
 
 ENOUGH = 0.5
 """The share of rows that must be in states and actions that repeat, for a test to say anything about the log."""
@@ -80,7 +90,9 @@ def searched(sample: SplitSample, level: float, exogenous: Sequence[int] | None 
     parts = tuple(inner), tuple(rest)
     if not rest:
         return Parts(
-            *parts, tuple(tests), "every column follows from the action or from what it moves: none is exogenous; use psrs"
+            *parts,
+            tuple(tests),
+            "every column follows from the action or from what it moves: none is exogenous; use psrs",
         )
     if found:
         return Parts(*parts, tuple(tests), f"{_named(sample, found)} does not move by itself: {moved_words(moved)}")
@@ -99,6 +111,12 @@ def searched(sample: SplitSample, level: float, exogenous: Sequence[int] | None 
             f"state and action, it predicts what follows (p = {driven.p_value:.2g}); use psrs on whole observations"
         )
     return Parts(*parts, tuple(tests), refusal)
+
+
+def clearly_told(sample: SplitSample) -> np.ndarray:
+    """Return, of each column, True if its change in one step clearly tells which action was taken; a first look."""
+    results = [_told(sample, column, binned(values)) for column, values in enumerate(sample.before.T)]
+    return np.array([result.p_value is not None and result.p_value < CLEARLY for result in results])
 
 
 def moved_words(tests: Sequence[SplitTest]) -> str:
@@ -181,7 +199,9 @@ def _following(sample: SplitSample, rest: Sequence[int], column: int, state: np.
     scale = error.std()
     if scale <= 1e-9 * (1 + np.abs(sample.after[:, column]).max()):
         return []
-    return [clustered(score, state, sample.log.episode) for score in (error / scale, np.minimum((error / scale) ** 2, 9))]
+    return [
+        clustered(score, state, sample.log.episode) for score in (error / scale, np.minimum((error / scale) ** 2, 9))
+    ]
 
 
 def predicted(sample: SplitSample, columns: Sequence[int], column: int) -> np.ndarray:

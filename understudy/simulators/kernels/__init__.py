@@ -8,12 +8,13 @@ from numba import types
 from numba.extending import overload
 
 from understudy.contracts.compiling import MERGED
-from understudy.simulators.kernels import draws, exogenous, model, real, tape, whole_episodes
+from understudy.simulators.kernels import draws, exogenous, model, real, tape, trajectories, whole_episodes
 
 KERNELS = {
     tape.Tape: draws,
     model.Model: model,
     exogenous.TwoTapes: exogenous,
+    trajectories.TapeAndPath: trajectories,
     real.TableWalk: real,
     whole_episodes.EpisodeTape: whole_episodes,
 }

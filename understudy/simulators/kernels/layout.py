@@ -41,7 +41,7 @@ N_CURSOR = 20
 
 # Values of CAUSE.
 RUNNING, QUEUE_EMPTY, ACTION_QUEUE_EMPTY, UNSUPPORTED, NO_STATE, NO_OPENING, EXOGENOUS_EMPTY = range(7)
-USED_UP, CUT_OFF = range(7, 9)
+USED_UP, CUT_OFF, EXOGENOUS_ENDED, REWARD_UNKNOWN = range(7, 11)
 
 CAUSES = (
     "running",
@@ -53,6 +53,8 @@ CAUSES = (
     "exogenous queue empty",
     "used up",
     "cut off",
+    "exogenous part ended",
+    "reward unknown",
 )
 """The name of each value of CAUSE, as `contracts.CAUSES` has it."""
 
