@@ -87,8 +87,14 @@ def binned(values: np.ndarray, parts: int = 8, few: int = 16) -> np.ndarray:
 
 def paired(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Return a number for each pair of codes."""
-    other = np.unique(other, return_inverse=True)[1]
-    return np.unique(one, return_inverse=True)[1] * (1 + int(other.max(initial=0))) + other
+    one, other = (_small(code) for code in (one, other))
+    return one * (1 + int(other.max(initial=0))) + other
+
+
+def _small(code: np.ndarray) -> np.ndarray:
+    """Return codes as they are where they are small numbers from 0 up, else numbered anew."""
+    small = code.dtype.kind in "iub" and len(code) > 0 and code.min() >= 0 and code.max() < 4 * len(code)
+    return code.astype(np.int64) if small else np.unique(code, return_inverse=True)[1]
 
 
 def grouped_states(states: np.ndarray) -> np.ndarray:
