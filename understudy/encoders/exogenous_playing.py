@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from understudy.encoders.conditional_tests import association
+from understudy.encoders.exogenous_rewards import powers
 from understudy.encoders.exogenous_sample import SplitSample, binned, paired
 from understudy.encoders.exogenous_search import ENOUGH, propensities
 from understudy.logs.recurring import FEWEST_ROWS, keys_of
@@ -78,9 +79,9 @@ def _alike(before: np.ndarray, after: np.ndarray, ending: np.ndarray, opening: n
     from scipy.stats import ks_2samp  # here, since importing it takes long
 
     center, scale = before.mean(), before.std() or 1.0
-    cubic = np.polynomial.Polynomial.fit((before - center) / scale, after, 3)
-    errors = [value - cubic((at - center) / scale) for at, value in ((before, after), (ending, opening))]
-    one, other = (np.round(error / scale, 6) for error in errors)
+    ahead, at_resets = (np.column_stack([np.ones(len(x)), powers(x, center, scale)]) for x in (before, ending))
+    cubic = np.linalg.lstsq(ahead, after.astype(np.float64), rcond=None)[0]
+    one, other = np.round((after - ahead @ cubic) / scale, 6), np.round((opening - at_resets @ cubic) / scale, 6)
     return bool(ks_2samp(one, other).pvalue > DOUBT)
 
 

@@ -87,7 +87,7 @@ class TrajectoryReplay:
         if self._opens == IN_TURN:
             ties = np.random.default_rng(spawn(seed, PATHS)).random(len(first))
             order = np.lexsort((ties, -self._lengths))
-            first = np.tile(first[order], len(tape.opening) // len(first))
+            first = np.repeat(first[order], len(tape.opening) // len(first))
         elif self._opens == OF_THE_OPENING:
             first = np.tile(first, len(tape.opening) // len(first))
         source = TapeAndPath(
