@@ -187,6 +187,10 @@ def simulator_for(name: str, log: us.Log, encoder: Any, options: argparse.Namesp
             if getattr(options, key) is not None:
                 raise SettingError(f"{key}= is for simulators with queues of rows, and not for {name}; leave it out")
         return getattr(us, name)(log, **given)
+    if name == "exo_psrs":  # rows are queued by the endogenous part; the encoder is the learner's
+        split = us.exogenous_split(log, seed=options.seed)
+        say(f"exo_psrs: {str(split).splitlines()[0]}")
+        return us.exo_psrs(log, split, **given)
     if name in ("actions_only", "any_row", "model"):
         given.pop("order", None)
     if name == "model":

@@ -52,7 +52,7 @@ class SplitTest:
 
 
 @dataclass(frozen=True)
-class Parts:
+class FoundParts:
     """Which columns are whose, the tests that say so, and why they are not to be used, where one finds it."""
 
     endogenous: tuple[int, ...]
@@ -61,7 +61,7 @@ class Parts:
     refusal: str | None = None
 
 
-def searched(sample: SplitSample, level: float, exogenous: Sequence[int] | None = None) -> Parts:
+def searched(sample: SplitSample, level: float, exogenous: Sequence[int] | None = None) -> FoundParts:
     """Return the parts that a sample shows; `level` is shared by three kinds of tests.
 
     With `exogenous`, these columns are taken to be exogenous and tested, and none is moved.
@@ -77,7 +77,9 @@ def searched(sample: SplitSample, level: float, exogenous: Sequence[int] | None 
         wrong = []
     if not inner or wrong:
         what = f"the action influences {_named(sample, wrong)}" if wrong else "no column tells which action was taken"
-        return Parts((), (), tuple(tests), f"{what} ({_evidence(tests, wrong)}), so there is no split to simulate by")
+        return FoundParts(
+            (), (), tuple(tests), f"{what} ({_evidence(tests, wrong)}), so there is no split to simulate by"
+        )
 
     while True:
         rest = [column for column in columns if column not in inner]
@@ -89,15 +91,17 @@ def searched(sample: SplitSample, level: float, exogenous: Sequence[int] | None 
     tests += moved
     parts = tuple(inner), tuple(rest)
     if not rest:
-        return Parts(
+        return FoundParts(
             *parts,
             tuple(tests),
             "every column follows from the action or from what it moves: none is exogenous; use psrs",
         )
     if found:
-        return Parts(*parts, tuple(tests), f"{_named(sample, found)} does not move by itself: {moved_words(moved)}")
+        return FoundParts(
+            *parts, tuple(tests), f"{_named(sample, found)} does not move by itself: {moved_words(moved)}"
+        )
     if _repeating(sample, inner) < ENOUGH:
-        return Parts(
+        return FoundParts(
             *parts, tuple(tests),
             f"the endogenous part ({_named(sample, inner)}) rarely repeats, so nothing can be said of what it follows "
             "from; round it, or make states of it and log these",
@@ -110,7 +114,7 @@ def searched(sample: SplitSample, level: float, exogenous: Sequence[int] | None 
             f"the exogenous part ({_named(sample, rest)}) moves the endogenous one ({_named(sample, inner)}): given "
             f"state and action, it predicts what follows (p = {driven.p_value:.2g}); use psrs on whole observations"
         )
-    return Parts(*parts, tuple(tests), refusal)
+    return FoundParts(*parts, tuple(tests), refusal)
 
 
 def clearly_told(sample: SplitSample) -> np.ndarray:

@@ -10,7 +10,7 @@ from understudy.contracts import Log
 from understudy.encoders.exogenous_playing import QUEUES, Playing, played, repeats
 from understudy.encoders.exogenous_rewards import ColumnEffect, reward_parts, shares
 from understudy.encoders.exogenous_sample import SplitSample, sampled
-from understudy.encoders.exogenous_search import Parts, SplitTest, clearly_told, searched
+from understudy.encoders.exogenous_search import FoundParts, SplitTest, clearly_told, searched
 from understudy.errors import ContractError, LogError, SettingError
 from understudy.logs.naming import feature_name
 from understudy.settings import real, seed_of
@@ -194,7 +194,7 @@ def _split(
     """Return the split of a log by its columns. A quarter of the level is for rewards, the rest for the parts."""
     whole = SplitSample(log, as_columns(log.observation, base), as_columns(log.next_observation, base), names)
     sample = sampled(log, whole.before, whole.after, names, seed)
-    parts: Parts = searched(sample, 0.75 * level, exogenous)
+    parts: FoundParts = searched(sample, 0.75 * level, exogenous)
     about: dict[str, Any] = {"names": names, "base": base, "fitted_on": log.fingerprint}
     refused: dict[str, Any] = {"playing": None, "reward_form": None, "effects": ()}
     if parts.refusal is not None:

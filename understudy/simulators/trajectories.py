@@ -9,7 +9,7 @@ import numpy as np
 
 from understudy.contracts import Log, Rehearsal, SplitsObservations
 from understudy.contracts.streams import spawn
-from understudy.errors import ContractError
+from understudy.errors import ContractError, SettingError
 from understudy.simulators.coding import CodedArrays, largest_observation
 from understudy.simulators.index import index
 from understudy.simulators.kernels import layout
@@ -87,9 +87,7 @@ class TrajectoryReplay:
         if self._opens == IN_TURN:
             ties = np.random.default_rng(spawn(seed, PATHS)).random(len(first))
             order = np.lexsort((ties, -self._lengths))
-            first = np.repeat(first[order], len(tape.opening) // len(first))
-        elif self._opens == OF_THE_OPENING:
-            first = np.tile(first, len(tape.opening) // len(first))
+            first = first[order]
         source = TapeAndPath(
             tape, self._following, self._lender, first, np.array([self._opens]), code, self._leaving, self._arriving,
             tape.rules, tape.cursor,
@@ -120,13 +118,21 @@ class TrajectoryReplay:
         return selected
 
     def repeated(self, copies: int) -> "TrajectoryReplay":
-        """Return the same simulator over so many copies of its log, as `Replay.repeated` does."""
+        """Return the same simulator over so many copies of its log, as `Replay.repeated` does.
+
+        Raise `SettingError` where episodes have sequences of single episodes: which of them a run needs depends on
+        their lengths, so copies do not tell how many a longer run would need.
+        """
+        if self._opens < ONWARD:
+            raise SettingError(
+                "the exogenous part is played from single episodes, and how many of them more steps would need cannot "
+                "be told from copies of the log; leave steps= out"
+            )
         repeated = copy(self)
         repeated.settings, repeated.exhaustible = self.settings | {"copies": copies}, False
         repeated._endogenous = self._endogenous.repeated(copies)
-        if self._opens >= ONWARD:
-            repeated._following = self._following.copy()
-            repeated._following[-1] = 0
+        repeated._following = self._following.copy()
+        repeated._following[-1] = 0
         return repeated
 
     @property
