@@ -51,6 +51,18 @@ def test_parts_are_taken_apart_and_joined_again(split):
         split.parts(np.zeros((3, 5)))
 
 
+def test_columns_of_small_integers_and_truth_values_are_split_too(counted):
+    env, log = counted
+    for dtype in (np.int64, np.uint8):
+        columns = {
+            name: np.column_stack(env.split(getattr(log, name))).astype(dtype)
+            for name in ("observation", "next_observation")
+        }
+        split = exogenous_split(replace(log, **columns, spec=replace(log.spec, n_observations=None)))
+        assert (split.endogenous, split.exogenous, split.playing.how) == ((0,), (1,), "queues")
+        assert split.joined(columns["observation"], columns["observation"]).dtype == dtype
+
+
 def test_codes_are_read_as_two_numbers(counted):
     env, log = counted
     split = exogenous_split(log)

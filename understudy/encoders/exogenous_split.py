@@ -72,7 +72,7 @@ class ExogenousSplit:
         columns = self.columns(endogenous).copy()
         columns[:, list(self.exogenous)] = self.columns(exogenous)[:, list(self.exogenous)]
         if self.base is None:
-            return columns.reshape(endogenous.shape)
+            return columns.reshape(endogenous.shape).astype(endogenous.dtype, copy=False)
         return (columns[:, 0] + self.base * columns[:, 1]).astype(endogenous.dtype)
 
     def reward_shares(self, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -170,7 +170,8 @@ def exogenous_split(
 def as_columns(observations: np.ndarray, base: int | None) -> np.ndarray:
     """Return observations as rows of columns; codes as their two digits in a base."""
     if base is None:
-        return observations.reshape(len(observations), -1)
+        columns = observations.reshape(len(observations), -1)
+        return columns.astype(np.int64) if columns.dtype.kind in "ub" else columns  # differences may be negative
     return np.column_stack([observations % base, observations // base])
 
 

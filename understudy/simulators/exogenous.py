@@ -164,9 +164,9 @@ def queued_by(
 
 def exo_psrs(
     log: Log,
-    encoder: Any = None,
+    encoder: Encoder | SplitsObservations | None = None,
     *,
-    split: Any = None,
+    split: Callable | SplitsObservations | None = None,
     merge: Callable | None = None,
     reward: Callable | None = None,
     order: str = "episodes",
@@ -189,22 +189,22 @@ def exo_psrs(
             "their next observation was derived; give next_observation="
         )
     options: dict[str, Any] = {"order": order, "openings": openings, "max_episode_steps": max_episode_steps}
-    if offers(encoder, SplitsObservations) and split is None:
-        encoder, split = None, encoder
-    if not offers(split, SplitsObservations):
-        if split is None or merge is None or reward is None:
+    learned: Any = split if encoder is None or not offers(encoder, SplitsObservations) else encoder
+    queued: Any = None if learned is encoder else encoder
+    if learned is None or not offers(learned, SplitsObservations):
+        if learned is None or merge is None or reward is None:
             raise SettingError(
                 "exo_psrs needs a split of observations: give us.exogenous_split(log), or split=, merge= and reward="
             )
-        return ExogenousReplay(log, encoder, split, merge, reward, **options)
+        return ExogenousReplay(log, queued, learned, merge, reward, **options)
     if merge is not None or reward is not None:
         raise SettingError("a learned split merges and rewards by itself; leave merge= and reward= out")
-    if split.refusal is not None:
-        raise LogError(split.refusal)
-    if split.playing.how == "queues":
-        return ExogenousReplay(log, encoder, **learned_oracles(log, split), **options)
-    if encoder is not None:
+    if learned.refusal is not None:
+        raise LogError(learned.refusal)
+    if learned.playing.how == "queues":
+        return ExogenousReplay(log, queued, **learned_oracles(log, learned), **options)
+    if queued is not None:
         raise SettingError(
             "the exogenous part is played as it was logged, and rows are queued by z; leave encoder= out"
         )
-    return TrajectoryReplay(log, split, **options)
+    return TrajectoryReplay(log, learned, **options)
