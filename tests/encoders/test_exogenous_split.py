@@ -53,14 +53,15 @@ def test_parts_are_taken_apart_and_joined_again(split):
 
 def test_columns_of_small_integers_and_truth_values_are_split_too(counted):
     env, log = counted
+    names = ("action", "reward", "terminated", "truncated", "episode", "propensity")
     for dtype in (np.int64, np.uint8):
-        columns = {
-            name: np.column_stack(env.split(getattr(log, name))).astype(dtype)
-            for name in ("observation", "next_observation")
-        }
-        split = exogenous_split(replace(log, **columns, spec=replace(log.spec, n_observations=None)))
+        here, there = (
+            np.column_stack(env.split(codes)).astype(dtype) for codes in (log.observation, log.next_observation)
+        )
+        kept = {name: getattr(log, name) for name in names}
+        split = exogenous_split(Log.from_columns(observation=here, next_observation=there, **kept))
         assert (split.endogenous, split.exogenous, split.playing.how) == ((0,), (1,), "queues")
-        assert split.joined(columns["observation"], columns["observation"]).dtype == dtype
+        assert split.joined(here, here).dtype == dtype
 
 
 def test_codes_are_read_as_two_numbers(counted):

@@ -91,9 +91,17 @@ class SplitsObservations(Protocol):
     Gained: `exo_psrs(log, split)`.
     """
 
-    refusal: str | None
-    playing: Any
-    reward_form: str | None
+    @property
+    def refusal(self) -> str | None:
+        """Return why the parts are not independent, or None."""
+
+    @property
+    def playing(self) -> Any:
+        """Return how the exogenous part is simulated: `how`, `longest_first` and `moves_at_reset`."""
+
+    @property
+    def reward_form(self) -> str | None:
+        """Return "own", "additive" or "table"."""
 
     def parts(self, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the endogenous and the exogenous part of each observation, (n, ...) both."""
