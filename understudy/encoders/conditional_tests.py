@@ -46,8 +46,8 @@ def association(stratum: np.ndarray, outcome: np.ndarray, predictor: np.ndarray)
     each row; the predictor may be any process.
 
     >>> coin, side = np.tile([0, 1], 50), np.repeat([0, 1], 50)
-    >>> round(association(np.zeros(100, int), coin, side).p_value, 2)
-    0.91
+    >>> association(np.zeros(100, int), coin, side).p_value
+    1.0
     >>> association(np.zeros(100, int), coin, coin).p_value < 1e-9
     True
     """

@@ -178,8 +178,8 @@ def as_columns(observations: np.ndarray, base: int | None) -> np.ndarray:
 def column_numbers(given: Sequence[str | int], names: Sequence[str]) -> list[int]:
     """Return the numbers of columns that are given by name or number. Raise `SettingError` for one that is not there.
 
-    >>> column_numbers(["clock", 0], ("x", "clock"))
-    [0, 1]
+    >>> column_numbers(["clock", 0], ("x", "y", "clock"))
+    [0, 2]
     """
     given = [given] if isinstance(given, str | int) else list(given)
     found = [names.index(one) if one in names else one for one in given]
