@@ -79,12 +79,29 @@ def test_weather_that_moves_the_place_is_refused_with_the_evidence(walk_and_weat
     assert parts.tests[-1].finds
 
 
+def test_beside_a_column_that_moves_the_place_another_may_be_exogenous(walk_and_weather):
+    """Weather in five values moves the place, and a counter moves by itself."""
+    log = walk_and_weather(3, wind=0.5, episodes=400)
+    counter = np.tile(np.arange(30) % 7, 400)
+    rounded = [np.clip(np.round(x), -2, 2) for x in (log.observation[:, 1], log.next_observation[:, 1])]
+    before, after = (
+        np.column_stack([x[:, 0], weather, count])
+        for x, weather, count in zip(
+            (log.observation, log.next_observation), rounded, (counter, (counter + 1) % 7), strict=True
+        )
+    )
+    parts = searched(SplitSample(log, before, after, ("place", "weather", "counter")), 0.05)
+    assert (parts.endogenous, parts.exogenous, parts.refusal) == ((0, 1), (2,), None)
+
+
 def test_columns_that_are_named_are_tested_and_not_searched(walk_and_weather):
     sample = sample_of(walk_and_weather(4))
     assert searched(sample, 0.05, exogenous=[1]).refusal is None
     assert "the action influences place" in searched(sample, 0.05, exogenous=[0]).refusal
     warmed = searched(sample_of(walk_and_weather(4, warming=0.1)), 0.05, exogenous=[1]).refusal
     assert "weather does not move by itself" in warmed or "the action influences weather" in warmed
+    blown = searched(sample_of(walk_and_weather(3, wind=0.2)), 0.05, exogenous=[1])
+    assert "moves the endogenous one" in blown.refusal
 
 
 def test_an_endogenous_part_that_never_repeats_is_refused(walk_and_weather):

@@ -147,3 +147,24 @@ def test_logs_that_cannot_be_split_are_refused(walk_and_weather, counted):
     one = replace(log, observation=log.observation[:, :1], next_observation=log.next_observation[:, :1])
     with pytest.raises(LogError, match="columns"):
         exogenous_split(one)
+
+
+def test_codes_whose_counter_moves_the_place_are_refused_for_that():
+    """In odd hours every step of two is to the left."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for episode in range(150):
+        place, hour = int(rng.integers(5)), int(rng.integers(4))
+        for step in range(30):
+            action = int(rng.integers(3))
+            move = -1 if hour % 2 and rng.random() < 0.5 else action - 1
+            following, later = (place + move) % 5, (hour + 1) % 4
+            rows.append((place + 5 * hour, action, following + 5 * later, step == 29, episode))
+            place, hour = following, later
+    observation, action, after, last, episode = (np.array(column) for column in zip(*rows, strict=True))
+    log = Log.from_columns(
+        observation=observation, action=action, reward=np.zeros(len(rows)), next_observation=after, truncated=last,
+        terminated=np.zeros(len(rows), bool), episode=episode, propensity=np.full((len(rows), 3), 1 / 3),
+    )  # fmt: skip
+    split = exogenous_split(log)
+    assert "(observation // 5) moves the endogenous one (observation % 5)" in split.refusal

@@ -5,7 +5,7 @@ AC-State: Lamb et al. 2022), or where it follows from columns that are. The othe
 the endogenous ones if neither moves the other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,8 @@ from understudy.logs.findings import counted
 
 LAGS = (2, 4, 8)
 """After how many steps, besides one, an action's influence is looked for."""
+
+NONE_EXOGENOUS = "every column follows from the action or from what it moves: none is exogenous; use psrs"
 
 CLEARLY = 1e-4
 """The p-value of a first look below which a column clearly tells the action."""
@@ -68,53 +70,77 @@ def searched(sample: SplitSample, level: float, exogenous: Sequence[int] | None 
     """
     level, columns = level / 3, range(len(sample.names))
     tests = [_influenced(sample, column, level / len(columns)) for column in columns]
+    told = [column for column in columns if tests[column].finds]
     if exogenous is not None:
-        outer = set(exogenous)
-        inner = [column for column in columns if column not in outer]
-        wrong = [column for column in sorted(outer) if tests[column].finds]
-    else:
-        inner = [column for column in columns if tests[column].finds]
-        wrong = []
-    if not inner or wrong:
-        what = f"the action influences {_named(sample, wrong)}" if wrong else "no column tells which action was taken"
+        return _tested(sample, [column for column in columns if column not in exogenous], told, tests, level)
+    if not told:
         return FoundParts(
-            (), (), tuple(tests), f"{what} ({_evidence(tests, wrong)}), so there is no split to simulate by"
+            (), (), tuple(tests), "no column tells which action was taken, so there is nothing to split by"
         )
+    return _grown(sample, told, tests, level)
 
+
+def _grown(sample: SplitSample, inner: list[int], tests: list[SplitTest], level: float) -> FoundParts:
+    """Return the parts that begin with these endogenous columns, to which all are added that depend on them.
+
+    Also a column that moves endogenous ones is added: the rest may be independent of all of them.
+    """
+    driven = None  # why columns that move by themselves cannot be exogenous
     while True:
-        rest = [column for column in columns if column not in inner]
-        moved = [_moved(sample, inner, rest, column, level / max(1, len(rest))) for column in rest]
-        found = [column for column, test in zip(rest, moved, strict=True) if test.finds]
-        if not found or exogenous is not None:
+        rest = [column for column in range(len(sample.names)) if column not in inner]
+        found, moved = _found(_moved, sample, inner, rest, level)
+        tests = tests + moved
+        if rest and not found:
+            if share_repeating(paired(sample.state(inner), sample.log.action)) < ENOUGH:
+                seldom = (
+                    f"the endogenous part ({_named(sample, inner)}) rarely repeats, so nothing can be said of what it "
+                    "follows from; round it, or make states of it and log these"
+                )
+                return FoundParts(tuple(inner), tuple(rest), tuple(tests), driven or seldom)
+            found, driving = _found(_driving, sample, inner, rest, level)
+            tests = tests + driving
+            driven = _driven_words(sample, inner, found, driving) if found else driven
+        if not found:
             break
-        inner, tests = sorted([*inner, *found]), [*tests, *(test for test in moved if test.finds)]
-    tests += moved
-    parts = tuple(inner), tuple(rest)
-    if not rest:
-        return FoundParts(
-            *parts,
-            tuple(tests),
-            "every column follows from the action or from what it moves: none is exogenous; use psrs",
-        )
-    if found:
-        return FoundParts(
-            *parts, tuple(tests), f"{_named(sample, found)} does not move by itself: {moved_words(moved)}"
-        )
-    if _repeating(sample, inner) < ENOUGH:
-        return FoundParts(
-            *parts, tuple(tests),
-            f"the endogenous part ({_named(sample, inner)}) rarely repeats, so nothing can be said of what it follows "
-            "from; round it, or make states of it and log these",
-        )  # fmt: skip
-    driven = _driven(sample, inner, rest, level)
-    tests.append(driven)
+        inner = sorted([*inner, *found])
+    return FoundParts(tuple(inner), tuple(rest), tuple(tests), None if rest else driven or NONE_EXOGENOUS)
+
+
+def _tested(
+    sample: SplitSample, inner: list[int], told: Sequence[int], tests: list[SplitTest], level: float
+) -> FoundParts:
+    """Return the parts as they are given, and why they are not independent."""
+    rest = [column for column in range(len(sample.names)) if column not in inner]
+    wrong = [column for column in rest if column in told]
+    found, moved = _found(_moved, sample, inner, rest, level)
+    drivers, driving = _found(_driving, sample, inner, rest, level)
     refusal = None
-    if driven.finds:
-        refusal = (
-            f"the exogenous part ({_named(sample, rest)}) moves the endogenous one ({_named(sample, inner)}): given "
-            f"state and action, it predicts what follows (p = {driven.p_value:.2g}); use psrs on whole observations"
-        )
-    return FoundParts(*parts, tuple(tests), refusal)
+    if wrong:
+        refusal = f"the action influences {_named(sample, wrong)} ({tests[wrong[0]]}), so it is not exogenous"
+    elif found:
+        refusal = f"{_named(sample, found)} does not move by itself ({next(test for test in moved if test.finds)})"
+    elif share_repeating(paired(sample.state(inner), sample.log.action)) < ENOUGH:
+        refusal = f"the endogenous part ({_named(sample, inner)}) rarely repeats; round it, or make states of it"
+    elif drivers:
+        refusal = _driven_words(sample, inner, drivers, driving)
+    return FoundParts(tuple(inner), tuple(rest), (*tests, *moved, *driving), refusal)
+
+
+def _found(
+    test: Callable[..., SplitTest], sample: SplitSample, inner: Sequence[int], rest: Sequence[int], level: float
+) -> tuple[list[int], list[SplitTest]]:
+    """Return the columns of `rest` for which a test finds a dependence, and the tests of all of them."""
+    tests = [test(sample, inner, rest, column, level / len(rest)) for column in rest]
+    return [column for column, result in zip(rest, tests, strict=True) if result.finds], tests
+
+
+def _driven_words(sample: SplitSample, inner: Sequence[int], drivers: Sequence[int], tests: Sequence[SplitTest]) -> str:
+    """Return the sentence that says that columns move the endogenous part."""
+    p_value = min(test.p_value or 0.0 for test in tests if test.finds)
+    return (
+        f"the exogenous part ({_named(sample, drivers)}) moves the endogenous one ({_named(sample, inner)}): given "
+        f"state and action, it predicts what follows (p = {p_value:.2g}); use psrs on whole observations"
+    )
 
 
 def clearly_told(sample: SplitSample) -> np.ndarray:
@@ -123,19 +149,8 @@ def clearly_told(sample: SplitSample) -> np.ndarray:
     return np.array([result.p_value is not None and result.p_value < CLEARLY for result in results])
 
 
-def moved_words(tests: Sequence[SplitTest]) -> str:
-    """Return the strongest of some tests as a clause."""
-    return str(min((test for test in tests if test.finds), key=lambda test: test.p_value or 0.0))
-
-
 def _named(sample: SplitSample, columns: Sequence[int]) -> str:
     return ", ".join(sample.names[column] for column in columns)
-
-
-def _evidence(tests: Sequence[SplitTest], wrong: Sequence[int]) -> str:
-    known = [tests[column].p_value for column in wrong] or [test.p_value for test in tests]
-    least = min((p for p in known if p is not None), default=None)
-    return "nothing varies" if least is None else f"smallest p = {least:.2g}"
 
 
 def _influenced(sample: SplitSample, column: int, level: float) -> SplitTest:
@@ -226,20 +241,11 @@ def share_repeating(code: np.ndarray) -> float:
     return float(rows[rows >= FEWEST_ROWS].sum() / len(code))
 
 
-def _repeating(sample: SplitSample, inner: Sequence[int]) -> float:
-    return share_repeating(paired(sample.state(inner), sample.log.action))
-
-
-def _driven(sample: SplitSample, inner: Sequence[int], rest: Sequence[int], level: float) -> SplitTest:
-    """Return the test whether the next state or the end depends on the exogenous part, given state and action."""
+def _driving(sample: SplitSample, inner: Sequence[int], rest: Sequence[int], column: int, level: float) -> SplitTest:
+    """Return the test whether the next state or the end depends on a column of `rest`, given state and action."""
     stratum = paired(sample.state(inner), sample.log.action)
     outcome = paired(sample.state(inner, "after"), sample.log.terminated)
-    _, result = strongest(
-        [
-            association(stratum, outcome, binned(values[:, column], parts=4))
-            for column in rest
-            for values in (sample.before, sample.after)
-        ]
-    )
-    question = f"Given {_named(sample, inner)} and the action, do they follow from {_named(sample, rest)}?"
+    values = sample.before[:, column], sample.after[:, column]
+    _, result = strongest([association(stratum, outcome, binned(value, parts=4)) for value in values])
+    question = f"Given {_named(sample, inner)} and the action, do they follow from {sample.names[column]}?"
     return SplitTest(question, result.statistic, result.p_value, level)

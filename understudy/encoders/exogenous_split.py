@@ -10,7 +10,7 @@ from understudy.contracts import Log
 from understudy.encoders.exogenous_playing import QUEUES, Playing, played, repeats
 from understudy.encoders.exogenous_rewards import ColumnEffect, reward_parts, shares
 from understudy.encoders.exogenous_sample import SplitSample, sampled
-from understudy.encoders.exogenous_search import FoundParts, SplitTest, clearly_told, searched
+from understudy.encoders.exogenous_search import NONE_EXOGENOUS, FoundParts, SplitTest, clearly_told, searched
 from understudy.errors import ContractError, LogError, SettingError
 from understudy.logs.naming import feature_name
 from understudy.settings import real, seed_of
@@ -225,16 +225,17 @@ def _split_of_codes(log: Log, exogenous: Any, seed: int, level: float) -> Exogen
         told = clearly_told(SplitSample(glance.log, digits[0], digits[1], ("", "")))
         if told.sum() == 1:
             found.append((base if told[0] else -(-n // base), base))
-    refused = None
+    refused = []
     for _, base in sorted(found):
         split = _split(log, base, (f"observation % {base}", f"observation // {base}"), None, seed, level)
         if split.ok:
             return split
-        refused = refused if refused is not None and refused.exogenous else split
-    if refused is not None and refused.exogenous:
-        return refused
+        refused.append(split)
+    for split in refused:
+        if split.refusal != NONE_EXOGENOUS:  # it says more than that there is no base
+            return split
     return ExogenousSplit(
-        ("observation",), (0,), (), () if refused is None else refused.tests,
+        ("observation",), (0,), (), refused[0].tests if refused else (),
         "observations are codes, and read as two numbers (code % base and code // base), neither moves by itself in "
         "any base; give split, merge and reward to exo_psrs, or log the columns that make up the code",
         None, None, (), None, log.fingerprint,
