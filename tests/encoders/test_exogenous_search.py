@@ -1,5 +1,7 @@
 """Which columns the action influences, and which move by themselves."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -111,6 +113,18 @@ def test_an_endogenous_part_that_never_repeats_is_refused(walk_and_weather):
     before[:, 0] += blurred[:-1]
     after[:, 0] += blurred[1:]
     assert "rarely repeats" in searched(SplitSample(log, before, after, NAMES), 0.05).refusal
+
+
+def test_ends_that_are_too_rare_to_be_tested_are_refused(walk_and_weather):
+    """What the weather has to do with one end cannot be told, however often the other rows repeat."""
+    log = walk_and_weather(5)
+    alone = replace(log, terminated=np.arange(len(log)) == len(log) - 1, truncated=log.truncated.copy())
+    alone.truncated.setflags(write=True)
+    alone.truncated[-1] = False
+    rare, common = log.observation.copy(), log.next_observation.copy()
+    rare[-1, 0] = 9.0
+    assert "what ends an episode cannot be told" in searched(SplitSample(alone, rare, common, NAMES), 0.05).refusal
+    assert searched(SplitSample(log, rare, common, NAMES), 0.05).refusal is None
 
 
 def test_a_log_without_influence_is_refused(walk_and_weather):

@@ -91,11 +91,8 @@ def _grown(sample: SplitSample, inner: list[int], tests: list[SplitTest], level:
         found, moved = _found(_moved, sample, inner, rest, level)
         tests = tests + moved
         if rest and not found:
-            if share_repeating(paired(sample.state(inner), sample.log.action)) < ENOUGH:
-                seldom = (
-                    f"the endogenous part ({_named(sample, inner)}) rarely repeats, so nothing can be said of what it "
-                    "follows from; round it, or make states of it and log these"
-                )
+            seldom = _seldom(sample, inner)
+            if seldom is not None:
                 return FoundParts(tuple(inner), tuple(rest), tuple(tests), driven or seldom)
             found, driving = _found(_driving, sample, inner, rest, level)
             tests = tests + driving
@@ -119,8 +116,8 @@ def _tested(
         refusal = f"the action influences {_named(sample, wrong)} ({tests[wrong[0]]}), so it is not exogenous"
     elif found:
         refusal = f"{_named(sample, found)} does not move by itself ({next(test for test in moved if test.finds)})"
-    elif share_repeating(paired(sample.state(inner), sample.log.action)) < ENOUGH:
-        refusal = f"the endogenous part ({_named(sample, inner)}) rarely repeats; round it, or make states of it"
+    elif (seldom := _seldom(sample, inner)) is not None:
+        refusal = seldom
     elif drivers:
         refusal = _driven_words(sample, inner, drivers, driving)
     return FoundParts(tuple(inner), tuple(rest), (*tests, *moved, *driving), refusal)
@@ -235,10 +232,27 @@ def predicted(sample: SplitSample, columns: Sequence[int], column: int) -> np.nd
     return matrix @ np.linalg.lstsq(matrix, sample.after[:, column].astype(np.float64), rcond=None)[0]
 
 
-def share_repeating(code: np.ndarray) -> float:
-    """Return the share of rows whose code at least `FEWEST_ROWS` rows have."""
-    rows = np.unique(code, return_counts=True)[1]
-    return float(rows[rows >= FEWEST_ROWS].sum() / len(code))
+def share_repeating(code: np.ndarray, among: np.ndarray | None = None) -> float:
+    """Return the share of rows, of all or `among` some, whose code at least `FEWEST_ROWS` rows have."""
+    place, rows = np.unique(code, return_inverse=True, return_counts=True)[1:]
+    often = (rows >= FEWEST_ROWS)[place]
+    return float(often.mean() if among is None else often[among].mean())
+
+
+def _seldom(sample: SplitSample, inner: Sequence[int]) -> str | None:
+    """Return why the log has too few rows of states and actions to tell what they lead to, or None."""
+    repeated, ended = paired(sample.state(inner), sample.log.action), sample.log.terminated
+    if share_repeating(repeated) < ENOUGH:
+        return (
+            f"the endogenous part ({_named(sample, inner)}) rarely repeats, so nothing can be said of what it follows "
+            "from; round it, or make states of it and log these"
+        )
+    if ended.any() and share_repeating(repeated, ended) < ENOUGH:
+        return (
+            f"most ends of episodes came from states ({_named(sample, inner)}) and actions of less than {FEWEST_ROWS} "
+            "rows, so what ends an episode cannot be told; log more, or give split, merge and reward to exo_psrs"
+        )
+    return None
 
 
 def _driving(sample: SplitSample, inner: Sequence[int], rest: Sequence[int], column: int, level: float) -> SplitTest:
