@@ -76,6 +76,13 @@ def test_it_goes_on_through_resets_with_a_step_or_without(rng):
     assert played(sample_of(onward(rng, 30)), [0], [1]).how == "episodes"  # the reset is no step of it
 
 
+def test_where_openings_depend_on_it_it_does_not_go_on_without_them(rng):
+    values = onward(rng, 1)
+    place = np.repeat(values[:, :1] > 0, STEPS + 1, axis=1).astype(float)
+    found = played(sample_of(values, place=place), [0], [1])
+    assert (found.how, found.longest_first) == ("episodes", False)
+
+
 def test_a_counter_may_go_on_too():
     series = np.arange(EPISODES * (STEPS + 1)).reshape(EPISODES, STEPS + 1) % 8
     assert played(sample_of(series), [0], [1]).how == "onward"

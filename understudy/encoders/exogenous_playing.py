@@ -32,11 +32,12 @@ def played(sample: SplitSample, inner: Sequence[int], rest: Sequence[int]) -> Pl
 
     From queues where values repeat and the present one says all about the next; as one sequence where it goes on from
     the end of an episode to the next; else an episode has the sequence of one logged episode. A sequence's length says
-    nothing about it if the logger did not look at it, and the longest come first then: they last.
+    nothing about it if the logger did not look at it, and the longest come first then: they last. Where the endogenous
+    part does not open independently of it, both keep the opening that they had together.
     """
     before, after, previous = (sample.code(rest, at) for at in ("before", "after", "previous"))
-    onward = _goes_on(sample, rest)
-    if onward is not None:
+    onward, alone = _goes_on(sample, rest), _opens_alone(sample, inner, rest)
+    if onward is not None and alone:
         return Playing(ONWARD, False, onward, "it goes on from one episode to the next")
     if repeats(sample, rest):
         memory = association(before[~sample.is_first], after[~sample.is_first], previous[~sample.is_first])
@@ -45,7 +46,7 @@ def played(sample: SplitSample, inner: Sequence[int], rest: Sequence[int]) -> Pl
         why = "its next value depends on earlier ones than the last"
     else:
         why = "its values never repeat"
-    return Playing(EPISODES, _length_says_nothing(sample, inner, rest), False, why)
+    return Playing(EPISODES, alone and _length_says_nothing(sample, inner), False, why)
 
 
 def repeats(sample: SplitSample, rest: Sequence[int]) -> bool:
@@ -93,16 +94,19 @@ def _rank_correlation(one: np.ndarray, other: np.ndarray) -> float:
     return float(spearmanr(one, other).statistic)
 
 
-def _length_says_nothing(sample: SplitSample, inner: Sequence[int], rest: Sequence[int]) -> bool:
-    """True if the length of an episode is independent of its exogenous values, and these of how it opens.
+def _length_says_nothing(sample: SplitSample, inner: Sequence[int]) -> bool:
+    """True if the length of an episode is independent of its exogenous values.
 
-    The former holds where propensities follow from the endogenous part alone, once it is known to be independent.
+    It is where propensities follow from the endogenous part alone, once that part is known to be independent.
     """
     state = sample.state(inner)
     vectors = paired(state, keys_of(np.round(propensities(sample), 9)))
-    if len(np.unique(vectors)) > len(np.unique(state)):
-        return False
+    return len(np.unique(vectors)) == len(np.unique(state))
+
+
+def _opens_alone(sample: SplitSample, inner: Sequence[int], rest: Sequence[int]) -> bool:
+    """True if the endogenous part of openings is independent of the exogenous one, as far as the log can tell."""
     first = sample.log.starts[:-1]
-    one = np.zeros(len(first), np.int64)
-    opened = [association(one, state[first], binned(sample.before[first, column], parts=4)) for column in rest]
+    one, state = np.zeros(len(first), np.int64), sample.state(inner)[first]
+    opened = [association(one, state, binned(sample.before[first, column], parts=4)) for column in rest]
     return all(result.p_value is None or result.p_value > DOUBT / len(rest) for result in opened)
