@@ -3,7 +3,9 @@
 Sizes, margins and seeds were fixed, and committed, before any result was looked at. "Equivalent" is as in
 test_law_of_the_curve: the upper end of the 95 % interval of the debiased error lies below the margin, here a tenth of
 the real curve's range, as in the paper's item on the counter grid. Each run has a log of its own. (Amended once, before
-any curve was seen: at the default level, 5 %, some of the logs were refused by chance, so these runs use RARELY.)
+any curve was seen: at the default level, 5 %, some of the logs were refused by chance, so these runs use RARELY. With 80
+runs and 160 real ones, seed 3, weather was undecided: between 0 and .038 at a margin of .032 where it goes on, at a noise
+floor of .021. What is below, with more runs and another seed, was committed before it was run.)
 """
 
 import numpy as np
@@ -13,7 +15,7 @@ import understudy as us
 
 LEARNER = {"epsilon": 0.9, "alpha": 0.5, "gamma": 0.95}
 PAPER_RUNS, PAPER_EPISODES, PAPER_STEPS, PAPER_EVERY = 20, 1000, 75_000, 500
-RUNS, REAL_RUNS, STEPS, EVERY = 80, 160, 1000, 50
+RUNS, REAL_RUNS, STEPS, EVERY, SEED = 160, 480, 1000, 50, 11
 EPISODES = {"restarts": 400, "goes on": 150}
 CLEAN, DEPENDENT = 100, 20  # logs of each kind
 RARELY = 1e-4  # the level at which logs of these runs are tested, so that none is left out
@@ -53,6 +55,25 @@ def weather_states(env):
     return us.encoders.Function(lambda x: env.cell(x) + env.size**2 * (x[..., 2] > 0))
 
 
+def weather_log(env, episodes, seed):
+    """What `us.record` would make, of the grid's compiled recording and weather drawn for all rows at once."""
+    columns = us.envs.Grid(env.size, env.slip).rollout(np.full((env.size**2, 5), 0.2), episodes, seed)
+    n = len(columns["episode"])
+    first = np.flatnonzero(np.diff(columns["episode"], prepend=-1))
+    place = np.arange(n) + columns["episode"]  # an episode of n rows has n + 1 values
+    noise = np.random.default_rng(seed).normal(size=n + episodes)
+    starts = np.zeros(len(noise), bool)
+    starts[place[first[:1] if env.goes_on else first]] = True
+    weather, spread = np.empty(len(noise)), np.sqrt(1 - env.persistence**2)
+    for at in range(len(noise)):
+        weather[at] = noise[at] if starts[at] else env.persistence * weather[at - 1] + spread * noise[at]
+    cells = {name: np.divmod(columns[name], env.size)[::-1] for name in ("observation", "next_observation")}
+    seen = {"observation": weather[place], "next_observation": weather[place + 1]}
+    columns |= {name: np.column_stack([*cells[name], seen[name]]).astype(float) for name in cells}
+    columns["reward"] = columns["reward"] + env.effect * seen["next_observation"]
+    return us.Log.from_columns(**columns)
+
+
 def worth_of_weather(learner):
     """By how much more the learner values the start in good weather."""
     good, bad = learner.values(np.array([[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]))
@@ -63,7 +84,7 @@ def worth_of_weather(learner):
 @pytest.mark.parametrize("kind", EPISODES)
 def test_weather_that_never_repeats_is_simulated_as_it_was_logged(kind):
     env = us.envs.WeatherGrid(3, slip=0.2, goes_on=kind == "goes on")
-    options = {"runs": RUNS, "max_steps": STEPS, "every": EVERY, "seed": 3, "backend": "serial"}
+    options = {"runs": RUNS, "max_steps": STEPS, "every": EVERY, "seed": SEED, "backend": "serial"}
     options["probes"] = {
         "start value": us.probes.start_value(np.array([[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]])),
         "weather": worth_of_weather,
@@ -73,11 +94,11 @@ def test_weather_that_never_repeats_is_simulated_as_it_was_logged(kind):
         return us.learners.QLearning(18, 5, **LEARNER, encoder=weather_states(env), seed=seed)
 
     def learned(seed):
-        log = us.record(env, episodes=EPISODES[kind], seed=seed)
+        log = weather_log(env, EPISODES[kind], seed)
         return us.exo_psrs(log, us.exogenous_split(log, level=RARELY))
 
     def broken(seed):
-        return us.psrs(us.record(env, episodes=EPISODES[kind], seed=seed), us.encoders.Function(env.cell))
+        return us.psrs(weather_log(env, EPISODES[kind], seed), us.encoders.Function(env.cell))
 
     real = us.experiment(us.real(env), make, **options | {"runs": REAL_RUNS})
     runs, wrong = us.experiment(learned, make, **options), us.experiment(broken, make, **options)
