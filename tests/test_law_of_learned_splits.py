@@ -5,7 +5,7 @@ test_law_of_the_curve: the upper end of the 95 % interval of the debiased error 
 the real curve's range, as in the paper's item on the counter grid. Each run has a log of its own.
 
 Amended twice. Before any curve was seen: at the default level, 5 %, some of the logs were refused by chance, so these
-runs use RARELY. Then, since with 80 runs and 160 real ones, seed 3, weather was undecided (between 0 and .038 at a margin
+runs use RARELY. Then, since with 80 runs and 160 real ones, seed 3, weather was undecided (0 to .038 at a margin
 of .032 where it goes on, at a noise floor of .021): more runs and another seed, committed before they were run.
 """
 
