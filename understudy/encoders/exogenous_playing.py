@@ -14,7 +14,7 @@ from understudy.logs.recurring import FEWEST_ROWS, keys_of
 QUEUES, EPISODES, ONWARD = "queues", "episodes", "onward"
 """A queue for each value; the values of one logged episode for each episode; all of the log as one sequence."""
 
-DOUBT = 0.01
+DOUBT = 1e-3
 """The p-value below which a sequence is taken to have a memory, to go on, or to open with the endogenous part."""
 
 
