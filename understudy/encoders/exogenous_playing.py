@@ -15,7 +15,10 @@ QUEUES, EPISODES, ONWARD = "queues", "episodes", "onward"
 """A queue for each value; the values of one logged episode for each episode; all of the log as one sequence."""
 
 DOUBT = 1e-3
-"""The p-value below which a sequence is taken to have a memory, to go on, or to open with the endogenous part."""
+"""The p-value below which a sequence is taken to have a memory, or to open together with the endogenous part."""
+
+UNLIKE = 1e-5
+"""The p-value below which a reset is not a step of the sequence: small, since what makes it go on is the dependence."""
 
 
 class Playing(NamedTuple):
@@ -83,7 +86,7 @@ def _alike(before: np.ndarray, after: np.ndarray, ending: np.ndarray, opening: n
     ahead, at_resets = (np.column_stack([np.ones(len(x)), powers(x, center, scale)]) for x in (before, ending))
     cubic = np.linalg.lstsq(ahead, after.astype(np.float64), rcond=None)[0]
     one, other = np.round((after - ahead @ cubic) / scale, 6), np.round((opening - at_resets @ cubic) / scale, 6)
-    return bool(ks_2samp(one, other).pvalue > DOUBT)
+    return bool(ks_2samp(one, other).pvalue > UNLIKE)
 
 
 def _rank_correlation(one: np.ndarray, other: np.ndarray) -> float:
