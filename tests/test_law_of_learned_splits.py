@@ -5,11 +5,11 @@ test_law_of_the_curve: the upper end of the 95 % interval of the debiased error 
 the real curve's range, as in the paper's item on the counter grid. Each run has a log of its own.
 
 Amended, each time before what follows was run. At the default level, 5 %, some of the logs were refused by chance, so
-these runs use RARELY. Weather was undecided with 80 runs and 160 real ones (seed 3; 0 to .038 at a margin of .032 where
-it goes on). With 160 and 480 it was so again, over the 343 and 330 steps of the shortest run (seeds 11 and 12; 0 to .018
-and 0 to .014 at .008): of a hundred, then of 160 logs, one was taken for one that does not go on, and this is now decided
-at 1e-5. Where weather restarts, runs end with the first episode that is longer than its sequence, so a limit of 30 steps
-is set, with which it was equivalent (seed 12). The seed is another one.
+these runs use RARELY. Weather was undecided with 80 runs and 160 real ones (seed 3; 0 to .038 at a margin of .032
+where it goes on). With 160 and 480 it was so again, over the 343 and 330 steps of the shortest run (seeds 11 and 12;
+0 to .018 and 0 to .014 at .008): of a hundred, then of 160 logs, one was taken for one that does not go on, and this
+is now decided at 1e-5. Where weather restarts, runs end with the first episode that is longer than its sequence, so a
+limit of 30 steps is set, with which it was equivalent (seed 12). The seed is another one.
 """
 
 import numpy as np
