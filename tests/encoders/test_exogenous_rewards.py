@@ -37,6 +37,19 @@ def test_what_the_weather_adds_is_found_before_and_after_the_step(walk_and_weath
     assert np.ptp(arriving - 0.5 * weather) < tolerance
 
 
+def test_strata_without_noise_decide_where_others_have_it(walk_and_weather):
+    """A reward of chance at one place only: estimated effects must not leave a trace of the weather elsewhere."""
+    chance = np.random.default_rng(0)
+
+    def pay(z, w, z1, w1):
+        return (z == 2) * chance.integers(2, size=len(z)) + 0.5 * w1
+
+    found = parts_of(walk_and_weather(4, reward=pay))
+    assert found.form == "additive"
+    _, arriving = shares(found.effects, np.column_stack([np.zeros(9), np.linspace(-2, 2, 9)]), NAMES)
+    assert np.ptp(arriving - 0.5 * np.linspace(-2, 2, 9)) < 1e-6
+
+
 def test_values_that_are_few_have_an_effect_each(walk_and_weather):
     worth = {-2: 0.3, -1: -1.0, 0: 2.0, 1: 0.0, 2: 0.7}
     log = walk_and_weather(

@@ -17,6 +17,9 @@ OWN, ADDITIVE, TABLE = "own", "additive", "table"
 MOST_VALUES = 64
 """The most values of a column that have an effect each; with more, the effect is a cubic of the value."""
 
+ROUNDS = 5
+"""Rounds of weighing strata by their noise."""
+
 ROUNDING = 1e-9
 """Differences of rewards below this share of the largest reward are rounding."""
 
@@ -120,7 +123,10 @@ def _tested(
 
 
 def _effects(sample: SplitSample, rest: Sequence[int], stratum: np.ndarray) -> tuple[ColumnEffect, ...]:
-    """Return the effects of columns on rewards within strata, by least squares."""
+    """Return the effects of columns on rewards within strata, by least squares weighted by the noise of each stratum.
+
+    Rewards of some strata may have no noise: these decide then, and what is left of them is nothing but rounding.
+    """
     blocks: list[tuple[np.ndarray, dict[str, Any]]] = []
     for column in rest:
         for after, table in ((False, sample.before), (True, sample.after)):
@@ -134,7 +140,13 @@ def _effects(sample: SplitSample, rest: Sequence[int], stratum: np.ndarray) -> t
                 design = powers(values, about["center"], about["scale"])
             blocks.append((design, about))
     matrix = np.column_stack([_centered(column, stratum) for design, _ in blocks for column in design.T])
-    solution = np.linalg.lstsq(matrix, _centered(sample.log.reward, stratum), rcond=1e-9)[0]
+    reward, weight = _centered(sample.log.reward, stratum), np.ones(len(stratum))
+    least = (ROUNDING * (1 + np.abs(sample.log.reward).max())) ** 2
+    for _ in range(ROUNDS):
+        solution = np.linalg.lstsq(matrix * weight[:, None], reward * weight, rcond=1e-9)[0]
+        noise = np.bincount(stratum, (reward - matrix @ solution) ** 2) / np.bincount(stratum)
+        weight = 1 / np.sqrt(np.maximum(noise, least))[stratum]
+        weight /= weight.max()
     ends = np.cumsum([design.shape[1] for design, _ in blocks])
     pieces = np.split(solution, ends[:-1])
     return tuple(
