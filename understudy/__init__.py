@@ -21,7 +21,9 @@ if TYPE_CHECKING:  # what editors and type checkers see; the same names as in _H
     from understudy.contracts import Step as Step
     from understudy.contracts import Steps as Steps
     from understudy.contracts import Stop as Stop
+    from understudy.encoders import ExogenousSplit as ExogenousSplit
     from understudy.encoders import StateAudit as StateAudit
+    from understudy.encoders import exogenous_split as exogenous_split
     from understudy.envs import record as record
     from understudy.errors import CensoringWarning as CensoringWarning
     from understudy.errors import ContractError as ContractError
@@ -113,7 +115,7 @@ _HOMES = {
     "contracts": [
         "Encoder", "Exhausted", "Learner", "LoopOwner", "Rehearsal", "Simulator", "Step", "Steps", "Stop",
     ],
-    "encoders": ["StateAudit"],
+    "encoders": ["ExogenousSplit", "StateAudit", "exogenous_split"],
     "envs": ["record"],
     "errors": [
         "CensoringWarning", "ContractError", "EncoderError", "LogError", "PolicyError", "ResultsError",

@@ -261,3 +261,15 @@ def test_a_csv_with_text_is_checked_and_simulated_under_its_own_words(tmp_path, 
     assert "page is 'new' in row 1; " in (message := capsys.readouterr().err)
     assert "give --unseen other for a code" in message
     assert main([*like, "--unseen", "other"]) == 0
+
+
+def test_a_counter_is_found_in_codes_and_simulated_by_itself(tmp_path, capsys):
+    us.write(us.record(us.envs.CounterGrid(4, size=3, slip=0.2), episodes=80, seed=0), tmp_path / "codes.parquet")
+    out = tmp_path / "out"
+    flags = ["--simulator", "exo_psrs", "--runs", "2", "--quick", "--out", str(out)]
+    assert main(["simulate", str(tmp_path / "codes.parquet"), *flags]) == 0
+    assert "exo_psrs: endogenous: observation % 9; exogenous: observation // 9" in capsys.readouterr().out
+    assert (out / "report.html").exists()
+    us.write(us.record(us.envs.Grid(4), episodes=80, seed=0), tmp_path / "grid.parquet")
+    assert main(["simulate", str(tmp_path / "grid.parquet"), "--simulator", "exo_psrs", "--runs", "2", "--quick"]) != 0
+    assert "neither moves by itself" in capsys.readouterr().err

@@ -1,12 +1,15 @@
 """Every protocol says what is promised and gained, and our own parts offer exactly the protocols that they should."""
 
 import inspect
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import understudy.contracts as contracts
 from understudy.contracts.offering import members_of, offers
+from understudy.encoders import exogenous_split
+from understudy.encoders.exogenous_playing import Playing
 from understudy.envs import CounterGrid
 from understudy.learners import PPO, ExpectedSarsa, FixedPolicy, MonteCarlo, QLearning, Uniform, sb3, script
 from understudy.logs import Log, Spec
@@ -72,6 +75,14 @@ SIMULATED = {
 }  # fmt: skip
 ORACLES = {"split": ENV.split, "merge": ENV.merge, "reward": ENV.reward}
 REPLAYED = SIMULATED | {"RepeatableSimulator"}
+
+
+def forward():
+    """`exo_psrs` of a log whose exogenous part goes on through resets."""
+    log = Log.from_columns(**ENV.rollout(np.full((18, 5), 0.2), 60, seed=0))
+    return exo_psrs(log, replace(exogenous_split(log), playing=Playing("onward", False, True, "said")))
+
+
 SIMULATORS = {
     "psrs": (lambda: psrs(LOG), REPLAYED),
     "qbe": (lambda: qbe(LOG), REPLAYED),
@@ -81,6 +92,7 @@ SIMULATORS = {
     "any_row": (lambda: any_row(LOG), REPLAYED),
     "model": (lambda: model(LOG), SIMULATED),
     "exo_psrs": (lambda: exo_psrs(LOG, **ORACLES), REPLAYED | {"HasObservations"}),
+    "exo_psrs, played forward": (forward, REPLAYED | {"HasObservations"}),
     "real": (lambda: real(ENV), (SIMULATED - {"HasIndex", "SelectsEpisodes"}) | {"HasEnv"}),
 }
 

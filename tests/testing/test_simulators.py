@@ -14,6 +14,7 @@ LOG = us.record(GRID, episodes=60, seed=0, max_episode_steps=200)
 POINTS = us.record(us.envs.ContinuousGrid(3), episodes=40, seed=0, max_episode_steps=200)
 COUNTER = us.envs.CounterGrid(3)
 COUNTED = us.record(COUNTER, episodes=40, seed=0, max_episode_steps=200)
+WEATHER = us.record(us.envs.WeatherGrid(3, slip=0.2), episodes=100, seed=0)
 OURS = {
     "psrs": us.psrs(LOG),
     "psrs with a reserve": us.psrs(LOG, reserve=True),
@@ -24,6 +25,8 @@ OURS = {
     "actions_only": us.actions_only(LOG),
     "model": us.model(LOG),
     "exo_psrs": us.exo_psrs(COUNTED, split=COUNTER.split, merge=COUNTER.merge, reward=COUNTER.reward),
+    "exo_psrs, learned": us.exo_psrs(COUNTED, us.exogenous_split(COUNTED)),
+    "exo_psrs, played forward": us.exo_psrs(WEATHER, us.exogenous_split(WEATHER)),
     "pers": us.pers(LOG, bound=2.0),
     "real, by tables": us.real(GRID),
     "real": us.real(gymnasium.make("FrozenLake-v1")),

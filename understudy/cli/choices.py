@@ -189,6 +189,10 @@ def simulator_for(name: str, log: us.Log, encoder: Any, options: argparse.Namesp
     takes = [option for option, simulators in SIMULATORS_WITH.items() if name in simulators]
     given = {key: value for key in takes if (value := getattr(options, key)) is not None}
     given = {OPTION_NAMES.get(key, key): value for key, value in given.items()}
+    if name == "exo_psrs":  # rows are queued by the endogenous part; the encoder is the learner's
+        split = us.exogenous_split(log, seed=options.seed)
+        say(f"exo_psrs: {str(split).splitlines()[0]}")
+        return us.exo_psrs(log, split, **given)
     return getattr(us, name)(log, *([] if name in WHOLE_EPISODES else [encoder]), **given)
 
 

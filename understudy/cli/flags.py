@@ -49,7 +49,7 @@ ENDINGS = (
     "there), unfinished (only the recording stopped), every-row (each row is a decision by itself)"
 )
 SEVERAL = ("observation", "next-observation", "propensity", "order-by", "actions", "categories")
-SIMULATORS = ("psrs", "qbe", "replay", "pers", "states_only", "actions_only", "any_row", "model")
+SIMULATORS = ("psrs", "qbe", "exo_psrs", "replay", "pers", "states_only", "actions_only", "any_row", "model")
 WHOLE_EPISODES = ("replay", "pers")
 """Simulators that use no states: each row comes with its own observation."""
 

@@ -26,9 +26,9 @@ WITH_TABLE = (*TABULAR, *(name for name in BANDITS if name not in LINEAR))
 
 QUEUES = ("psrs", "qbe", "states_only")
 SIMULATORS_WITH: dict[str, tuple[str, ...]] = {
-    "order": (*QUEUES, "replay", "pers"),
-    "openings": (*QUEUES, "actions_only", "any_row"),
-    "max_episode_steps": (*QUEUES, "actions_only", "any_row", "model"),
+    "order": (*QUEUES, "exo_psrs", "replay", "pers"),
+    "openings": (*QUEUES, "exo_psrs", "actions_only", "any_row"),
+    "max_episode_steps": (*QUEUES, "exo_psrs", "actions_only", "any_row", "model"),
     "bound": ("replay", "pers"),
     "reserve": ("psrs",),
     "mean_propensity": ("psrs",),

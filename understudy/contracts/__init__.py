@@ -16,6 +16,7 @@ from understudy.contracts.encoding import (
     RemembersLog,
     Savable,
     SaysFitted,
+    SplitsObservations,
 )
 from understudy.contracts.ladders import HasLadder, HasRung, HearsCuts
 from understudy.contracts.late_learning import (
@@ -149,6 +150,7 @@ __all__ = [
     "SharedRun",
     "SharedSimulator",
     "Simulator",
+    "SplitsObservations",
     "StackedLearner",
     "Step",
     "Steps",

@@ -79,6 +79,40 @@ class RemembersLog(Protocol):
     fitted_on: str | None
 
 
+@runtime_checkable
+class SplitsObservations(Protocol):
+    """Knows an endogenous part of observations, which actions influence, and an exogenous one, which moves by itself.
+
+    Promised: the two move independently of each other. `playing` says how the exogenous part is simulated (`how`:
+    "queues", a queue for each value; "episodes", the values of one logged episode after another, and `longest_first`;
+    "onward", all values of the log as one sequence, and `moves_at_reset`). `reward_form` is "own" or "additive", the
+    reward of the endogenous row, with the exogenous part's share of it exchanged; or "table", one reward for each
+    observation that a step arrives at. Where they are not independent, `refusal` says why; else it is None.
+    Gained: `exo_psrs(log, split)`.
+    """
+
+    @property
+    def refusal(self) -> str | None:
+        """Return why the parts are not independent, or None."""
+
+    @property
+    def playing(self) -> Any:
+        """Return how the exogenous part is simulated: `how`, `longest_first` and `moves_at_reset`."""
+
+    @property
+    def reward_form(self) -> str | None:
+        """Return "own", "additive" or "table"."""
+
+    def parts(self, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the endogenous and the exogenous part of each observation, (n, ...) both."""
+
+    def joined(self, endogenous: np.ndarray, exogenous: np.ndarray) -> np.ndarray:
+        """Return observations with the endogenous part of the first and the exogenous part of the second."""
+
+    def reward_shares(self, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what exogenous parts add to the reward of a step that leaves them, and of one that arrives."""
+
+
 class ObservationSpec(NamedTuple):
     """The type and shape of one observation.
 

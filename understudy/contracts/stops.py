@@ -81,6 +81,11 @@ CAUSES = {
     "no row": ("rows", "every logged row has been used"),
     "no opening": ("openings", "every logged opening observation has been used"),
     "exogenous queue empty": ("{place}", "{place} has no row left"),
+    "exogenous part ended": (
+        "the exogenous part",
+        "the exogenous part was not logged any further than this episode needs it",
+    ),
+    "reward unknown": ("rewards", "no logged step arrives where this one does, so its reward is not known"),
     "used up": ("episodes", "every logged episode has been offered"),
     "too many cut": (
         "{place}",

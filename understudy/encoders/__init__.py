@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from understudy.contracts.encoding import EncoderContents
 from understudy.encoders.auditing import audit
 from understudy.encoders.boxes import Boxes
+from understudy.encoders.exogenous_split import ExogenousSplit, exogenous_split
 from understudy.encoders.files import load, save
 from understudy.encoders.function import Function
 from understudy.encoders.identity import Identity
@@ -18,8 +19,8 @@ if TYPE_CHECKING:  # what editors and type checkers see of the parts that need a
     from understudy.encoders.homer import Homer as Homer
 
 __all__ = [
-    "Boxes", "EncoderContents", "Forward", "Function", "Homer", "Identity", "KMeans", "StateAudit", "audit", "load",
-    "register", "save",
+    "Boxes", "EncoderContents", "ExogenousSplit", "Forward", "Function", "Homer", "Identity", "KMeans", "StateAudit",
+    "audit", "exogenous_split", "load", "register", "save",
 ]  # fmt: skip
 
 

@@ -8,8 +8,9 @@ from understudy.envs.grid import Grid
 from understudy.envs.history import HistoryGrid
 from understudy.envs.noisy import NoisyGrid
 from understudy.envs.recorder import record
+from understudy.envs.weather import WeatherGrid
 
 __all__ = [
     "BernoulliBandit", "ContinuousGrid", "CounterGrid", "FiniteEnv", "FiniteGrid", "Grid", "HistoryGrid",
-    "LinearBandit", "NoisyGrid", "record",
+    "LinearBandit", "NoisyGrid", "WeatherGrid", "record",
 ]  # fmt: skip

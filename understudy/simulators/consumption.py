@@ -11,6 +11,7 @@ from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.exogenous import TwoTapes
 from understudy.simulators.kernels.reserve import ReserveTape
 from understudy.simulators.kernels.tape import END, HEAD, START, Tape
+from understudy.simulators.kernels.trajectories import ONWARD, TapeAndPath
 
 
 def use_of(source: Any, index: Index | None, exogenous_index: Index | None = None) -> LogUse | None:
@@ -24,6 +25,13 @@ def use_of(source: Any, index: Index | None, exogenous_index: Index | None = Non
         exogenous = tape_use(source.exogenous, exogenous_index, "exogenous queue empty")
         scarcer = max(endogenous, exogenous, key=lambda use: use.share)
         return LogUse(max(endogenous.episodes, exogenous.episodes), scarcer.scarcest, scarcer.rows, scarcer.logged)
+    if isinstance(source, TapeAndPath) and index is not None:
+        endogenous = tape_use(source.endogenous, index)
+        if source.opens[0] < ONWARD:  # an episode's sequence is used up with its opening, which is counted
+            return endogenous
+        played, logged = int(source.cursor[layout.LATENT]), len(source.following)
+        exogenous = LogUse(endogenous.episodes, Stop("exogenous part ended"), played, logged)
+        return max(endogenous, exogenous, key=lambda use: use.share)
     return None
 
 

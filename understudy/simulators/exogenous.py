@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Encoder, Log, Rehearsal
+from understudy.contracts import Encoder, Log, Rehearsal, SplitsObservations
 from understudy.contracts.encoding import states_of
 from understudy.contracts.fitting import ensure_fitted
+from understudy.contracts.offering import offers
 from understudy.errors import ContractError, LogError, SettingError
 from understudy.simulators.coding import CodedArrays, largest_observation
 from understudy.simulators.index import Index, dense, index
@@ -21,8 +22,8 @@ from understudy.simulators.options import LOG_LIMIT, require_propensities
 from understudy.simulators.rehearsal import KernelRehearsal
 from understudy.simulators.replay import Replay
 from understudy.simulators.sharing import shared_rehearsals
-
-MOST_PAIRS = 50_000_000
+from understudy.simulators.splitting import LearnedRewards, PartEncoder, learned_oracles, require_pairs, rewarded
+from understudy.simulators.trajectories import TrajectoryReplay
 
 
 class ExogenousReplay:
@@ -35,16 +36,21 @@ class ExogenousReplay:
     serves_rows = serves_emissions = True
 
     def __init__(
-        self, log: Log, encoder: Encoder | None, split: Callable, merge: Callable, reward: Callable, **options: Any
+        self,
+        log: Log,
+        encoder: Encoder | None,
+        split: Callable,
+        merge: Callable,
+        reward: Callable,
+        *,
+        learned: LearnedRewards | None = None,
+        **options: Any,
     ) -> None:
         self.log = log
         endogenous, exogenous = index(log, PartEncoder(split, 0), propensities=True), index(log, PartEncoder(split, 1))
+        endogenous = rewarded(endogenous, 0.0 if learned is None else learned.of_row)
         shape = endogenous.n_states, exogenous.n_states
-        if shape[0] * shape[1] > MOST_PAIRS:
-            raise SettingError(
-                f"{shape[0]:,} endogenous and {shape[1]:,} exogenous parts are too many pairs to merge ahead; "
-                "split into parts with fewer values"
-            )
+        require_pairs(*shape)
         z, c = (part.ravel() for part in np.indices(shape))
 
         def pairs() -> tuple[np.ndarray, np.ndarray]:
@@ -52,6 +58,10 @@ class ExogenousReplay:
 
         self._merged = checked_answer("merge", merge(*pairs()), log.observation, len(z))
         self._reward = checked_answer("reward", reward(*pairs()), log.reward, len(z)).astype(np.float64).reshape(shape)
+        self._leaving = np.zeros(shape[1])
+        if learned is not None:
+            self._leaving[: len(learned.leaving)] = learned.leaving
+            self._reward[~learned.known(*pairs()).reshape(shape)] = np.nan
         logged = endogenous.state.astype(np.int64) * shape[1] + exogenous.state
         wrong = ~np.isclose(self._merged[logged], log.observation).reshape(len(log), -1).all(axis=1)
         if wrong.any():
@@ -67,6 +77,8 @@ class ExogenousReplay:
         self._endogenous = Replay("exo_psrs", endogenous, accept=layout.REJECTION, **options)
         self._exogenous = Replay("exo_psrs", exogenous, accept=layout.ALWAYS, **options)
         parts = [exogenous.fingerprint.encode(), self._merged.tobytes(), self._reward.tobytes()]
+        if learned is not None:
+            parts += [self._leaving.tobytes(), endogenous.records["reward"].tobytes()]
         self.settings = self._endogenous.settings | {"oracles": blake2b(b"".join(parts), digest_size=8).hexdigest()}
         self._arrays = CodedArrays(self._coded, largest_observation(self._merged))
 
@@ -75,7 +87,7 @@ class ExogenousReplay:
         (code,) = self._arrays(codes)
         endogenous, exogenous = self._endogenous.start(seed, codes), self._exogenous.start(seed)
         tapes = endogenous.source, exogenous.source
-        source = TwoTapes(*tapes, self._state, code, self._reward, tapes[0].rules, tapes[0].cursor)
+        source = TwoTapes(*tapes, self._state, code, self._reward, self._leaving, tapes[0].rules, tapes[0].cursor)
         rehearsal = KernelRehearsal(
             source,
             n_actions=self.n_actions,
@@ -124,32 +136,6 @@ class ExogenousReplay:
         return f"exo_psrs({len(self.log):,} rows, {self._reward.shape[0]:,} x {self._reward.shape[1]:,} parts)"
 
 
-class PartEncoder:
-    """An encoder whose states are one part of each observation, as an oracle splits them."""
-
-    fitted = True
-
-    def __init__(self, split: Callable, part: int) -> None:
-        self.split, self.part = split, part
-
-    def fit(self, log: Log) -> "PartEncoder":
-        """Return itself: nothing is learned."""
-        return self
-
-    def encode(self, observations: np.ndarray) -> np.ndarray:
-        """Return that part of each observation, from 0 up. Raise `ContractError` where split returns anything else."""
-        parts = self.split(observations)
-        if not isinstance(parts, tuple | list) or len(parts) != 2:
-            raise ContractError("split must return two arrays: the endogenous and exogenous part of each observation")
-        part = np.asarray(parts[self.part])
-        if part.dtype.kind not in "iu" or part.shape != (len(observations),) or (len(part) and part.min() < 0):
-            raise ContractError(
-                f"split made {part.dtype} of shape {part.shape} of {len(observations):,} observations; "
-                "parts are integers from 0 up, one for each"
-            )
-        return part
-
-
 def checked_answer(oracle: str, answer: Any, like: np.ndarray, n: int) -> np.ndarray:
     """Return a copy of an oracle's answer. Raise `ContractError` unless it has n entries like a log's column."""
     answer = np.array(answer)
@@ -178,21 +164,23 @@ def queued_by(
 
 def exo_psrs(
     log: Log,
-    encoder: Encoder | None = None,
+    encoder: Encoder | SplitsObservations | None = None,
     *,
-    split: Callable,
-    merge: Callable,
-    reward: Callable,
+    split: Callable | SplitsObservations | None = None,
+    merge: Callable | None = None,
+    reward: Callable | None = None,
     order: str = "episodes",
     openings: str = "queue",
     max_episode_steps: int | str | None = LOG_LIMIT,
-) -> ExogenousReplay:
+) -> ExogenousReplay | TrajectoryReplay:
     """PSRS on the endogenous part of observations; the exogenous part is replayed apart from it.
 
-    The oracles work on batches: `split(observations) -> (z, c)`, integers from 0 up; `merge(z, c) -> observations`;
-    `reward(z, c) -> rewards`, the reward of a step that arrives there. A step takes a row of the current z by rejection
-    sampling, and then, once, the next row of the current c; the learner sees the two next parts merged. With an
-    encoder, rows are queued by its states instead of by z. Other options as for `psrs`.
+    `exo_psrs(log, us.exogenous_split(log))` uses a split that was learned, which says how the exogenous part is played
+    and how rewards are formed. Where the true split is known, three functions of batches give it:
+    `split(observations) -> (z, c)`, integers from 0 up; `merge(z, c) -> observations`; `reward(z, c) -> rewards`, the
+    reward of a step that arrives there. A step takes a row of the current z by rejection sampling, and then, once, the
+    next row of the current c; the learner sees the two next parts merged. With an encoder, rows are queued by its
+    states instead of by z. Other options as for `psrs`.
     """
     require_propensities(log, "exo_psrs")
     if "next_observation" in log.derived and log.terminated.any():
@@ -201,4 +189,22 @@ def exo_psrs(
             "their next observation was derived; give next_observation="
         )
     options: dict[str, Any] = {"order": order, "openings": openings, "max_episode_steps": max_episode_steps}
-    return ExogenousReplay(log, encoder, split, merge, reward, **options)
+    learned: Any = split if encoder is None or not offers(encoder, SplitsObservations) else encoder
+    queued: Any = None if learned is encoder else encoder
+    if learned is None or not offers(learned, SplitsObservations):
+        if learned is None or merge is None or reward is None:
+            raise SettingError(
+                "exo_psrs needs a split of observations: give us.exogenous_split(log), or split=, merge= and reward="
+            )
+        return ExogenousReplay(log, queued, learned, merge, reward, **options)
+    if merge is not None or reward is not None:
+        raise SettingError("a learned split merges and rewards by itself; leave merge= and reward= out")
+    if learned.refusal is not None:
+        raise LogError(learned.refusal)
+    if learned.playing.how == "queues":
+        return ExogenousReplay(log, queued, **learned_oracles(log, learned), **options)
+    if queued is not None:
+        raise SettingError(
+            "the exogenous part is played as it was logged, and rows are queued by z; leave encoder= out"
+        )
+    return TrajectoryReplay(log, learned, **options)

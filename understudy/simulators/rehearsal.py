@@ -104,7 +104,7 @@ class KernelRehearsal:
             return Stop("max steps", counts=counts)
         if cause == "queue empty" and not self.source.rules[layout.BY_STATE]:
             cause = "no row"
-        if cause in ("no state", "no opening", "no row"):
+        if cause in ("no state", "no opening", "no row", "exogenous part ended", "reward unknown"):
             return Stop(cause, counts=counts)
         state = int(cursor[layout.STOP_STATE])
         if cause == "exogenous queue empty" and self._exogenous_index is not None:

@@ -38,7 +38,7 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class ReadingsAfter:
-    """ReadingsAfter of a probe on the whole log, on halves of it, and on larger parts, after the exact part of runs."""
+    """Readings of a probe on the whole log, on halves of it, and on larger parts, after the exact part of runs."""
 
     halves: HalvedReadings
     parts: HalvedReadings  # the same of parts of SHARE_OF_PART

@@ -34,6 +34,7 @@ def test_every_cause_has_its_name():
         "UNSUPPORTED": "unsupported", "NO_STATE": "no state", "NO_OPENING": "no opening",
         "EXOGENOUS_EMPTY": "exogenous queue empty", "USED_UP": "used up", "CUT_OFF": "cut off",
         "TOO_MANY_CUT": "too many cut",
+        "EXOGENOUS_ENDED": "exogenous part ended", "REWARD_UNKNOWN": "reward unknown",
     }  # fmt: skip
     assert {name: layout.CAUSES[getattr(layout, name)] for name in named} == named
     assert len(layout.CAUSES) == len(named)

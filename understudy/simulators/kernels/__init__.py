@@ -8,7 +8,17 @@ from numba import types
 from numba.extending import overload
 
 from understudy.contracts.compiling import MERGED
-from understudy.simulators.kernels import draws, exogenous, ladder, model, real, reserve, tape, whole_episodes
+from understudy.simulators.kernels import (
+    draws,
+    exogenous,
+    ladder,
+    model,
+    real,
+    reserve,
+    tape,
+    trajectories,
+    whole_episodes,
+)
 
 KERNELS = {
     tape.Tape: draws,
@@ -16,6 +26,7 @@ KERNELS = {
     model.Model: model,
     exogenous.TwoTapes: exogenous,
     ladder.Ladder: ladder,
+    trajectories.TapeAndPath: trajectories,
     real.TableWalk: real,
     whole_episodes.EpisodeTape: whole_episodes,
 }

@@ -17,7 +17,8 @@ class TwoTapes(NamedTuple):
     exogenous: Tape
     state: np.ndarray  # (n_endogenous, n_exogenous) int32: the queue for the observation they merge to
     code: np.ndarray  # (n_endogenous, n_exogenous) int32: that observation, as the learner's tables index it
-    reward: np.ndarray  # (n_endogenous, n_exogenous) float64: the reward for reaching it
+    reward: np.ndarray  # (n_endogenous, n_exogenous) float64: what reaching it adds to the row's reward; NaN: unknown
+    leaving: np.ndarray  # (n_exogenous,) float64: what leaving an exogenous part adds
     rules: np.ndarray  # the endogenous tape's
     cursor: np.ndarray  # the endogenous tape's
 
@@ -47,6 +48,10 @@ def step(pair, policy):
     endogenous = pair.endogenous.queued[position]
     exogenous = pair.exogenous.queued[take(pair.exogenous, part)]
     z, c = endogenous["next_state"], exogenous["next_state"]
+    reward = endogenous["reward"] + pair.leaving[part] + pair.reward[z, c]
+    if np.isnan(reward):
+        cursor[layout.CAUSE] = layout.REWARD_UNKNOWN
+        return Outcome(EMPTY, EMPTY, EMPTY, 0.0, False, False)
     cursor[layout.STATE] = pair.state[z, c]
     cursor[layout.LATENT] = c
     cursor[layout.CODE] = pair.code[z, c]
@@ -56,7 +61,7 @@ def step(pair, policy):
         np.int64(endogenous["row"]),
         np.int64(exogenous["row"]),
         np.int64(endogenous["action"]),
-        pair.reward[z, c],
+        reward,
         terminated,
         truncated,
     )

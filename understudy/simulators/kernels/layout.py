@@ -55,7 +55,7 @@ for an action that the state never logged, a row of a state alike that may have 
 
 # Values of CAUSE.
 RUNNING, QUEUE_EMPTY, ACTION_QUEUE_EMPTY, UNSUPPORTED, NO_STATE, NO_OPENING, EXOGENOUS_EMPTY = range(7)
-USED_UP, CUT_OFF, TOO_MANY_CUT = range(7, 10)
+USED_UP, CUT_OFF, TOO_MANY_CUT, EXOGENOUS_ENDED, REWARD_UNKNOWN = range(7, 12)
 
 CAUSES = (
     "running",
@@ -68,6 +68,8 @@ CAUSES = (
     "used up",
     "cut off",
     "too many cut",
+    "exogenous part ended",
+    "reward unknown",
 )
 """The name of each value of CAUSE, as `contracts.CAUSES` has it."""
 
