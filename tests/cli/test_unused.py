@@ -111,6 +111,9 @@ def test_a_learner_of_ones_own_has_settings_of_its_own():
         learner_for(CODES, None, options_of("--learner", "mine:Greedy", "--epsilon", "0.2"))
 
 
+CLOCKED = us.record(us.envs.CounterGrid(4, size=3), episodes=100, seed=0)
+"""A log with an exogenous part."""
+
 OPTIONS = {
     "order": ("log", "episodes"),
     "openings": ("queue", "replacement"),
@@ -125,8 +128,9 @@ OPTIONS = {
 def test_an_option_changes_the_simulator_or_is_refused(name, option):
     def settings(value):
         options = options_of("--simulator", name, f"--{option.replace('_', '-')}", value)
-        (one,) = simulators_of(ARMS, options)
-        return repr(simulator_for(one, ARMS, None, options).settings)
+        log = CLOCKED if name == "exo_psrs" else ARMS
+        (one,) = simulators_of(log, options)
+        return repr(simulator_for(one, log, None, options).settings)
 
     if name in SIMULATORS_WITH[option]:
         assert settings(OPTIONS[option][0]) != settings(OPTIONS[option][1])
