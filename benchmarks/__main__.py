@@ -145,6 +145,9 @@ def measure(quick):
     yield "  ratio", rate / plain, "times", 500, True
     yield "  row shuffle", shuffled / 1e6, "M steps/s", None, True
     yield "  with a reserve", best_rate(us.psrs(log, latent, reserve=True), 50) / rate, "of PSRS", None, True
+    alike = {"likeness": us.likeness.observations(scale=1), "radius": 1.5, "audit": False}
+    ladder, exact = us.qbe(log, latent, then=("like", "cut"), **alike), us.qbe(log, latent, stop="plain")
+    yield "  QBE with a ladder", best_rate(ladder, 50) / best_rate(exact, 50), "of QBE", 0.2, True
     yield "  row shuffle in plain lists", plain_shuffled / 1e6, "M steps/s", None, True
     yield "  row shuffle, ratio", shuffled / plain_shuffled, "times", None, True
     yield "rehearsal.step(policy) from Python", stepping_time(simulator) * 1e6, "us", 3, False
