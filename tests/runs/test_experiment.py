@@ -154,8 +154,10 @@ def test_what_is_not_a_policy_is_refused_and_its_run_named(log, policy, fault, b
 
     with pytest.raises(PolicyError, match=fault) as caught:
         experiment(psrs(log), make, runs=2, backend=backend, workers=1)
-    assert caught.value.__notes__[0].startswith("in run ")
-    assert "(seed " in caught.value.__notes__[0]
+    step, run = caught.value.__notes__[:2]
+    assert step == "at step 1 of FixedPolicy"
+    assert run.startswith("in run ")
+    assert "(seed " in run
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

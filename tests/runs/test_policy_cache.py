@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from understudy.contracts.kernels import kernels_of
-from understudy.runs.policy_cache import PolicyCache, is_known, keep_step, write_policy
+from understudy.runs.policy_cache import PolicyCache, end_episode, is_known, keep_step, write_policy
 
 
 @pytest.fixture
@@ -14,6 +14,7 @@ def cache():
         slot=np.array([6, 4, 5, 0]), base=np.array([5]), policy=np.array([[0.1, 0.9], [0.7, 0.3]]),
         code=np.empty(3, np.int64), action=np.empty(3, np.int64), reward=np.empty(3), next_code=np.empty(3, np.int64),
         terminated=np.empty(3, bool), truncated=np.empty(3, bool), n_steps=np.zeros(1, np.int64),
+        cut_before=np.zeros(1, bool),
     )  # fmt: skip
 
 
@@ -47,3 +48,11 @@ def test_steps_are_kept_in_order(cache):
 
 def test_its_kernels_are_registered_as_ours(cache):
     assert kernels_of(cache).built_in
+
+
+def test_a_cut_episode_ends_with_its_last_step_or_before_the_first(cache):
+    end_episode(cache)
+    assert cache.cut_before.tolist() == [True]
+    keep_step(cache, 2, 1, 0.5, 0, False, False)
+    end_episode(cache)
+    assert cache.truncated[:1].tolist() == [True]

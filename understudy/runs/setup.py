@@ -68,6 +68,8 @@ class RunSetup:
 
 def note_step(error: Exception, record: RunRecord, learner: Any) -> None:
     """Add a note to an error that says which learner's step it comes from."""
+    if any(note.startswith("raised by probe") for note in vars(error).get("__notes__", ())):
+        return  # the learner was only looked at
     error.add_note(f"at step {record.n_steps + 1:,} of {type(learner).__name__}")
 
 

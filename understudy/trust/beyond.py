@@ -16,6 +16,7 @@ from understudy.settings import positive, whole
 from understudy.simulators.ladder import LadderReplay
 from understudy.tables import Column, Table
 from understudy.trust.evidence import (
+    AS_FAR,
     SHARE_OF_PART,
     Evidence,
     agreement,
@@ -65,12 +66,19 @@ class Beyond:
             times = f"{self.steps / self.exact:.3g} times" if self.exact else "beyond"
             return (
                 f"believe {self.probe!r} up to step {self.steps:,}, {times} the {self.exact:,} steps that are exact, "
-                f"to within {self.margin:.3g}; what ends it is {self.weakest.name}: {self.weakest.why}"
+                f"to within {self.margin:.3g}; {self._end}"
             )
         return (
             f"believe {self.probe!r} up to step {self.exact:,}, as far as runs are exact: beyond that nothing is "
             f"gained, by {self.weakest.name}: {self.weakest.why}"
         )
+
+    @property
+    def _end(self) -> str:
+        """What ends the trusted horizon, as a clause."""
+        if self.weakest.why == AS_FAR:
+            return "all evidence holds as far as runs go"
+        return f"what ends it is {self.weakest.name}: {self.weakest.why}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the numbers as plain values."""
@@ -141,7 +149,7 @@ def beyond(
     if every is None:
         every = max(1, longest // readings)
     readings = longest // every
-    given: dict[str, Any] = {"probes": probes, "every": every, "seed": seed, "max_steps": every * readings}
+    given: dict[str, Any] = {"probes": probes, "every": every, "seed": seed, "max_steps": longest}
     given |= options
     if readings < 1:
         return _nothing(simulator, pilot, margin, probe or next(iter(probes)))

@@ -17,25 +17,16 @@ def known_truth(monkeypatch):
 
 
 def test_a_case_is_measured_and_judged(known_truth, monkeypatch):
-    """QBE stands for a ladder: within what is trusted of a log of 100 episodes it is right."""
+    """Within what is trusted of a log of 100 episodes a ladder that only cuts is right."""
     monkeypatch.setattr(ladders, "RUNS", 60)
-    monkeypatch.setattr(ladders, "ladder_on", lambda log, encoder: (us.qbe(log, encoder), ("cut",)))
+    monkeypatch.setattr(ladders, "ladder_on", lambda log, encoder: (us.qbe(log, encoder, then="cut"), ("cut",)))
     found = ladders.measure(("slip grid", 2), 0)
     assert 700 < found["exact"] < 2_000
-    assert found["trusted"] % PANEL["slip grid"].window(2) == 0
+    assert found["trusted"] >= found["exact"]
     assert not found["error"] > 1.5  # 60 runs and one log are noisy; NaN where no window is trusted
     shown = ladders.table({"slip grid: 100": [found]})
     assert "| slip grid | 100 | cut |" in shown
     assert "Sound:" in shown
-
-
-def test_runs_that_end_before_the_first_window_are_not_trusted(known_truth, monkeypatch):
-    monkeypatch.setattr(ladders, "RUNS", 20)
-    monkeypatch.setattr(ladders, "ladder_on", lambda log, encoder: (us.qbe(log, encoder), ("cut",)))
-    found = ladders.measure(("slip grid", 0), 0)
-    assert found["length"] < PANEL["slip grid"].window(0)
-    assert (found["trusted"], found["curve"]) == (0, [])
-    assert np.isnan(found["error"])
 
 
 def test_errors_count_within_what_is_trusted_alone(known_truth):
