@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from understudy.errors import CensoringWarning, ResultsError, SettingError
-from understudy.evaluation import Earnings, Efficiency, Fidelity, earnings, efficiency, fidelity
+from understudy.evaluation import Earnings, Efficiency, Fidelity, RungUse, earnings, efficiency, fidelity, rung_use
 from understudy.reporting.learners import LearnerComparison, compare_learners
 from understudy.reporting.luck import LuckOfSet, halves_of, luck_of_set, shares_a_log
 from understudy.runs import Runs
@@ -37,6 +37,7 @@ class Measurements:
     learners: LearnerComparison | None  # None where all sets are of one learner
     luck: dict[str, LuckOfSet | str]  # of each finished set on one log: what halves of it say, or why they say nothing
     forecasts: dict[str, Forecast] = field(default_factory=dict)  # of finished sets: how long they were to last
+    rungs: dict[str, RungUse] = field(default_factory=dict)  # of finished sets on a ladder: what served their steps
 
     @property
     def finished(self) -> dict[str, Runs]:
@@ -79,6 +80,7 @@ def measure(
         learners=compare_learners(finished),
         luck={name: luck_of_set(set_, margin) for name, set_ in finished.items() if shares_a_log(set_)},
         forecasts={name: found for name, found in (forecasts or {}).items() if name in finished},
+        rungs={name: found for name, set_ in finished.items() if (found := rung_use(set_)) is not None},
     )
 
 

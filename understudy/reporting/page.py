@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from understudy.reporting.measurements import Measurements, measure
 from understudy.reporting.off_policy import blocks_of
 from understudy.reporting.plots import mean_final_vector
 from understudy.reporting.returns import log_value
+from understudy.reporting.rungs import any_cut, rung_sentences
 from understudy.reporting.states import state_boxes
 from understudy.reporting.summary import (
     earnings_sentences,
@@ -33,6 +34,7 @@ from understudy.reporting.summary import (
     result_sentences,
     setup_sentence,
     tiles,
+    unjudged_rungs,
 )
 from understudy.reporting.svg import inline_svg
 from understudy.runs import Runs
@@ -145,6 +147,7 @@ def _content(measured: Measurements, audit: Audit | None, title: str | None) -> 
             *earnings_sentences(measured),
             *result_sentences(measured),
             *pending_sentences(measured),
+            *unjudged_rungs(measured),
         ],
         "tiles": tiles(measured),
         "figures": figures,
@@ -159,6 +162,7 @@ def _content(measured: Measurements, audit: Audit | None, title: str | None) -> 
         "audit": audit,
         "settings": {name: _settings(set_) for name, set_ in measured.runs.items()},
         "differing_settings": _differing_settings(measured.runs),
+        "with_rungs": bool(measured.rungs),
         "probes_value": "start value" in names,
         "version": __version__,
         "show": _as_markup,
@@ -198,7 +202,12 @@ def _figures(
         scalar = {name: set_ for name, set_ in sets.items() if is_scalar(set_, probe)}
         if any(_has_curve(set_, probe) for set_ in scalar.values()):
             trusted = horizons_of(measured.luck, probe)
-            curves = _of_probe(learning_curves, scalar, probe, reference, share=SHARE, trusted=trusted)
+            ladders = {name: measured.rungs[name] for name in scalar if name in measured.rungs}
+            curves = _of_probe(
+                learning_curves, scalar, probe, reference, more=rung_sentences(ladders, named=True), share=SHARE,
+                trusted=trusted, rungs=ladders,
+            )  # fmt: skip
+            curves |= {"strips": len(ladders), "cut": any_cut(ladders)}
             figures["curves"].append(curves | _luck_drawn(measured, scalar, probe))
             figures["runs"].append(_of_probe(curves_of_runs, scalar, probe, reference, share=SHARE))
         elif scalar:
@@ -243,14 +252,19 @@ def _why_no_curve(sets: Mapping[str, Runs]) -> str:
 
 
 def _of_probe(
-    draw: Callable[..., Any], sets: Mapping[str, Runs], probe: str, reference: str | None, **options: Any
+    draw: Callable[..., Any],
+    sets: Mapping[str, Runs],
+    probe: str,
+    reference: str | None,
+    more: Sequence[str] = (),
+    **options: Any,
 ) -> dict[str, Any]:
-    """Return the figure of a probe, and what its caption needs."""
+    """Return the figure of a probe, and what its caption needs; `more` is read out to those who cannot see it."""
     shown = reference if reference in sets else None
     most_runs = max(len(set_) for set_ in sets.values())
     return {"probe": probe, "reference": shown, "most_runs": most_runs} | _drawn(
         lambda width: draw(sets, probe, shown, width=width, **options),
-        f"{DESCRIPTIONS[draw.__name__]} of {probe} for {', '.join(sets)}",
+        ". ".join([f"{DESCRIPTIONS[draw.__name__]} of {probe} for {', '.join(sets)}", *more]),
         f"{draw.__name__} {probe}",
     )
 

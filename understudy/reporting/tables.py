@@ -25,6 +25,7 @@ def efficiency_table(measured: Measurements) -> Table:
         Column("", numeric=False),
         Column("runs"),
         Column("steps, median"),
+        *[Column("exact up to")] * bool(measured.rungs),
         *[Column("trusted up to")] * bool(horizons),
         Column("quartiles"),
         Column("nine of ten reached"),
@@ -44,6 +45,7 @@ def efficiency_table(measured: Measurements) -> Table:
                 name,
                 f"{found.n_runs:,}",
                 f"{at_least}{found.steps:,.0f}",
+                *[NONE if (exact := exact_of(measured, name)) is None else f"{exact:,}"] * bool(measured.rungs),
                 *[f"{horizons[name]:,}" if name in horizons else NONE] * bool(horizons),
                 f"{low:,.0f}{NONE}{high:,.0f}",
                 f"{found.horizon:,}",
@@ -55,8 +57,9 @@ def efficiency_table(measured: Measurements) -> Table:
         )
         values.append(
             (
-                name, found.n_runs, found.steps, *[horizons.get(name)] * bool(horizons), found.quartiles, found.horizon,
-                found.episodes, earned.get(name), found.share_served, found.rows_per_step,
+                name, found.n_runs, found.steps, *[exact] * bool(measured.rungs),
+                *[horizons.get(name)] * bool(horizons), found.quartiles, found.horizon, found.episodes,
+                earned.get(name), found.share_served, found.rows_per_step,
             )
         )  # fmt: skip
     notes = [f"{name} has no finished run and is left out." for name, set_ in runs.items() if not len(set_)]
@@ -66,6 +69,12 @@ def efficiency_table(measured: Measurements) -> Table:
     if any(set_.about.log_episodes == 1 for set_ in runs.values()):
         notes.append("The log is one episode: its order is fixed, and runs differ by acceptance and learner only.")
     return Table("Efficiency", columns, tuple(rows), tuple(values), tuple(notes))
+
+
+def exact_of(measured: Measurements, name: str) -> int | None:
+    """Return the exact horizon of a set on a ladder; None for other sets."""
+    found = measured.rungs.get(name)
+    return None if found is None else found.exact
 
 
 def stops_table(runs: Mapping[str, Runs]) -> Table:
