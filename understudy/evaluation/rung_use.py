@@ -50,7 +50,7 @@ class RungUse:
         if not lower and not self.n_cut:
             return f"Exact up to step {self.exact:,}; no lower rung served a step beyond it, and no episode was cut."
         if lower:
-            lower[0] = lower[0].replace(" % ", " % of steps ", 1)
+            lower[0] = lower[0].replace("% ", "% of steps ", 1)
         if self.n_cut:
             lower.append(
                 f"{self.n_cut:,} of {self.n_episodes:,} episodes were cut (by that alone, the law of episodes is off "
@@ -140,8 +140,11 @@ def _known(share: float) -> float | None:
 
 
 def _percent(share: float) -> str:
-    """Return a share as a percentage: two digits below 1 %, and 100 % only where it is all."""
-    percentage = 100 * share
-    if percentage < 1:
-        return f"{percentage:.2g} %"
-    return f"{percentage:.0f} %" if percentage == 100 or percentage < 99.5 else "more than 99 %"
+    """Return a share as a percentage, which is 100 only where it is all.
+
+    >>> _percent(0.0024), _percent(0.404), _percent(0.9999), _percent(1.0)
+    ('0.24%', '40%', 'more than 99%', '100%')
+    """
+    if share < 0.01:
+        return f"{100 * share:.2g}%"
+    return f"{share:.0%}" if share == 1 or share < 0.995 else "more than 99%"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLORS = {"own": RULE, "like": PALETTE[5], "reuse": PALETTE[0], "untried": INK}
-"""From light to dark, or from dark to light on a dark page: without color, too, each differs from the others."""
+"""Each differs from the others without color, too, on a light page and on a dark one."""
 
 LABELS = {
     "own": "own rows of the state",
@@ -24,11 +24,11 @@ LABELS = {
     "reuse": "rows served before",
     "untried": "actions never tried in the state",
 }
-STRIP, CUT = 18, 34
+STRIP, CUT = 24, 34
 """Heights in pixels: of a strip, and of the panel of episodes cut."""
 
-NAME, LEGEND_LINE, TITLE = 20, 20, 26
-"""Heights in pixels above them: the name of a strip's set, a line of the legend, and a title."""
+NAME, LEGEND_LINE, TITLE, GAP = 20, 18, 26, 16
+"""Heights in pixels: the name of a strip's set, a line of the legend, a title, and the space above all of it."""
 
 
 def rung_sentences(found: Mapping[str, RungUse], *, named: bool) -> list[str]:
@@ -47,7 +47,7 @@ def strips_height(found: Mapping[str, RungUse], width: int) -> int:
         return 0
     named = NAME * len(found) if len(found) > 1 else 0
     cut = TITLE + CUT if any_cut(found) else 0
-    return TITLE + LEGEND_LINE * _legend_lines(found, width) + named + (STRIP + 6) * len(found) + cut
+    return GAP + TITLE + LEGEND_LINE * _legend_lines(found, width) + named + (STRIP + 6) * len(found) + cut
 
 
 def any_cut(found: Mapping[str, RungUse]) -> bool:
@@ -69,8 +69,8 @@ def draw_strips(
     `place` adds axes by pixels, as `canvas` gives it; they share the x axis of `axes`.
     """
     across = width - LEFT - RIGHT
-    draw_strip_legend(figure, found, top, width)
-    at = top + TITLE + LEGEND_LINE * _legend_lines(found, width)
+    draw_strip_legend(figure, found, top + GAP, width)
+    at = top + GAP + TITLE + LEGEND_LINE * _legend_lines(found, width)
     for name, one in found.items():
         at += NAME if len(found) > 1 else 0
         strip = place(LEFT, at, across, STRIP, sharex=axes)
@@ -106,7 +106,7 @@ def draw_cut(axes: "Axes", found: Mapping[str, RungUse], looks: Mapping[str, Loo
     highest = max(100 * float(np.nanmax(one.cut)) for one in found.values() if np.isfinite(one.cut).any())
     style_axes(axes, 4)
     axes.set(ylim=(-0.04 * highest, 1.04 * highest), yticks=[0, highest])
-    axes.set_yticklabels(["0", f"{highest:.2g}"])
+    axes.set_yticklabels(["0", f"{highest:.0f}" if highest >= 10 else f"{highest:.2g}"])
     axes.tick_params(labelbottom=False)
     axes.set_title("episodes cut, % of those that ended", loc="left", color=MUTED, fontsize=11, pad=8)
 
@@ -119,11 +119,14 @@ def draw_exact(axes: "Axes", step: float, look: Look) -> None:
 def draw_exact_words(axes: "Axes", found: Mapping[str, RungUse]) -> None:
     """Write beside the lines of exact horizons what they are, beneath each other; the x axis must have its limits."""
     last = axes.get_xlim()[1]
-    for number, (name, one) in enumerate(found.items()):
-        words = f"exact to step {one.exact:,}" + (f", {short_label(name, 24)}" if len(found) > 1 else "")
-        right = one.exact > 0.6 * last
+    sets: dict[int, list[str]] = {}
+    for name, one in found.items():
+        sets.setdefault(one.exact, []).append(name)
+    for number, (step, names) in enumerate(sets.items()):
+        words = f"exact to step {step:,}" + (f": {short_label(', '.join(names), 36)}" if len(found) > 1 else "")
+        right = step > 0.6 * last
         axes.annotate(
-            words, (min(one.exact, last), 1.0), xycoords=("data", "axes fraction"),
+            words, (min(step, last), 1.0), xycoords=("data", "axes fraction"),
             xytext=(-4 if right else 4, -4 - 15 * number), textcoords="offset points", ha="right" if right else "left",
             va="top", color=MUTED, fontsize=10, zorder=8, parse_math=False,
             bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.75, "pad": 1},
@@ -135,7 +138,7 @@ def draw_strip_legend(figure: "Figure", found: Mapping[str, RungUse], top: float
     from matplotlib.patches import Patch
 
     height = figure.bbox.height
-    figure.text(LEFT / width, 1 - (top + 4) / height, "steps served by", fontsize=11, color=MUTED, va="top")
+    figure.text(LEFT / width, 1 - top / height, "steps served by", fontsize=11, color=MUTED, va="top")
     names, n_columns = used(found), _legend_columns(width)
     by_row = [name for column in range(n_columns) for name in names[column::n_columns]]
     figure.legend(
