@@ -261,3 +261,14 @@ def test_a_csv_with_text_is_checked_and_simulated_under_its_own_words(tmp_path, 
     assert "page is 'new' in row 1; " in (message := capsys.readouterr().err)
     assert "give --unseen other for a code" in message
     assert main([*like, "--unseen", "other"]) == 0
+
+
+def test_rungs_that_the_log_does_not_support_are_named_before_the_runs(events, tmp_path, capsys, columns):
+    arguments = ["simulate", str(events), *columns, "--every", "200", "--out", str(tmp_path / "out"), "--quick"]
+    assert main([*arguments, "--simulator", "qbe", "--then", "reuse,cut", "--runs", "3", "--max-steps", "3000"]) == 0
+    text = capsys.readouterr().out
+    left_out = text.index("qbe: left out of --then by the audit of the log: reuse")
+    assert left_out < text.index("rows should not be served again") < text.index("Exact up to step")
+    runs = us.load(tmp_path / "out" / "qbe")
+    assert f"Exact up to step {runs.exact_horizon():,}" in text
+    assert "exact to step" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")

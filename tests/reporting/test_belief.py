@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from understudy.logs import Audit, Finding
-from understudy.reporting.belief import FITTED, UNSEEN, WHY, belief
+from understudy.reporting.belief import FITTED, SHARED_ERRORS, UNSEEN, WHY, belief
 from understudy.reporting.measurements import measure
 from understudy.trust.self_tests import SelfTest
 from understudy.trust.selfcheck import Selfcheck
@@ -167,3 +167,24 @@ def test_where_nothing_was_shown_it_does_not_say_that_halves_differ(halved_of):
     assert found.sentences[0].endswith("only: more halves (halves=, or --halves) would tell.")
     both = belief(measure(sets | {"other": halved_of([100] * 8, [60] * 4, n_halves=3, luck=0.5)}, margin=0.3))
     assert "“noisy”: at no step; at the first reading, there are too few halves of the log to tell." in str(both)
+
+
+def test_runs_on_a_ladder_are_exact_up_to_a_step_and_agreement_beyond_it_is_not_enough(halved_of, on_ladder):
+    halved = halved_of([100] * 8, [60] * 4)
+    ladder = on_ladder(halved, {40: 1}, cuts=[70])
+    found = belief(measure({"qbe": ladder}, margin=0.3), GOOD, None, FINE)
+    assert found.severity == "warning"
+    assert found.title.startswith("Exact up to step 40; halves of the log agree up to step 60, give or take")
+    assert found.sentences[0].startswith("Exact up to step 40; beyond it 100% of steps came from states alike, 8 of")
+    assert found.sentences[1] == SHARED_ERRORS
+    named = belief(measure({"qbe": ladder, "psrs": halved}, margin=0.3), GOOD, None, FINE)
+    assert named.title.startswith("Exact up to step 40 (“qbe”); halves of the log agree up to step 60")
+    assert "“qbe”: Exact up to step 40" in str(named)
+
+
+def test_as_far_as_a_ladder_is_exact_agreement_of_halves_is_enough(halved_of, on_ladder):
+    ladder = on_ladder(halved_of([100] * 8, [60] * 4), {80: 2})
+    found = belief(measure({"qbe": ladder}, margin=0.3), GOOD, None, FINE)
+    assert found.title.startswith("Believable up to step 60")
+    assert SHARED_ERRORS not in found.sentences
+    assert found.sentences[0].startswith("Exact up to step 80; beyond it 100% of steps were served before")
