@@ -100,9 +100,11 @@ if TYPE_CHECKING:  # what editors and type checkers see; the same names as in _H
     from understudy.simulators import replay as replay
     from understudy.simulators import states_only as states_only
     from understudy.trust import AgainstLog as AgainstLog
+    from understudy.trust import Beyond as Beyond
     from understudy.trust import Comparison as Comparison
     from understudy.trust import Forecast as Forecast
     from understudy.trust import Selfcheck as Selfcheck
+    from understudy.trust import beyond as beyond
     from understudy.trust import compare as compare
     from understudy.trust import forecast as forecast
     from understudy.trust import selfcheck as selfcheck
@@ -137,7 +139,9 @@ _HOMES = {
     "simulators": [
         "actions_only", "any_row", "exo_psrs", "model", "pers", "psrs", "qbe", "real", "replay", "states_only",
     ],
-    "trust": ["AgainstLog", "Comparison", "Forecast", "Selfcheck", "compare", "forecast", "selfcheck"],
+    "trust": [
+        "AgainstLog", "Beyond", "Comparison", "Forecast", "Selfcheck", "beyond", "compare", "forecast", "selfcheck",
+    ],
 }  # fmt: skip
 """The public names of each room. To add one, write it here and import it above."""
 

@@ -2,7 +2,7 @@
 
 from benchmarks.measuring import main
 
-PARTS = ("truth", "lengths")
+PARTS = ("truth", "lengths", "unlimited", "ladders")
 
 if __name__ == "__main__":
     main("beyond", PARTS, __doc__.split(": `")[0])

@@ -97,7 +97,7 @@ def true_curves(make, runs: int, seed: int, every: int, windows: int) -> np.ndar
 
 @allocating
 def walk_cart(streams, soft, observation, following, action, terminated, truncated, lengths):
-    """Fill a recording with whole episodes, until there are as many as `lengths` or no room is left for another."""
+    """Fill a recording with as many episodes as `lengths` has places; return the number of rows."""
     cart, row = np.zeros(4), 0
     for episode in range(len(lengths)):
         reset(cart, streams)

@@ -3,22 +3,18 @@
 import numpy as np
 
 import understudy as us
-from benchmarks.beyond.problems import PANEL, QUIET
+from benchmarks.beyond.problems import PANEL, QUIET, sized_cases
 
 LOGS = 5
 RUNS = 20
-SIZES = ("small", "middle", "large")
+cases = sized_cases
 
 PROTOCOL = f"""
-Exact runs on logs of three sizes: median steps of {RUNS} runs on each of {LOGS} logs, QBE and PSRS, up to the length of
-a run in the table above. Where observations never repeat the simulator's states are boxes (*continuous grid*, three by
-three in each of its cells) or single observations (*CartPole*). Problems that log numbers have observations whose
-distances mean something; the others log codes.
+Exact runs on logs of three sizes: median steps of {RUNS} runs on each of {LOGS} logs, QBE and PSRS, up to the length
+of a run in the last column. Where observations never repeat the simulator's states are boxes (*continuous grid*,
+three by three in each of its cells) or single observations (*CartPole*). Problems that log numbers have observations
+whose distances mean something; the others log codes.
 """
-
-
-def cases():
-    return {f"{name}: {SIZES[size]}": (name, size) for name in PANEL for size in range(len(SIZES))}
 
 
 def measure(case, number):
@@ -28,7 +24,7 @@ def measure(case, number):
     simulators = {"qbe": us.qbe(log, problem.world.encoder), "psrs": us.psrs(log, problem.world.encoder)}
     return {"rows": len(log)} | {
         kind: float(
-            np.median(us.experiment(simulator, problem.make, runs=RUNS, max_steps=problem.steps, **QUIET).lengths)
+            np.median(us.experiment(simulator, problem.make, runs=RUNS, max_steps=problem.steps[size], **QUIET).lengths)
         )
         for kind, simulator in simulators.items()
     }
@@ -42,6 +38,6 @@ def table(results):
         problem = PANEL[name]
         rows, qbe, psrs = (f"{np.median([log[key] for log in found]):,.0f}" for key in ("rows", "qbe", "psrs"))
         shows = "numbers" if problem.world.has_numbers else "codes"
-        cells = [name, shows, f"{problem.sizes[size]:,}", rows, qbe, psrs, f"{problem.steps:,}"]
+        cells = [name, shows, f"{problem.sizes[size]:,}", rows, qbe, psrs, f"{problem.steps[size]:,}"]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

@@ -1,7 +1,7 @@
 """The panel: problems with known truth, how they are logged, and the learners whose curves are to be foretold."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,32 +17,36 @@ PROBE = "episode return"
 LOGS_OF_PANEL = 79
 """A part of the seeds of logs: no other benchmark has the same ones."""
 
+LIKE, STEADY = "like states", "steady outcomes"
+"""Neighbors lead on to neighbors; a state and action lead on to one outcome, or nearly so. Both by construction."""
+
 QUIET = {"backend": "serial", "progress": False, "keep_rows": False}
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A world, a learner on it, and logs of three sizes.
+    """A world, a learner on it, and logs of three sizes: 0 is the small, 1 the middle and 2 the large one.
 
-    The curve to be foretold is what an episode earns, over the episodes that end in each of eight windows of a run.
+    The curve to be foretold is what an episode earns, over the episodes that end in each of eight windows of a run. On
+    smaller logs runs are shorter, so that a window is not much longer than what the log can answer exactly.
     """
 
     world: FiniteWorld | PointWorld | CartWorld
-    sizes: tuple[int, int, int]  # episodes of the small, the middle and the large log
-    steps: int  # of a run
+    sizes: tuple[int, int, int]  # episodes of a log
+    steps: tuple[int, int, int]  # of a run on it
     learner: Mapping[str, Any]  # arguments of `QLearning`, or of `PPO`
     ppo: bool = False
     unit: float = 0.0  # the least margin, in what an episode earns, where the true curve is flat
+    gain: str = ""  # why much longer runs than exact ones could be right: LIKE or STEADY; "" where nothing says so
 
-    @property
-    def every(self) -> int:
-        """The length of a window, in steps."""
-        return self.steps // WINDOWS
+    def window(self, size: int) -> int:
+        """Return the number of steps of a window of runs on a log of this size."""
+        return self.steps[size] // WINDOWS
 
-    @property
-    def reading(self) -> dict[str, Any]:
-        """Arguments of an experiment that reads the curve."""
-        return {"max_steps": self.steps, "every": self.every, "probes": {PROBE: us.probes.episode_returns}, **QUIET}
+    def reading(self, size: int) -> dict[str, Any]:
+        """Return the arguments of an experiment that reads the curve."""
+        probes = {PROBE: us.probes.episode_returns}
+        return {"max_steps": self.steps[size], "every": self.window(size), "probes": probes, **QUIET}
 
     @property
     def true_runs(self) -> int:
@@ -50,8 +54,12 @@ class Problem:
         return 200 if self.ppo else 4_000
 
     def log(self, size: int, number: int) -> us.Log:
-        """Return log `number` of a size, 0 to 2: other numbers are other logs of the same law."""
-        return self.world.log(self.sizes[size], spawn(number, size, LOGS_OF_PANEL))
+        """Return log `number` of a size: other numbers are other logs of the same law.
+
+        The time limit is known, as it is to users, also where no logged episode happened to reach it.
+        """
+        log = self.world.log(self.sizes[size], spawn(number, size, LOGS_OF_PANEL))
+        return replace(log, max_episode_steps=self.world.limit)
 
     def make(self, seed: int) -> us.learners.QLearning | us.learners.PPO:
         """Return a learner for observations as the log has them."""
@@ -60,12 +68,12 @@ class Problem:
         sizes = (self.world.n_codes, self.world.n_actions)
         return us.learners.QLearning(*sizes, encoder=self.world.codes, seed=seed, **self.learner)
 
-    def true_curves(self, runs: int, seed: int = 1) -> np.ndarray:
+    def true_curves(self, size: int, runs: int, seed: int = 1) -> np.ndarray:
         """Return the curves of real runs, (runs, windows); NaN where no episode ended in a window."""
         if not self.ppo and isinstance(self.world, CartWorld):
-            return cart.true_curves(self.make, runs, seed, self.every, WINDOWS)
+            return cart.true_curves(self.make, runs, seed, self.window(size), WINDOWS)
         env, make = (self.world.env, self.make) if self.ppo else (self.world.finite, self._make_on_codes)
-        return us.experiment(us.real(env), make, runs=runs, seed=seed, **self.reading).curve(PROBE)[1]
+        return us.experiment(us.real(env), make, runs=runs, seed=seed, **self.reading(size)).curve(PROBE)[1]
 
     def _make_on_codes(self, seed: int) -> us.learners.QLearning:
         """Return the learner of a world that shows the rows of its table, so that real runs are compiled."""
@@ -92,40 +100,68 @@ def q(epsilon: float, alpha: float, gamma: float) -> dict[str, float]:
 
 PANEL = {
     "slip grid": Problem(
-        FiniteWorld(lambda: us.envs.Grid(5, slip=0.3).tables()), (10, 30, 100), 4_000, q(0.2, 0.1, 0.95)
+        FiniteWorld(lambda: us.envs.Grid(5, slip=0.3).tables(), limit=100),
+        sizes=(10, 30, 100), steps=(1_000, 2_000, 4_000), learner=q(0.2, 0.1, 0.95),
     ),
-    "FrozenLake": Problem(FiniteWorld(tables.frozen_lake, limit=100), (200, 1_000, 5_000), 40_000, q(0.1, 0.1, 0.99)),
-    "CliffWalking": Problem(FiniteWorld(tables.cliff_walking, limit=200), (30, 100, 300), 40_000, q(0.1, 0.2, 0.95)),
-    "Taxi": Problem(FiniteWorld(tables.taxi, limit=200), (100, 200, 400), 40_000, q(0.1, 0.5, 0.95)),
+    "FrozenLake": Problem(
+        FiniteWorld(tables.frozen_lake, limit=100),
+        sizes=(200, 1_000, 5_000), steps=(2_400, 10_000, 40_000), learner=q(0.1, 0.1, 0.99),
+    ),
+    "CliffWalking": Problem(
+        FiniteWorld(tables.cliff_walking, limit=200),
+        sizes=(30, 100, 300), steps=(4_000, 10_000, 40_000), learner=q(0.1, 0.2, 0.95),
+    ),
+    "Taxi": Problem(
+        FiniteWorld(tables.taxi, limit=200),
+        sizes=(100, 200, 400), steps=(4_000, 10_000, 40_000), learner=q(0.1, 0.5, 0.95), gain=STEADY,
+    ),
     "treatment": Problem(
-        FiniteWorld(tables.treatment, soft=0.5), (5_000, 20_000, 80_000), 16_000, q(0.1, 0.2, 1.0), unit=0.03
+        FiniteWorld(tables.treatment, soft=0.5),
+        sizes=(5_000, 20_000, 80_000), steps=(4_000, 8_000, 16_000), learner=q(0.1, 0.2, 1.0), unit=0.03, gain=LIKE,
     ),
     "inventory": Problem(
-        FiniteWorld(tables.inventory, limit=50, shown=tables.stock), (30, 100, 300), 16_000, q(0.1, 0.1, 0.9)
+        FiniteWorld(tables.inventory, limit=50, shown=tables.stock),
+        sizes=(30, 100, 300), steps=(1_600, 4_000, 16_000), learner=q(0.1, 0.1, 0.9), gain=LIKE,
     ),
     "two servers": Problem(
-        FiniteWorld(tables.two_servers, limit=100, shown=tables.lines), (100, 300, 1_000), 16_000, q(0.1, 0.1, 0.9)
+        FiniteWorld(tables.two_servers, limit=100, shown=tables.lines),
+        sizes=(100, 300, 1_000), steps=(4_000, 8_000, 16_000), learner=q(0.1, 0.1, 0.9), gain=LIKE,
     ),
     "maintenance": Problem(
         FiniteWorld(tables.maintenance, soft=0.5, limit=60, shown=tables.wear_and_load),
-        (100, 300, 1_000),
-        4_000,
-        q(0.1, 0.1, 0.9),
+        sizes=(100, 300, 1_000), steps=(2_000, 4_000, 8_000), learner=q(0.1, 0.05, 0.9), gain=LIKE,
     ),
     "navigation": Problem(
         FiniteWorld(tables.navigation, soft=0.9, limit=300, shown=tables.position),
-        (100, 300, 1_000),
-        60_000,
-        q(0.2, 0.5, 0.95),
+        sizes=(100, 300, 1_000), steps=(8_000, 24_000, 60_000), learner=q(0.2, 0.5, 0.95), gain=LIKE,
     ),
     "hill car": Problem(
         FiniteWorld(tables.hill_car, soft=0.8, limit=60, shown=tables.place_and_speed),
-        (300, 1_000, 3_000),
-        40_000,
-        q(0.1, 0.5, 0.99),
+        sizes=(300, 1_000, 3_000), steps=(4_000, 16_000, 40_000), learner=q(0.1, 0.5, 0.99), gain=LIKE,
     ),
-    "continuous grid": Problem(PointWorld(8, 0.1, limit=200), (100, 300, 1_000), 8_000, q(0.2, 0.2, 0.95)),
-    "CartPole": Problem(CartWorld(0.7), (100, 300, 1_000), 40_000, q(0.1, 0.2, 0.99)),
-    "continuous grid, PPO": Problem(PointWorld(5, 0.0, limit=100), (100, 300, 1_000), 16_000, NETWORKS, ppo=True),
-    "CartPole, PPO": Problem(CartWorld(0.7), (100, 300, 1_000), 16_000, NETWORKS, ppo=True),
-}
+    "continuous grid": Problem(
+        PointWorld(8, 0.1, limit=200),
+        sizes=(50, 100, 300), steps=(4_000, 8_000, 8_000), learner=q(0.2, 0.2, 0.95), gain=LIKE,
+    ),
+    "CartPole": Problem(
+        CartWorld(0.7),
+        sizes=(100, 300, 1_000), steps=(4_000, 10_000, 40_000), learner=q(0.1, 0.2, 0.99), gain=LIKE,
+    ),
+    "continuous grid, PPO": Problem(
+        PointWorld(5, 0.0, limit=100),
+        sizes=(50, 100, 300), steps=(16_000, 16_000, 16_000), learner=NETWORKS, ppo=True, gain=STEADY,
+    ),
+    "CartPole, PPO": Problem(
+        CartWorld(0.7),
+        sizes=(100, 300, 1_000), steps=(16_000, 16_000, 16_000), learner=NETWORKS, ppo=True, gain=LIKE,
+    ),
+}  # fmt: skip
+
+
+def sized_cases() -> dict[str, tuple[str, int]]:
+    """Return each problem with each size of its log, by the name of that case."""
+    return {
+        f"{name}: {episodes:,}": (name, size)
+        for name, problem in PANEL.items()
+        for size, episodes in enumerate(problem.sizes)
+    }

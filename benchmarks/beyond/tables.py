@@ -187,8 +187,8 @@ def maintenance() -> Tables:
     """A machine of 30 levels of wear under three loads: run on, service it (earns nothing), or replace it (costs 10).
 
     Running earns 1 and wears by a Poisson number whose mean is the load; the load stays in nine of ten steps. A machine
-    fails with a probability that grows with the square of its wear: that costs 30, and a new one is there at the next
-    step. Service takes 8 levels off. State: wear + 30 * load.
+    fails with a probability that grows with its wear: that costs 60, and a new one is there at the next step. Service
+    takes 8 levels off. State: wear + 30 * load.
     """
     wears = [poisson.pmf(np.arange(7), load) for load in LOADS]
 
@@ -204,8 +204,8 @@ def maintenance() -> Tables:
                     False,
                 )
                 continue
-            failing = 0.5 * (wear / WEAR) ** 2
-            yield stays * failing, then * WEAR, -30.0, False
+            failing = 0.3 * wear / WEAR
+            yield stays * failing, then * WEAR, -60.0, False
             for more, p in enumerate(wears[load] / wears[load].sum()):
                 yield stays * (1.0 - failing) * p, then * WEAR + min(wear + more, WEAR - 1), 1.0, False
 

@@ -51,6 +51,21 @@ def test_it_finds_every_cell_that_rows_leave_from_and_no_more(grid):
     assert encoder.n_states == 24
 
 
+def test_descriptions_are_alike_within_a_cell_and_differ_between_cells(grid):
+    log, cell, encoder = grid
+    rows = np.concatenate([np.flatnonzero(cell == z)[:20] for z in (3, 16)])
+    found = encoder.descriptions(log.observation[rows])
+    assert np.square(found).sum(axis=2) == pytest.approx(1.0, abs=1e-4)  # roots of probabilities
+    apart = np.max([1 - found[:, a] @ found[:, a].T for a in range(found.shape[1])], axis=0)
+    assert np.median(apart[:20, :20]) < 0.05 < 0.3 < np.median(apart[:20, 20:])
+    assert np.isnan(encoder.descriptions(np.full((1, 2), np.nan))).all()
+    first, members = us.likeness.forward(encoder, tested=False).neighbors(log, cell, cell, 25, 0.02)
+    assert len(first) == 26
+    assert len(members) == 0  # cells of the grid are far apart
+    with pytest.raises(us.EncoderError, match="not trained yet"):
+        Forward().descriptions(log.observation[:1])
+
+
 def test_its_states_pass_the_test_of_sufficiency_and_a_wrong_merge_does_not(grid):
     _, _, encoder = grid
     columns, _ = grid_columns(seed=7)

@@ -5,6 +5,7 @@ from gymnasium.utils.env_checker import check_env
 from scipy.stats import chi2, chisquare
 
 import understudy.envs
+from understudy.contracts.finite_tables import Tables
 from understudy.envs.solve import probabilities, states
 from understudy.errors import SettingError
 
@@ -136,3 +137,24 @@ def test_it_draws_itself():
 def test_a_cap_below_one_is_refused():
     with pytest.raises(SettingError, match="max_episode_steps"):
         understudy.envs.Grid(max_episode_steps=0)
+
+
+def test_any_tables_are_an_environment():
+    """A coin: heads pays 1 and ends, tails goes on; three states, one action."""
+    tables = Tables(
+        start=np.array([1.0, 1.0, 1.0]),
+        outcome=np.tile([0.5, 1.0], (3, 1, 1)),
+        next_state=np.tile(np.array([1, 2], np.int32), (3, 1, 1)),
+        reward=np.tile([1.0, 0.0], (3, 1, 1)),
+        terminated=np.tile([True, False], (3, 1, 1)),
+        emission=np.ones((3, 1)),
+        observation=np.arange(3, dtype=np.int32)[:, None],
+    )
+    env = understudy.envs.FiniteEnv(tables, max_episode_steps=2)
+    check_env(env, skip_render_check=True)
+    assert env.values(np.ones((3, 1)), gamma=1.0) == pytest.approx(1.0)
+    episodes = env.rollout(np.ones((3, 1)), episodes=2_000, seed=0)
+    lengths = np.bincount(episodes["episode"])
+    assert set(lengths) == {1, 2}
+    assert chisquare(np.bincount(lengths)[1:]).pvalue > 1e-4
+    assert episodes["reward"].sum() / 2_000 == pytest.approx(0.75, abs=0.04)  # 4 standard deviations

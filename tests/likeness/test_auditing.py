@@ -101,6 +101,13 @@ def test_states_are_those_of_the_encoder(walk):
     assert half.state.tolist() == [-1, 1]
 
 
+def test_radii_of_ones_own_may_be_too_small_for_any_like_row(walk):
+    found = audit(walk, likeness=observations(scale=1), radii=[0.09, 0.01])
+    assert [line.radius for line in found.lines] == [0.01, 0.09]
+    assert found.lines[0].like_share == 0
+    assert found.radius == 0.09
+
+
 def test_the_same_seed_gives_the_same_audit():
     log = twins(60, 0)
     assert str(audit(log, seed=1)) == str(audit(log, seed=1))
@@ -111,12 +118,36 @@ def test_the_upper_end_is_that_of_no_difference_at_least():
     assert root(MeanSquare(-1.0, 0.01), MeanSquare(-1.0, 0.01))[0] == 0.0
     low, high = root(MeanSquare(0.04, 0.01), MeanSquare(0.04, 0.01))
     assert low == pytest.approx(0.2)
-    assert high == pytest.approx((0.04 + 2.326 * 0.01 / 2**0.5) ** 0.5, rel=1e-3)
+    assert high == pytest.approx((0.04 + 1.645 * 0.01 / 2**0.5) ** 0.5, rel=1e-3)
     assert np.isnan(root(MeanSquare(np.nan, np.nan), MeanSquare(0.1, 0.1))).all()
     assert root(MeanSquare(0.04, np.nan), MeanSquare(0.04, 0.1))[1] == np.inf
 
 
+RNG = np.random.default_rng(0)
+NOISE = {
+    "vectors": (RNG.random((300, 3)), "every-row"),
+    "codes that go on": (RNG.integers(5, size=500), "unfinished"),
+    "images": (RNG.random((60, 8, 8)), "every-row"),
+    "missing numbers": (np.where(RNG.random((200, 2)) < 0.1, np.nan, 0.5), "every-row"),
+    "one observation": (np.ones((50, 2)), "every-row"),
+    "pairs of integers": (RNG.integers(4, size=(300, 2)), "every-row"),
+}
+
+
+@pytest.mark.parametrize("kind", NOISE)
+def test_nothing_is_offered_where_outcomes_are_noise_whatever_observations_are(kind):
+    observation, ends = NOISE[kind]
+    n, rng = len(observation), np.random.default_rng(1)
+    log = Log.from_columns(observation=observation, action=rng.integers(2, size=n), reward=rng.random(n), ends=ends)
+    found = audit(log)
+    assert found.radius is None
+    assert not found.reuse
+    assert found.to_frame().num_rows == len(found.lines)
+
+
 def test_mistakes_are_named():
+    with pytest.raises(us.LogError, match="the log has 3 rows, too few"):
+        audit(Log.from_columns(observation=[0, 1, 2], action=[0, 0, 0], reward=[0, 0, 0], ends="every-row"))
     log = twins(50, 0)
     with pytest.raises(ContractError, match="is not a Log"):
         audit("log")

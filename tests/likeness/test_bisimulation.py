@@ -87,7 +87,7 @@ def test_by_the_middle_of_its_interval_states_would_be_alike_only_because_little
     log = twins(50, 0, noise=20.0)
     different = (np.arange(12)[:, None] % 6) != (np.arange(12) % 6)
     upper = distances(log)
-    monkeypatch.setattr(bisimulation, "TEST_LEVEL", 0.5)
+    monkeypatch.setattr(bisimulation, "LEVEL", 0.5)
     assert upper[different].min() > 0.2
     assert (distances(log)[different] < 0.05).sum() >= 5
 

@@ -7,8 +7,17 @@ import numpy as np
 import pytest
 
 from understudy.likeness import differences
-from understudy.likeness.differences import cells_of, matrix_of, measured, noise_of, squared_difference, squared_noise
-from understudy.likeness.pairs import lists_of_pairs
+from understudy.likeness.differences import (
+    cells_of,
+    explained_share,
+    matrix_of,
+    measured,
+    noise_of,
+    squared_difference,
+    squared_difference_of_single_rows,
+    squared_noise,
+)
+from understudy.likeness.pairs import lists_of_pairs, lists_within
 
 N_LOGS, N_ROWS = 200, 150
 MEANS = np.array([0.0, 0.3, 0.3, 1.0])  # of four states; 0 and 1 are called alike, and so are 1 and 2
@@ -83,6 +92,38 @@ def test_where_rows_never_repeat_the_noise_counts_as_difference_and_is_never_und
         outcome = np.random.default_rng(seed).standard_normal(200)  # all states are the same, with variance 1
         found.append(squared_difference(cells_of(np.arange(200), np.zeros(200, int), outcome, (200, 1)), like))
     assert np.mean(found) == pytest.approx(2.0, rel=0.05)
+
+
+def single_rows(outcome_of, seed, noise, radius=0.1, n=500):
+    """Estimates of the squared difference within a radius: told apart from noise, with it, and the truth."""
+    rng = np.random.default_rng(seed)
+    x = rng.random((n, 1))
+    mean = outcome_of(x[:, 0])
+    cells, exact = (
+        cells_of(np.arange(n), np.zeros(n, int), outcome, (n, 1))
+        for outcome in (mean + noise * rng.standard_normal(n), mean)
+    )
+    like, nearer = (matrix_of(lists_within(x, np.arange(n), n, r), np.arange(n)) for r in (radius, radius / 2))
+    found = squared_difference_of_single_rows(cells, like, nearer), squared_difference(cells, like)
+    return (*found, squared_difference(exact, like), explained_share(cells, like))
+
+
+@pytest.mark.parametrize(("outcome_of", "least", "most"), [(lambda x: 3 * x, 1.2, 1.8), (lambda x: x > 0.5, 0.75, 1.3)])
+def test_the_noise_of_single_rows_is_told_from_rows_nearby_and_differences_are_not_understated(outcome_of, least, most):
+    """By the mean over 100 logs: 1.5 times the truth where outcomes change steadily, and 1 where they jump."""
+    found = np.mean([single_rows(outcome_of, seed, noise=0.3) for seed in range(100)], axis=0)
+    told, with_noise, truth, _ = found
+    assert least * truth < told < most * truth
+    assert with_noise > 3 * truth  # the wrong variant
+
+
+def test_outcomes_without_order_share_no_variance_and_orderly_ones_do():
+    assert single_rows(lambda x: np.random.default_rng(1).standard_normal(len(x)), 0, noise=0.0)[3] < 0.2
+    assert single_rows(lambda x: 3 * x, 0, noise=0.3)[3] > 0.6
+    alone = cells_of(np.arange(3), np.zeros(3, int), np.ones(3), (3, 1))
+    nobody = matrix_of(lists_of_pairs(np.empty(0, int), np.empty(0, int), 3), np.arange(3))
+    assert np.isnan(squared_difference_of_single_rows(alone, nobody, nobody))
+    assert explained_share(alone, nobody) == 0.0
 
 
 def test_rows_without_a_state_or_an_outcome_are_left_out():

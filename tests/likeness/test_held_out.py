@@ -98,6 +98,15 @@ def test_where_observations_never_repeat_few_whole_episodes_are_judged(monkeypat
     assert np.isfinite(half.differences(observations(), 0.5)["leads"].mean)
 
 
+def test_values_that_change_from_row_to_row_without_order_are_not_judged():
+    rng = np.random.default_rng(0)
+    x = rng.random((2000, 2))
+    for reward, told in ((rng.standard_normal(2000), False), (5 * x[:, 0], True)):
+        log = Log.from_columns(observation=x, action=np.zeros(2000, int), reward=reward, ends="every-row")
+        half = held_out_halves(log, states_in(log, None), 0.9, 0)[0]
+        assert np.isfinite(half.differences(observations(), 0.5)["value"].mean) == told
+
+
 def test_without_a_range_nothing_can_be_told_of_values():
     log = Log.from_columns(
         observation=np.tile([0, 1], 100), action=np.zeros(200, int), reward=np.ones(200), ends="every-row"

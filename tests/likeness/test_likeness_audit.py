@@ -30,13 +30,17 @@ def test_every_reason_has_its_sentence():
     leads = replace(SMALL, leads_upper=0.4)
     assert "rows lead elsewhere: values of random rewards may differ by 40%" in replace(none, lines=(leads,)).sentence
     unknown = replace(SMALL, value=math.nan, value_upper=math.nan)
-    assert "too few to be compared" in replace(none, lines=(unknown,)).sentence
-    assert "hardly any row has a like row" in replace(none, lines=(replace(SMALL, like_share=0.01),)).sentence
+    assert "too few, or too noisy, to be compared" in replace(none, lines=(unknown,)).sentence
+    assert (
+        "1% of the rows have a like row, and 10% is the least"
+        in replace(none, lines=(replace(SMALL, like_share=0.01),)).sentence
+    )
+    assert "no two of them have a distance" in replace(none, lines=()).sentence
     assert "all values are equal" in replace(none, value_range=0.0).sentence
     assert "rows may be served again" in replace(FOUND, reuse=True, noise=0.01, noise_upper=0.02).sentence
     assert "5% of the rows tell" in replace(FOUND, noise_upper=0.02, repeated_share=0.05).sentence
     assert "nothing tells how much outcomes" in replace(FOUND, noise_upper=math.nan).sentence
-    assert "noise of single rows counts" in str(replace(FOUND, repeats=False))
+    assert "noise of single rows is told from" in str(replace(FOUND, repeats=False))
 
 
 def test_plain_values_and_frames_hold_all_numbers():

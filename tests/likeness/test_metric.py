@@ -1,6 +1,8 @@
 """Observations are compared in units of each column's spread, or as given; labels are equal or not."""
 
+import json
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -30,6 +32,8 @@ def test_it_keeps_its_contract():
     for protocol in (Likeness, SuggestsRadii, HasSettings):
         assert offers(observations(), protocol)
     assert observations(["x"], scale=0.5).settings["scale"] == 0.5
+    settings = observations([0], scale={0: 2}, periods={1: 3}).settings
+    assert json.loads(json.dumps(settings)) == settings  # what a results folder holds is what it is compared with
     assert repr(observations(["x"], periods={"x": 24})) == "observations(columns=('x',), periods={'x': 24.0})"
 
 
@@ -39,6 +43,18 @@ def test_columns_count_in_units_of_their_own_spread():
     assert like(observations(), log, 2.1) == [[1, 2], [0, 3], [0, 3], [1, 2]]  # both columns have spread 1/2
     assert like(observations(scale=1), log, 2.1) == [[1], [0], [3], [2]]
     assert like(observations(scale={1: 1000}), log, 1.5) == [[2], [3], [0], [1]]
+
+
+def test_units_are_those_of_the_log_that_it_was_first_used_with_also_in_another_process():
+    likeness = observations()
+    log = log_of(np.array([[0.0], [1.0], [2.0], [3.0]]))
+    whole = like(likeness, log, 1.0)
+    assert whole == [[1], [0, 2], [1, 3], [2]]
+    half = log.select([0, 1])
+    for same in (likeness, pickle.loads(pickle.dumps(likeness))):
+        assert like(same, half, 1.0) == [[1], [0]]
+    assert like(observations(), half, 1.0) == [[], []]  # there, the two are two standard deviations apart
+    assert likeness.settings["spreads"] == {"0": pytest.approx(1.118, abs=1e-3)}
 
 
 def test_columns_left_out_do_not_count():
@@ -109,10 +125,19 @@ def test_a_selection_of_the_log_has_the_neighbors_that_are_left():
 
 def test_radii_of_a_grid_are_the_distances_between_its_cells():
     cells = np.stack(np.meshgrid(np.arange(12), np.arange(12)), axis=-1).reshape(-1, 2) / 12
-    found = observations(scale=1).radii(log_of(cells), np.arange(144), np.arange(144), 144)
+    log = log_of(np.tile(cells, (3, 1)))
+    state = np.tile(np.arange(144), 3)
+    found = observations(scale=1).radii(log, state, state, 144)
     assert found[0] == pytest.approx(1 / 12, rel=1e-5)
     assert found[1] == pytest.approx(math.sqrt(2) / 12, rel=1e-5)
     assert (np.diff(found) > 0).all()
+
+
+def test_radii_where_rows_never_repeat_have_many_rows_within():
+    log = log_of(np.random.default_rng(0).random((2000, 2)))
+    found = observations(scale=1).radii(log, np.arange(2000), np.arange(2000), 2000)
+    within = [np.median(list(map(len, like(observations(scale=1), log, radius)))) for radius in found]
+    assert within == pytest.approx([4, 16, 64, 256], rel=0.05, abs=1)
 
 
 def test_mistakes_are_named():

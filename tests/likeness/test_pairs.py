@@ -56,6 +56,11 @@ def test_suggested_radii_reach_one_two_four_neighbors():
     assert (found > np.round(found)).all()  # what lies at exactly that distance is within it
 
 
+def test_radii_may_be_of_other_ranks():
+    line = np.sort(np.abs(np.arange(100.0)[:, None] - np.arange(100.0)), axis=1)[:, 1:]
+    assert np.round(pairs.radii_of_distances(line, (4, 8))).tolist() == [2, 4]
+
+
 def test_radii_of_equal_or_unrelated_states_are_left_out():
     assert not len(pairs.radii_of_distances(np.zeros((10, 8))))
     assert not len(pairs.radii_of_distances(np.full((10, 8), np.inf)))

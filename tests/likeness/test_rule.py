@@ -8,15 +8,15 @@ from understudy.likeness.rule import chosen_radius, offers_reuse
 
 
 def test_the_margins_are_those_that_were_committed_first():
-    margins = rule.VALUE_SHARE, rule.LEADS_SHARE, rule.NOISE_SHARE, rule.LEAST_LIKE
-    assert margins == (0.05, 0.25, 0.05, 0.1)
-    assert rule.LEVEL == 0.99  # .95 at first, with all smaller radii passing too
+    margins = rule.VALUE_SHARE, rule.LEADS_SHARE, rule.NOISE_SHARE, rule.LEAST_LIKE, rule.LEVEL
+    assert margins == (0.05, 0.25, 0.05, 0.1, 0.95)
 
 
-def test_the_largest_radius_that_keeps_all_margins_is_chosen():
+def test_the_largest_radius_that_keeps_all_margins_is_chosen_as_long_as_all_smaller_ones_do():
     good = (0.5, 0.04, 0.2)
     assert chosen_radius([(1.0, *good), (2.0, *good), (3.0, 0.5, 0.06, 0.2)]) == 2.0
-    assert chosen_radius([(1.0, 0.5, 0.06, 0.2), (2.0, *good)]) == 2.0
+    assert chosen_radius([(1.0, 0.5, 0.06, 0.2), (2.0, *good)]) is None
+    assert chosen_radius([(1.0, *good), (2.0, 0.05, 0.04, 0.2), (3.0, *good)]) == 1.0
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ from understudy.contracts.fitting import ensure_fitted
 from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
 from understudy.contracts.vocabulary import Vocabulary
-from understudy.errors import ContractError, SettingError
+from understudy.errors import ContractError, LogError, SettingError
 from understudy.likeness.differences import MeanSquare, cells_of, matrix_of
-from understudy.likeness.held_out import States, held_out_halves
+from understudy.likeness.held_out import FEWEST_EPISODES, States, held_out_halves
 from understudy.likeness.likeness_audit import LikenessAudit, RadiusAudit
-from understudy.likeness.rule import LEVEL, chosen_radius, offers_reuse
+from understudy.likeness.rule import LEAST_LIKE, LEVEL, chosen_radius, offers_reuse
 from understudy.likeness.suiting import suited
 from understudy.settings import positive, real, seed_of
 
@@ -37,17 +37,20 @@ def audit(
     likeness, where it learns; on the other, rows of like states are compared with a row's own: their reward, whether
     the episode ends, and their value, reward + discount * value of the next observation. Then the halves change
     places. The squared difference of two means is taken from products of different rows, so that the noise of single
-    rows is not in it; where a state and action have one row only, its noise is taken to be that of the others, and
-    where that holds of most rows (observations that never repeat) it counts as difference: then a noisy log is judged
-    too strictly, never too kindly. Errors are those of leaving out groups of episodes.
+    rows is not in it; where a state and action have one row only, its noise is taken to be that of the others. Where
+    observations hardly ever repeat, noise is told from rows within half the radius: the difference within the radius,
+    less that within half of it, doubled, which is at least the squared difference where outcomes change steadily or
+    jump at borders; rows that are alone within half the radius are not judged, and nothing is told where like rows
+    share less than half of the variance of values. Errors are those of leaving out groups of episodes.
 
-    **The rule.** The radius is the largest at which, by the upper ends of one-sided 99 % intervals, the root mean
+    **The rule.** The radius is the largest at which, by the upper ends of one-sided 95 % intervals, the root mean
     square difference of the value is below 5 % of the range of values (from the 5 % to the 95 % quantile over rows),
     and that of values of random rewards, one for each place, is below 25 % of theirs: a learner that is still learning
-    may value anything, so like rows must also lead to about the same places. Radii at which fewer than a tenth of the
-    rows have a like row do not count. Where there is none, `radius` is None: states should not lend rows. `reuse` is
-    True where the upper end of the standard deviation of the value within one state and action is below 5 % of its
-    range, and a tenth of the rows or more have another one of the same state and action.
+    may value anything, so like rows must also lead to about the same places. At least a tenth of the rows must have a
+    like row. All of this must hold at each smaller radius, too, but for given ones that are too small for any like row.
+    Where there is none, `radius` is None: states should not lend rows. `reuse` is True where the upper end of the
+    standard deviation of the value within one state and action is below 5 % of its range, and a tenth of the rows or
+    more have another one of the same state and action.
 
     Simulators fit a likeness on the rows that it serves, which made no difference that could be measured: on three
     problems of known truth like rows had -2 to 3 % of the noise of a state's own rows in common with them (with errors
@@ -73,6 +76,8 @@ def audit_of_states(
         raise ContractError(
             f"{likeness!r} is not a likeness: it needs neighbors(log, state, next_state, n_states, radius)"
         )
+    if len(log) < FEWEST_EPISODES:
+        raise LogError(f"the log has {len(log)} rows, too few to judge a likeness by; {FEWEST_EPISODES} are the least")
     discount, seed = real("discount", discount, 0.0, 1.0), seed_of(seed)
     tried = radii_to_try(likeness, log, states, radii)
     shares = [like_share(likeness, log, states, radius) for radius in tried]
@@ -84,6 +89,8 @@ def audit_of_states(
         )
         for radius, share, one, other in zip(tried, shares, *found, strict=True)
     )
+    # Radii of one's own may be too small for any pair of states; suggested ones are not.
+    judged = [line for line in lines if radii is None or line.like_share >= LEAST_LIKE]
     noise, noise_upper = root(*(half.noise() for half in halves))
     cell = states.state * np.int64(log.spec.n_actions) + log.action
     counts = np.unique(cell[states.state >= 0], return_counts=True)[1]
@@ -91,7 +98,7 @@ def audit_of_states(
     return LikenessAudit(
         likeness=name_of(likeness), n_rows=len(log), n_episodes=log.n_episodes, discount=discount,
         value_range=float(np.mean([half.value_range for half in halves])), lines=lines,
-        radius=chosen_radius((line.radius, line.like_share, line.value_upper, line.leads_upper) for line in lines),
+        radius=chosen_radius((x.radius, x.like_share, x.value_upper, x.leads_upper) for x in judged),
         noise=noise, noise_upper=noise_upper, repeated_share=repeated, reuse=offers_reuse(noise_upper, repeated),
         repeats=all(half.repeats for half in halves),
     )  # fmt: skip

@@ -11,7 +11,7 @@ from understudy.errors import SettingError
 from understudy.likeness.pairs import NEIGHBORS, Lists, lists_of_distances, radii_of_distances, sampled
 from understudy.likeness.pruning import PairTest
 from understudy.likeness.remembering import Remembered
-from understudy.likeness.rule import TEST_LEVEL
+from understudy.likeness.rule import LEVEL
 from understudy.settings import positive, real
 
 MOST_STATES = 4000
@@ -103,7 +103,7 @@ def upper_distances(
         if np.abs(squared - before).max(initial=0.0) <= ENOUGH * squared.mean():
             break
     found = mean_over_actions(actions, squared, discount)
-    upper = np.sqrt(found.squared + norm.ppf(TEST_LEVEL) * np.sqrt(found.variance))
+    upper = np.sqrt(found.squared + norm.ppf(LEVEL) * np.sqrt(found.variance))
     upper[found.known_share < LEAST_KNOWN] = np.inf
     np.fill_diagonal(upper, 0.0)
     return states, upper

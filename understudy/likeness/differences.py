@@ -23,6 +23,9 @@ class Cells(NamedTuple):
         return Cells(*(one - other for one, other in zip(self, others, strict=True)))
 
 
+Statistic = Callable[[Cells], float]
+
+
 class MeanSquare(NamedTuple):
     """A mean of squares over rows, with its standard error."""
 
@@ -69,16 +72,47 @@ def squared_difference(cells: Cells, like: csr_array) -> float:
     A row's like rows are those with its action in the states that are alike to its own; each counts the same. The
     noise in the means is taken off, so the result is unbiased, and may be negative where there is no difference.
     """
+    found, rows = differences_of_cells(cells, like)
+    known = np.isfinite(found)
+    return float(np.average(found[known], weights=rows[known])) if known.any() else float("nan")
+
+
+def squared_difference_of_single_rows(cells: Cells, like: csr_array, nearer: csr_array) -> float:
+    """Return the same where states have one row each, whose noise only rows nearby can tell.
+
+    `nearer` are the states within half the radius. The difference of rows within the radius, less that of rows within
+    half of it, has no noise in it. It is half of the squared difference within the radius where outcomes jump at
+    borders, and three quarters of it where they change steadily: so it is doubled. Rows without others within half the
+    radius are left out.
+
+    """
+    found, rows = differences_of_cells(cells, like)
+    within, _ = differences_of_cells(cells, nearer)
+    known = np.isfinite(within)
+    if not known.any():
+        return float("nan")
+    far, near = (float(np.average(part[known], weights=rows[known])) for part in (found, within))
+    return 2 * (far - near)
+
+
+def explained_share(cells: Cells, like: csr_array) -> float:
+    """Return the share of an outcome's variance, among rows of an action, that like rows with one row each share."""
+    n = cells.rows.sum(axis=0)
+    mean = cells.total.sum(axis=0) / np.maximum(n, 1)
+    variance = float((cells.squares.sum(axis=0) - n * mean**2).sum() / max(n.sum(), 1.0))
+    return 1.0 - squared_difference(cells, like) / (2 * variance) if variance > 0 else 0.0
+
+
+def differences_of_cells(cells: Cells, like: csr_array) -> tuple[np.ndarray, np.ndarray]:
+    """Return the squared difference of each cell from its like rows, NaN where it has none, and its rows."""
     n = cells.rows
     mean, variance = noise_of(cells)
     own_noise = variance / np.maximum(n, 1)
     of_others = [n, cells.total, n * mean**2 - np.where(n > 0.5, variance, 0.0)]
     like_count, like_total, like_squares = np.split(like @ np.concatenate(of_others, axis=1), 3, axis=1)
-    known = (n > 0.5) & (like_count > 0.5)
-    if not known.any():
-        return float("nan")
     off = like_squares - 2 * mean * like_total + (mean**2 - own_noise) * like_count
-    return float(np.average((off[known] / like_count[known]), weights=n[known]))
+    known = (n > 0.5) & (like_count > 0.5)
+    return np.where(known, off / np.maximum(like_count, 1), np.nan), n
 
 
 def squared_noise(cells: Cells) -> float:
@@ -95,7 +129,7 @@ def measured(
     outcome: np.ndarray,
     group: np.ndarray,
     shape: tuple[int, int],
-    statistic: Callable[[Cells], float],
+    statistic: Statistic,
 ) -> MeanSquare:
     """Return a statistic of the cells of some rows, with its error by leaving out each group of episodes in turn."""
     outcome = outcome - np.nanmean(outcome) if np.isfinite(outcome).any() else outcome  # squares of small numbers

@@ -7,7 +7,18 @@ from typing import NamedTuple
 import numpy as np
 
 from understudy.contracts import Likeness, Log
-from understudy.likeness.differences import N_GROUPS, MeanSquare, matrix_of, measured, squared_difference, squared_noise
+from understudy.likeness.differences import (
+    N_GROUPS,
+    Cells,
+    MeanSquare,
+    Statistic,
+    explained_share,
+    matrix_of,
+    measured,
+    squared_difference,
+    squared_difference_of_single_rows,
+    squared_noise,
+)
 from understudy.likeness.values import PlaceModel, Places, places_of_log, range_of, values_at
 
 FEWEST_EPISODES = 2 * N_GROUPS
@@ -16,6 +27,9 @@ FEWEST_EPISODES = 2 * N_GROUPS
 MOST_ROWS = 8_000
 """The number of rows of each half that are compared, where observations hardly ever repeat."""
 
+
+LEAST_SHARED = 0.5
+"""The share of the variance of values that single like rows have in common, for their noise to be told."""
 
 N_REWARDS, LEADS_DISCOUNT = 4, 0.9
 
@@ -96,7 +110,15 @@ class HeldOut:
         lists = likeness.neighbors(self._fitted, *self._fitted_states, radius)
         here, state = np.unique(self._state, return_inverse=True)
         state, here = (state - 1, here[1:]) if here[0] < 0 else (state, here)
-        statistic = partial(squared_difference, like=matrix_of(lists, here))
+        like = matrix_of(lists, here)
+        statistic: Statistic = partial(squared_difference, like=like)
+        if not self.repeats:
+            nearer = likeness.neighbors(self._fitted, *self._fitted_states, radius / 2)
+            statistic = partial(squared_difference_of_single_rows, like=like, nearer=matrix_of(nearer, here))
+            # Outcomes that change from row to row without any order would show no difference: they are not judged.
+            shared = self._measured(self.outcomes["value"], state, len(here), partial(explained_share, like=like)).mean
+            if not shared >= LEAST_SHARED:
+                statistic = untold
         found = {name: self._measured(outcome, state, len(here), statistic) for name, outcome in self.outcomes.items()}
         leads = [self._measured(outcome, state, len(here), statistic) for outcome in self._leads]
         return found | {"leads": MeanSquare(*np.mean(leads, axis=0).tolist())}
@@ -107,7 +129,7 @@ class HeldOut:
         state = state - (here[0] < 0)
         return self._measured(self.outcomes["value"], state, int(state.max()) + 1, squared_noise)
 
-    def _measured(self, outcome, state, n_states, statistic) -> MeanSquare:
+    def _measured(self, outcome: np.ndarray, state: np.ndarray, n_states: int, statistic: Statistic) -> MeanSquare:
         shape = (n_states, int(self._action.max()) + 1)
         return measured(state, self._action, outcome, self._group, shape, statistic)
 
@@ -116,6 +138,11 @@ def held_out_halves(log: Log, states: States, discount: float, seed: int) -> lis
     """Return both halves of a log, each judged by what the other says."""
     places = places_of_log(log, *states, seed)
     return [HeldOut(log, states, places, half, discount, seed) for half in halves_of(log, seed)]
+
+
+def untold(cells: Cells) -> float:
+    """Return NaN: nothing can be told."""
+    return float("nan")
 
 
 def shares(outcome: np.ndarray, value_range: float) -> np.ndarray:

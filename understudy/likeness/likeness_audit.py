@@ -1,7 +1,7 @@
 """The result of auditing a likeness: by how much like rows differ, by radius."""
 
 from dataclasses import asdict, dataclass
-from math import inf, isfinite
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from understudy.likeness.rule import LEADS_SHARE, LEAST_LIKE, NOISE_SHARE, VALUE_SHARE
@@ -30,7 +30,7 @@ class RadiusAudit:
     """By how much rows of states within one radius differ from a row's own; NaN where it could not be told.
 
     Differences are root mean squares over rows, without the noise of single rows, each with the upper end of its
-    one-sided 99 % interval.
+    one-sided 95 % interval.
     """
 
     radius: float
@@ -78,13 +78,14 @@ class LikenessAudit:
             )
         if not self.value_range > 0:
             return "no states should lend rows: all values are equal, so nothing tells which states are alike"
-        tried = [line for line in self.lines if line.like_share >= LEAST_LIKE]
-        if not tried:
-            return "no states should lend rows: hardly any row has a like row"
-        line = min(tried, key=lambda line: line.value_upper if isfinite(line.value_upper) else inf)
+        if not self.lines:
+            return "no states should lend rows: no two of them have a distance"
+        line = self.lines[0]
         words = f"no states should lend rows: within {line.radius:.4g}"
+        if line.like_share < LEAST_LIKE:
+            return f"{words} {line.like_share:.0%} of the rows have a like row, and {LEAST_LIKE:.0%} is the least"
         if not (isfinite(line.value_upper) and isfinite(line.leads_upper)):
-            return f"{words} like rows are too few to be compared"
+            return f"{words} like rows are too few, or too noisy, to be compared"
         if line.value_upper >= VALUE_SHARE:
             found, limit = f"values may differ by {line.value_upper:.1%}", VALUE_SHARE
         else:
@@ -107,7 +108,7 @@ class LikenessAudit:
         """What to know of the numbers, a sentence each."""
         if self.repeats:
             return []
-        return ["observations hardly ever repeat: the noise of single rows counts as a difference"]
+        return ["observations hardly ever repeat: the noise of single rows is told from rows within half the radius"]
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as a dict of plain values, None for what could not be told."""

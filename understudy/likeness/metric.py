@@ -8,7 +8,7 @@ from scipy.spatial import cKDTree
 
 from understudy.contracts import Log
 from understudy.errors import SettingError
-from understudy.likeness.pairs import NEIGHBORS, Lists, lists_within, radii_of_distances, sampled
+from understudy.likeness.pairs import NEIGHBORS, NEIGHBORS_OF_ROWS, Lists, lists_within, radii_of_distances, sampled
 from understudy.likeness.pruning import PairTest
 from understudy.settings import positive
 
@@ -70,9 +70,14 @@ class ObservationLikeness:
     @property
     def settings(self) -> dict[str, Any]:
         """The columns that count, their units and their periods."""
+        scales, periods, spreads = (
+            {str(column): number for column, number in given.items()}
+            for given in (self._scales, self._periods, self._spreads)
+        )
+        columns = None if self._columns is None else list(map(str, self._columns))
         return {
-            "likeness": "observations", "columns": self._columns, "scale": self._scales or self._scale,
-            "periods": self._periods, "tested": self._test.on, "spreads": dict(self._spreads),
+            "likeness": "observations", "columns": columns, "scale": scales or self._scale, "periods": periods,
+            "tested": self._test.on, "spreads": spreads,
         }  # fmt: skip
 
     def neighbors(self, log: Log, state: np.ndarray, next_state: np.ndarray, n_states: int, radius: float) -> Lists:
@@ -88,9 +93,10 @@ class ObservationLikeness:
             return np.empty(0)
         far = 2.0 * (1.0 + float(np.ptp(positions, axis=0).sum()))
         moved = np.concatenate([positions, labels[:, None] * far], axis=1)
-        ranks = np.arange(2, min(NEIGHBORS[-1], len(states) - 1) + 2)  # the first is the state itself
-        nearest, _ = cKDTree(moved).query(moved[sampled(len(states))], k=ranks)
-        return radii_of_distances(np.where(nearest < far, nearest, np.inf))
+        ranks = NEIGHBORS_OF_ROWS if 2 * len(states) > len(log) else NEIGHBORS
+        reached = np.arange(2, min(ranks[-1], len(states) - 1) + 2)  # the first is the state itself
+        nearest, _ = cKDTree(moved).query(moved[sampled(len(states))], k=reached)
+        return radii_of_distances(np.where(nearest < far, nearest, np.inf), ranks)
 
     def _positions(
         self, log: Log, state: np.ndarray, next_state: np.ndarray

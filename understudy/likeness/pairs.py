@@ -1,6 +1,6 @@
 """Pairs of states as the lists that simulators read: for each state, the states that it is paired with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -12,6 +12,9 @@ MOST_PAIRS = 200_000_000
 
 NEIGHBORS = (1, 2, 4, 8, 16)
 """Suggested radii are those within which half of the states have so many others: more smooth, and add little."""
+
+NEIGHBORS_OF_ROWS = (4, 16, 64, 256)
+"""The same where most states have one row only, and all rows within the radius are what a state has elsewhere."""
 
 SAMPLE = 1000  # states that suggested radii are measured on
 TOLERANCE = 1 + 1e-6
@@ -86,13 +89,13 @@ def sampled(n: int) -> np.ndarray:
     return np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64)) if n else np.empty(0, dtype=np.int64)
 
 
-def radii_of_distances(nearest: np.ndarray) -> np.ndarray:
+def radii_of_distances(nearest: np.ndarray, ranks: Sequence[int] = NEIGHBORS) -> np.ndarray:
     """Return radii to try, from distances of some states to others, (n, m), each line in increasing order.
 
-    The median over states of the distance to the first, second, fourth... of the others; those at no distance, and
-    radii that hardly differ, are left out.
+    The median over states of the distance to the first, second, fourth... of the others, by `ranks`; those at no
+    distance, and radii that hardly differ, are left out.
     """
-    places = [k - 1 for k in NEIGHBORS if k <= nearest.shape[1]] if len(nearest) else []
+    places = [k - 1 for k in ranks if k <= nearest.shape[1]] if len(nearest) else []
     found = np.array([np.median(nearest[:, place]) for place in places]) * TOLERANCE
     found = np.unique(found[np.isfinite(found) & (found > 0)])
     return found[np.append(True, np.diff(found) > 0.05 * found[:-1])] if len(found) else found

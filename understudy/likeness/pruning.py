@@ -7,7 +7,7 @@ from understudy.contracts import Log
 from understudy.likeness.differences import cells_of, noise_of
 from understudy.likeness.pairs import Lists, lists_of_pairs
 from understudy.likeness.remembering import Remembered
-from understudy.likeness.rule import TEST_LEVEL, VALUE_SHARE
+from understudy.likeness.rule import LEVEL, VALUE_SHARE
 from understudy.likeness.values import DISCOUNT, PlaceModel, places_of_log, range_of, values_at
 
 CHUNK = 200_000  # pairs compared at a time
@@ -57,7 +57,7 @@ class ValueCells:
         mean = squared.sum(axis=1) / total
         noise = np.where(weight > 0, noise, 0.0)
         error = np.sqrt((2 * noise**2 + 4 * weight * noise * np.maximum(mean, 0.0)[:, None]).sum(axis=1)) / total
-        return mean - norm.ppf(TEST_LEVEL) * error > VALUE_SHARE**2
+        return mean - norm.ppf(LEVEL) * error > VALUE_SHARE**2
 
 
 def without_differing(lists: Lists, cells: ValueCells) -> Lists:

@@ -77,14 +77,14 @@ class PlaceModel:
     def logged_values(self, reward: np.ndarray | None, discount: float) -> np.ndarray:
         """Return the values of places under the policy that was logged; 0 for places without rows.
 
-        `reward`, (places, ...), is of each place; None for that of the rows.
+        `reward`, (places,), is of each place; None for that of the rows.
         """
         size = np.maximum(self.total, 1e-6)
         earned = self.rewards.sum(axis=1) / size if reward is None else reward
         onward = csr_array(sum(self._leading[1:], start=self._leading[0]).multiply((1 / size)[:, None]))
         value = np.zeros_like(earned)
         for _ in range(SWEEPS):
-            before, value = value, (earned + discount * (onward @ value)) * (self.known if earned.ndim == 1 else 1.0)
+            before, value = value, (earned + discount * (onward @ value)) * self.known
             if np.abs(value - before).max() <= ENOUGH * max(np.ptp(value), 1e-300):
                 break
         return value

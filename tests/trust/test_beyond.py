@@ -1,0 +1,92 @@
+"""How far runs on a ladder are believed: never less than exact, and not where they are wrong."""
+
+import numpy as np
+import pytest
+
+import understudy as us
+from understudy.envs import Grid
+from understudy.errors import SettingError
+
+ENV = Grid(5, slip=0.3)
+PROBES = {"value": us.probes.start_value(ENV), "episode return": us.probes.episode_returns}
+OPTIONS = {"probes": PROBES, "runs": 20, "halves_of_log": 6, "runs_of_half": 5, "backend": "serial"}
+
+
+def make(seed):
+    return us.learners.QLearning(25, 5, epsilon=0.5, alpha=0.5, gamma=0.95, seed=seed)
+
+
+@pytest.fixture(scope="module")
+def log():
+    return us.record(ENV, episodes=60, seed=0)
+
+
+@pytest.fixture(scope="module")
+def found(log):
+    return us.beyond(us.qbe(log, then="cut", max_cut=0.1), make, margin=0.5, **OPTIONS)
+
+
+def test_the_trusted_horizon_is_the_smallest_of_the_evidence_and_never_less_than_exact(found):
+    assert found.steps == max(found.exact, min(one.steps for one in found.evidence))
+    assert found.exact <= found.steps <= found.longest
+    assert {one.name for one in found.evidence} >= {"the interval of the mean", "less log", "episodes cut"}
+    assert found.probe == "value"
+
+
+def test_nothing_is_claimed_where_the_margin_is_too_small(log):
+    found = us.beyond(us.qbe(log, then="cut", max_cut=0.1), make, margin=1e-6, **OPTIONS)
+    assert found.steps == found.exact
+    assert "as far as runs are exact" in found.sentence
+
+
+def test_rows_served_again_are_not_believed_where_they_flatter():
+    """On a slippery lake, rows served again teach the learner to exploit noise: the truth earns half as much there."""
+    lake = lake_of()
+    log = us.Log.from_columns(**lake.rollout(np.full((16, 4), 0.25), 300, seed=0))
+    simulator = us.qbe(log, then=("reuse", "cut"), audit=False)
+    found = us.beyond(
+        simulator, lambda seed: us.learners.QLearning(16, 4, epsilon=0.1, alpha=0.1, gamma=0.99, seed=seed),
+        probes={"episode return": us.probes.episode_returns}, margin=0.05, max_steps=8_000, runs=40, halves_of_log=10,
+        runs_of_half=8, backend="serial",
+    )  # fmt: skip
+    assert found.longest == 8_000
+    assert found.steps < 2_000
+
+
+def lake_of():
+    """Gymnasium's FrozenLake of 4 x 4 cells as tables."""
+    import gymnasium
+
+    from understudy.contracts.finite_tables import Tables
+    from understudy.envs import FiniteEnv
+
+    known = gymnasium.make("FrozenLake-v1").unwrapped.P
+    outcomes = [[known[state][action] for action in range(4)] for state in range(16)]
+    outcomes = [[row + [(0.0, 0, 0.0, True)] * (3 - len(row)) for row in of_state] for of_state in outcomes]
+    share, following, reward, over = np.moveaxis(np.array(outcomes, float), -1, 0)
+    return FiniteEnv(
+        Tables(
+            start=np.cumsum(np.eye(16)[0]), outcome=np.cumsum(share, axis=-1), next_state=following.astype(np.int32),
+            reward=reward, terminated=over.astype(bool), emission=np.ones((16, 1)),
+            observation=np.arange(16, dtype=np.int32)[:, None],
+        ),
+        max_episode_steps=100,
+    )  # fmt: skip
+
+
+def test_a_simulator_without_rungs_is_refused(log):
+    with pytest.raises(SettingError, match="has no rungs"):
+        us.beyond(us.qbe(log), make, margin=0.5, probes=PROBES)
+
+
+def test_runs_that_end_at_once_say_so(log):
+    few = log.select(np.arange(2))
+    found = us.beyond(us.qbe(few, then="cut"), make, margin=0.5, every=1000, **OPTIONS)
+    assert found.steps == found.exact
+    assert "most runs end after" in found.sentence
+
+
+def test_it_prints_and_is_plain_data(found):
+    assert str(found).startswith("believe 'value' up to step")
+    assert found.to_json()["evidence"][0]["name"] == "the interval of the mean"
+    assert "less log" in found._repr_html_()
