@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 from understudy.logs import Audit, Finding
-from understudy.reporting.belief import FITTED, SHARED_ERRORS, UNSEEN, WHY, belief
+from understudy.reporting.belief import FITTED, UNSEEN, WHY, belief
 from understudy.reporting.measurements import measure
+from understudy.reporting.rung_words import SHARED_ERRORS
+from understudy.trust import Beyond
+from understudy.trust.evidence import Evidence
 from understudy.trust.self_tests import SelfTest
 from understudy.trust.selfcheck import Selfcheck
 
@@ -188,3 +191,30 @@ def test_as_far_as_a_ladder_is_exact_agreement_of_halves_is_enough(halved_of, on
     assert found.title.startswith("Believable up to step 60")
     assert SHARED_ERRORS not in found.sentences
     assert found.sentences[0].startswith("Exact up to step 80; beyond it 100% of steps were served before")
+
+
+def tried(runs, steps):
+    evidence = (Evidence("halves of the log", 60, "then they differ"), Evidence("episodes cut", steps, "then too many"))
+    return Beyond(steps, 40, 100, 0.3, "g", evidence, runs, ("like", "cut"))
+
+
+def test_what_was_found_of_a_ladder_is_the_horizon_and_takes_the_place_of_halves(halved_of, on_ladder):
+    ladder = on_ladder(halved_of([100] * 8, [60] * 4), {40: 1})
+    measured = measure({"qbe": ladder}, margin=0.3, beyond={"qbe": tried(ladder, 50), "unknown": tried(ladder, 9)})
+    assert measured.trusted() == measured.trusted("g") == {"qbe": 50}
+    found = belief(measured, GOOD, None, FINE)
+    assert found.severity == "note"
+    assert found.title.startswith("Believe 'g' up to step 50, 1.25 times the 40 steps that are exact, to within 0.3")
+    assert "Episodes cut: to step 50, then too many." in found.sentences
+    assert SHARED_ERRORS not in found.sentences
+    assert belief(measured, BAD, None, FINE).title.startswith("Not to be believed")  # what speaks against the log first
+
+
+def test_of_several_sets_each_has_its_horizon(halved_of, on_ladder):
+    halved = halved_of([100] * 8, [60] * 4)
+    ladder = on_ladder(halved, {40: 1})
+    measured = measure({"a": ladder, "b": ladder, "psrs": halved}, margin=0.3, beyond={"a": tried(ladder, 50)})
+    assert measured.trusted() == {"a": 50, "b": 40, "psrs": 60}
+    found = belief(measured, GOOD, None, FINE)
+    assert found.title == "Believable up to step 50 (“a”); 40 (“b”); 60 (“psrs”)"
+    assert SHARED_ERRORS in found.sentences  # of the set that was not tested further

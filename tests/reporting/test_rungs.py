@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -14,7 +16,6 @@ from understudy.reporting.rungs import (
     draw_cut,
     draw_exact_words,
     draw_strip,
-    rung_sentences,
     strips_height,
     used,
 )
@@ -70,12 +71,6 @@ def test_rungs_that_served_no_step_are_not_in_the_legend(runs_of, on_ladder):
     assert used({"a": rung_use(on_ladder(runs_of([100]), {50: 2}))}) == ["own", "reuse"]
 
 
-def test_sentences_have_names_where_there_are_several_sets(runs_of, on_ladder):
-    found = {"a": rung_use(on_ladder(runs_of([100]), {50: 1}))}
-    assert rung_sentences(found, named=False) == [found["a"].sentence]
-    assert rung_sentences(found, named=True) == [f"“a”: {found['a'].sentence}"]
-
-
 def test_words_of_one_exact_horizon_are_written_once(runs_of, on_ladder, axes):
     one, other = (rung_use(on_ladder(runs_of([100]), {step: 1})) for step in (30, 80))
     axes.set_xlim(0, 100)
@@ -98,7 +93,7 @@ def test_a_learning_curve_on_a_ladder_has_a_strip_for_each_set_on_the_same_axis(
     assert all(panel.get_xlim() == main.get_xlim() for panel in (going, one, other, cut))
     FigureCanvasAgg(figure).draw()
     boxes = [panel.get_window_extent() for panel in (main, one, other, cut, going)]
-    assert all(above.y0 > below.y1 for above, below in zip(boxes, boxes[1:], strict=False))
+    assert all(above.y0 > below.y1 for above, below in pairwise(boxes))
     words = [text.get_text() for text in figure.legends[0].get_texts()]
     assert words == [LABELS["own"], LABELS["like"], LABELS["reuse"]]
     box = figure.legends[0].get_window_extent()

@@ -12,7 +12,7 @@ from understudy.logs.statistics.calibration import RULE as PROPENSITY_RULE
 from understudy.reporting.formatting import three_digits
 from understudy.reporting.luck import LuckOfSet, are_qbe, is_baseline, use_no_states
 from understudy.reporting.measurements import Measurements
-from understudy.reporting.rungs import rung_sentences
+from understudy.reporting.rung_words import SHARED_ERRORS, agreed, believed, evidence_sentences, rung_sentences
 from understudy.runs import Runs
 from understudy.tables import NONE, Column, Table
 from understudy.trust import Selfcheck
@@ -34,11 +34,6 @@ WHY = {
 FITTED = (
     "Halves of the log keep its states as they are: where an encoder was fitted on this log, the luck of that fit is "
     "in neither interval nor horizon."
-)
-
-SHARED_ERRORS = (
-    "Halves of the log do not show every error that lower rungs make, since half a log and a whole one share some: "
-    "beyond the exact step, that halves agree is not enough to believe it."
 )
 
 UNSEEN = (
@@ -71,22 +66,23 @@ def belief(
     if not measured.luck:
         return None
     judged = {name: found for name, found in measured.luck.items() if not is_baseline(measured.runs[name])}
+    several = len(measured.luck) > 1
     only_qbe = are_qbe(measured.runs.values())
     against = _against(concerning(measured, audit), _several(states), _several(selfcheck))
     wrong = [name for name in judged if _differs(measured, name)]
     tested = {name: found for name, found in judged.items() if isinstance(found, LuckOfSet)}
     right = {name: found for name, found in tested.items() if name not in wrong}
-    reached = {name: found for name, found in right.items() if found.horizon}
+    trusted = measured.trusted()
+    tried = {name: measured.beyond[name] for name in judged if name in measured.beyond and name not in wrong}
+    reached = {name: found for name, found in right.items() if found.horizon and name not in tried}
     unserved = {name: _unserved(name, measured.runs[name]) for name in judged if not measured.runs[name].lengths.any()}
-    past_exact = [
-        name
-        for name, found in reached.items()
-        if name in measured.rungs and (found.horizon or 0) > measured.rungs[name].exact
-    ]
+    past_exact = {name: measured.rungs[name].exact for name, found in reached.items() if found.horizon != trusted[name]}
     if against:
         severity, title = "error", f"Not to be believed: {'; '.join(against)}"
+    elif any(one.steps for one in tried.values()):
+        severity, title = "note", believed(tried, {name: trusted[name] for name in reached}, named=several)
     elif past_exact:
-        severity, title = "warning", _agreed(reached, past_exact, measured)
+        severity, title = "warning", agreed(past_exact, _listed(reached, measured), named=several)
     elif reached:
         severity = (
             "warning" if all(map(_wide, reached.values())) else "note"
@@ -102,7 +98,8 @@ def belief(
         severity, title = "warning", "How far to believe this was not tested"
     left = {name: found for name, found in judged.items() if name not in unserved}
     ladders = {name: found for name, found in measured.rungs.items() if name in measured.luck}
-    rungs = [*rung_sentences(ladders, named=len(measured.luck) > 1), *[SHARED_ERRORS] * bool(past_exact)]
+    rungs = [*rung_sentences(ladders, named=several), *[SHARED_ERRORS] * bool(past_exact)]
+    rungs += evidence_sentences(tried, named=several)
     evidence = [*rungs, *_of_halves(tested), *unserved.values(), *_left_out(measured, left, wrong)]
     if tested and any(one.merges.any() for one in _several(states).values()):
         evidence.append(FITTED)
@@ -286,13 +283,6 @@ def _listed(reached: Mapping[str, LuckOfSet], measured: Measurements) -> str:
         return f"{_upto(found)}: {WHY[found.trusted[found.probe].reason]}"
     shown = [f"{_upto(found)} (“{name}”)" for name, found in list(reached.items())[:MOST_NAMED]]
     return "; ".join(shown + ["..."] * (len(reached) > MOST_NAMED))
-
-
-def _agreed(reached: Mapping[str, LuckOfSet], past_exact: list[str], measured: Measurements) -> str:
-    """Return a title for runs of which halves of the log agree past the exact step, which is not enough evidence."""
-    exact = [f"{measured.rungs[name].exact:,}" + f" (“{name}”)" * (len(measured.luck) > 1) for name in past_exact]
-    shown = "; ".join(exact[:MOST_NAMED] + ["..."] * (len(exact) > MOST_NAMED))
-    return f"Exact up to step {shown}; halves of the log agree up to step {_listed(reached, measured)}"
 
 
 def _upto(found: LuckOfSet) -> str:

@@ -31,11 +31,6 @@ NAME, LEGEND_LINE, TITLE, GAP = 20, 18, 26, 16
 """Heights in pixels: the name of a strip's set, a line of the legend, a title, and the space above all of it."""
 
 
-def rung_sentences(found: Mapping[str, RungUse], *, named: bool) -> list[str]:
-    """Return how far each set of runs is exact, and what served it beyond that; with its name where it is asked for."""
-    return [f"“{name}”: {one.sentence}" if named else one.sentence for name, one in found.items()]
-
-
 def used(found: Mapping[str, RungUse]) -> list[str]:
     """Return the rungs that served a step in any of these sets, the state's own rows first."""
     return [name for rung, name in enumerate(NAMES) if any(np.nansum(one.shares[rung]) for one in found.values())]

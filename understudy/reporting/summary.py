@@ -10,7 +10,7 @@ from understudy.reporting.formatting import decimals, percent, three_digits
 from understudy.reporting.learners import ON_THEIR_WAY, n_learners
 from understudy.reporting.measurements import Measurements
 from understudy.reporting.returns import earnings_cell, earnings_format, first_episodes, log_sentence, log_value
-from understudy.reporting.rungs import rung_sentences
+from understudy.reporting.rung_words import rung_sentences
 from understudy.runs import Runs
 
 MOST_LISTED = 6

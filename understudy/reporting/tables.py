@@ -8,7 +8,6 @@ import numpy as np
 
 from understudy.evaluation import Fidelity
 from understudy.reporting.formatting import decimals, percent, rounded
-from understudy.reporting.luck import horizon_of
 from understudy.reporting.measurements import Comparisons, Measurements
 from understudy.reporting.returns import earnings_cell, earnings_format, notes_on_returns
 from understudy.runs import Runs
@@ -20,7 +19,7 @@ MOST_NAMED = 5
 
 def efficiency_table(measured: Measurements) -> Table:
     """Return how long the log could answer for each set of runs, and what an episode earned there."""
-    horizons = {name: steps for name, found in measured.luck.items() if (steps := horizon_of(found)) is not None}
+    horizons = measured.trusted()
     columns = (
         Column("", numeric=False),
         Column("runs"),

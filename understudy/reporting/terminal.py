@@ -5,7 +5,6 @@ from typing import Any
 
 from understudy.errors import visible
 from understudy.reporting.formatting import decimals, percent, rounded
-from understudy.reporting.luck import horizon_of
 from understudy.reporting.measurements import Measurements
 from understudy.reporting.returns import earnings_cell, earnings_format, notes_on_returns
 from understudy.reporting.tables import errors_of, exact_of, fidelity_notes
@@ -25,11 +24,12 @@ def brief_table(measured: Measurements) -> Table:
         headings.append(Column("exact"))
     if probe is None:  # beside errors there is no room for these; the page has them
         forecasts = {name: found.steps for name, found in measured.forecasts.items()}
-        horizons = {name: steps for name, found in measured.luck.items() if (steps := horizon_of(found)) is not None}
+        horizons = measured.trusted()
     if forecasts:
         headings.append(Column("forecast"))
     if horizons:
         title += "\ntrusted: the step up to which halves of the log agree with the whole"
+        title += ", and at most the exact one" * bool(exact and not measured.beyond)
         headings.append(Column("trusted"))
     headings.append(Column("log"))
     errors: dict[str, list[Any]] = {}
