@@ -206,6 +206,8 @@ def test_what_was_found_of_a_ladder_is_the_horizon_and_takes_the_place_of_halves
     assert found.severity == "note"
     assert found.title.startswith("Believe 'g' up to step 50, 1.25 times the 40 steps that are exact, to within 0.3")
     assert "Episodes cut: to step 50, then too many." in found.sentences
+    assert "random halves of the log" not in str(found)  # a second horizon, by another margin, would confuse
+    assert "At step 100, the last reading that all runs have" in str(found)
     assert SHARED_ERRORS not in found.sentences
     assert belief(measured, BAD, None, FINE).title.startswith("Not to be believed")  # what speaks against the log first
 
@@ -218,3 +220,8 @@ def test_of_several_sets_each_has_its_horizon(halved_of, on_ladder):
     found = belief(measured, GOOD, None, FINE)
     assert found.title == "Believable up to step 50 (“a”); 40 (“b”); 60 (“psrs”)"
     assert SHARED_ERRORS in found.sentences  # of the set that was not tested further
+    words = {name: (upto, why) for name, upto, *_, why in found.table.rows}
+    assert words["a"] == ("50", "then episodes cut ends it")
+    assert words["b"] == ("40", "as far as runs are exact")
+    assert words["psrs"] == ("60", WHY["halves end"])
+    assert found.table.notes[0].endswith("“give or take” is its margin.")
