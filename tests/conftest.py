@@ -108,6 +108,23 @@ def make_halved(lengths, half_lengths, n_halves=10, shift=0.0, luck=0.05, **opti
     return replace(whole, halves=tuple(made))
 
 
+def make_on_ladder(runs, lower, cuts=()):
+    """The same runs, as if a ladder had served them: `lower` has rungs by the step after which they begin."""
+    steps = sorted(lower)
+    made = []
+    for run in runs:
+        rungs = np.zeros(len(run), np.uint8)
+        for step in steps:
+            rungs[step:] = lower[step]
+        made.append(replace(run, rungs=rungs, cuts=np.array([cut for cut in cuts if cut <= len(run)], np.int64)))
+    return replace(runs, runs=tuple(made))
+
+
+@pytest.fixture
+def on_ladder():
+    return make_on_ladder
+
+
 @pytest.fixture
 def halved_of():
     return make_halved

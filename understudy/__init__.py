@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; the same names as in _H
     from understudy.evaluation import MeanCurve as MeanCurve
     from understudy.evaluation import OffPolicy as OffPolicy
     from understudy.evaluation import Ratio as Ratio
+    from understudy.evaluation import RungUse as RungUse
     from understudy.evaluation import Trusted as Trusted
     from understudy.evaluation import curve_table as curve_table
     from understudy.evaluation import earnings as earnings
@@ -60,6 +61,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; the same names as in _H
     from understudy.evaluation import ratio_of_medians as ratio_of_medians
     from understudy.evaluation import ratio_of_spreads as ratio_of_spreads
     from understudy.evaluation import run_table as run_table
+    from understudy.evaluation import rung_use as rung_use
     from understudy.logs import ActionFeatures as ActionFeatures
     from understudy.logs import Audit as Audit
     from understudy.logs import AuditTest as AuditTest
@@ -123,9 +125,9 @@ _HOMES = {
     ],
     "evaluation": [
         "Earnings", "Efficiency", "Fidelity", "Halves", "Interval", "LearnedPolicy", "MeanCurve", "OffPolicy", "Ratio",
-        "Trusted", "curve_table", "earnings", "efficiency", "fidelity", "halves", "luck_of_logs", "mean_curve",
-        "off_policy", "off_policy_of_learner", "on_few_logs", "one_log_floor", "ratio_of_medians", "ratio_of_spreads",
-        "run_table",
+        "RungUse", "Trusted", "curve_table", "earnings", "efficiency", "fidelity", "halves", "luck_of_logs",
+        "mean_curve", "off_policy", "off_policy_of_learner", "on_few_logs", "one_log_floor", "ratio_of_medians",
+        "ratio_of_spreads", "run_table", "rung_use",
     ],
     "logs": [
         "ActionFeatures", "Audit", "AuditTest", "Coding", "ColumnCoding", "Finding", "Log", "PropensityReport",

@@ -273,3 +273,14 @@ def test_a_counter_is_found_in_codes_and_simulated_by_itself(tmp_path, capsys):
     us.write(us.record(us.envs.Grid(4), episodes=80, seed=0), tmp_path / "grid.parquet")
     assert main(["simulate", str(tmp_path / "grid.parquet"), "--simulator", "exo_psrs", "--runs", "2", "--quick"]) != 0
     assert "neither moves by itself" in capsys.readouterr().err
+
+
+def test_rungs_that_the_log_does_not_support_are_named_before_the_runs(events, tmp_path, capsys, columns):
+    arguments = ["simulate", str(events), *columns, "--every", "200", "--out", str(tmp_path / "out"), "--quick"]
+    assert main([*arguments, "--simulator", "qbe", "--then", "reuse,cut", "--runs", "3", "--max-steps", "3000"]) == 0
+    text = capsys.readouterr().out
+    left_out = text.index("qbe: left out of --then by the audit of the log: reuse")
+    assert left_out < text.index("rows should not be served again") < text.index("Exact up to step")
+    runs = us.load(tmp_path / "out" / "qbe")
+    assert f"Exact up to step {runs.exact_horizon():,}" in text
+    assert "exact to step" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")

@@ -88,3 +88,14 @@ def test_its_frame_is_one_line_that_others_can_stand_under():
     assert frame["stop"].to_pylist() == ["state 3 has no row left"] * 2
     assert frame["n_stop"].to_pylist() == [2, 2]
     assert len(frame.to_pandas()) == len(pl.from_arrow(frame)) == 2
+
+
+def test_of_runs_on_a_ladder_it_tells_how_far_they_are_exact(runs_of, on_ladder):
+    plain = efficiency(runs_of([100] * 3))
+    assert plain.exact_steps is plain.cuts is None
+    assert plain.to_frame()["exact_steps"].to_pylist() == [None]
+    assert "exact" not in str(plain)
+    found = efficiency(on_ladder(runs_of([100] * 3), {30: 1}, cuts=[50, 60]))
+    assert (found.exact_steps, found.cuts) == (30, 2.0)
+    assert ", exact up to step 30; stopped since" in str(found)
+    assert found.to_frame()["cuts"].to_pylist() == [2.0]

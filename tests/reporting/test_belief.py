@@ -6,6 +6,9 @@ import pytest
 from understudy.logs import Audit, Finding
 from understudy.reporting.belief import FITTED, UNSEEN, WHY, belief
 from understudy.reporting.measurements import measure
+from understudy.reporting.rung_words import SHARED_ERRORS
+from understudy.trust import Beyond
+from understudy.trust.evidence import Evidence
 from understudy.trust.self_tests import SelfTest
 from understudy.trust.selfcheck import Selfcheck
 
@@ -167,3 +170,58 @@ def test_where_nothing_was_shown_it_does_not_say_that_halves_differ(halved_of):
     assert found.sentences[0].endswith("only: more halves (halves=, or --halves) would tell.")
     both = belief(measure(sets | {"other": halved_of([100] * 8, [60] * 4, n_halves=3, luck=0.5)}, margin=0.3))
     assert "“noisy”: at no step; at the first reading, there are too few halves of the log to tell." in str(both)
+
+
+def test_runs_on_a_ladder_are_exact_up_to_a_step_and_agreement_beyond_it_is_not_enough(halved_of, on_ladder):
+    halved = halved_of([100] * 8, [60] * 4)
+    ladder = on_ladder(halved, {40: 1}, cuts=[70])
+    found = belief(measure({"qbe": ladder}, margin=0.3), GOOD, None, FINE)
+    assert found.severity == "warning"
+    assert found.title.startswith("Exact up to step 40; halves of the log agree up to step 60, give or take")
+    assert found.sentences[0].startswith("Exact up to step 40; beyond it 100% of steps came from states alike, 8 of")
+    assert found.sentences[1] == SHARED_ERRORS
+    named = belief(measure({"qbe": ladder, "psrs": halved}, margin=0.3), GOOD, None, FINE)
+    assert named.title.startswith("Exact up to step 40 (“qbe”); halves of the log agree up to step 60")
+    assert "“qbe”: Exact up to step 40" in str(named)
+
+
+def test_as_far_as_a_ladder_is_exact_agreement_of_halves_is_enough(halved_of, on_ladder):
+    ladder = on_ladder(halved_of([100] * 8, [60] * 4), {80: 2})
+    found = belief(measure({"qbe": ladder}, margin=0.3), GOOD, None, FINE)
+    assert found.title.startswith("Believable up to step 60")
+    assert SHARED_ERRORS not in found.sentences
+    assert found.sentences[0].startswith("Exact up to step 80; beyond it 100% of steps were served before")
+
+
+def tried(runs, steps):
+    evidence = (Evidence("halves of the log", 60, "then they differ"), Evidence("episodes cut", steps, "then too many"))
+    return Beyond(steps, 40, 100, 0.3, "g", evidence, runs, ("like", "cut"))
+
+
+def test_what_was_found_of_a_ladder_is_the_horizon_and_takes_the_place_of_halves(halved_of, on_ladder):
+    ladder = on_ladder(halved_of([100] * 8, [60] * 4), {40: 1})
+    measured = measure({"qbe": ladder}, margin=0.3, beyond={"qbe": tried(ladder, 50), "unknown": tried(ladder, 9)})
+    assert measured.trusted() == measured.trusted("g") == {"qbe": 50}
+    found = belief(measured, GOOD, None, FINE)
+    assert found.severity == "note"
+    assert found.title.startswith("Believe 'g' up to step 50, 1.25 times the 40 steps that are exact, to within 0.3")
+    assert "Episodes cut: to step 50, then too many." in found.sentences
+    assert "random halves of the log" not in str(found)  # a second horizon, by another margin, would confuse
+    assert "At step 100, the last reading that all runs have" in str(found)
+    assert SHARED_ERRORS not in found.sentences
+    assert belief(measured, BAD, None, FINE).title.startswith("Not to be believed")  # what speaks against the log first
+
+
+def test_of_several_sets_each_has_its_horizon(halved_of, on_ladder):
+    halved = halved_of([100] * 8, [60] * 4)
+    ladder = on_ladder(halved, {40: 1})
+    measured = measure({"a": ladder, "b": ladder, "psrs": halved}, margin=0.3, beyond={"a": tried(ladder, 50)})
+    assert measured.trusted() == {"a": 50, "b": 40, "psrs": 60}
+    found = belief(measured, GOOD, None, FINE)
+    assert found.title == "Believable up to step 50 (“a”); 40 (“b”); 60 (“psrs”)"
+    assert SHARED_ERRORS in found.sentences  # of the set that was not tested further
+    words = {name: (upto, why) for name, upto, *_, why in found.table.rows}
+    assert words["a"] == ("50", "then episodes cut ends it")
+    assert words["b"] == ("40", "as far as runs are exact")
+    assert words["psrs"] == ("60", WHY["halves end"])
+    assert found.table.notes[0].endswith("“give or take” is its margin.")

@@ -8,7 +8,6 @@ from understudy.reporting.luck import (
     NOT_RUN,
     LuckOfSet,
     halves_of,
-    horizon_of,
     horizons_of,
     luck_of_set,
     shares_a_log,
@@ -25,7 +24,7 @@ def test_what_is_found_is_what_halves_say(halved_of):
     assert found.trusted["g"] == expected.trust("g", 0.3)
     assert (found.probe, found.horizon) == ("g", 60)
     assert horizons_of({"a": found, "b": "why"}, "g") == {"a": 60}
-    assert (horizon_of(found), horizon_of("why"), horizon_of(None)) == (60, None, None)
+    assert horizons_of({"a": found, "b": "why"}) == {"a": 60}
 
 
 @pytest.mark.parametrize("name", ["states_only", "actions_only", "any_row"])

@@ -10,7 +10,8 @@ from understudy.errors import ContractError, ResultsError, SettingError
 from understudy.logs import Audit, Finding, Log
 from understudy.reporting import report
 from understudy.runs import Runs
-from understudy.trust import Forecast, Selfcheck
+from understudy.trust import Beyond, Forecast, Selfcheck
+from understudy.trust.evidence import Evidence
 from understudy.trust.self_tests import SelfTest
 
 HOSTILE = "<script>alert(1)</script> $x^$ \"'"
@@ -257,3 +258,42 @@ def test_readings_that_are_no_numbers_are_told_from_none(tmp_path, run_of):
 def test_something_else_than_runs_is_refused_with_how_a_folder_is_read(given, tmp_path):
     with pytest.raises(ContractError, match=r"runs is a .*; give runs, or .* us\.load\(folder\) reads a folder"):
         report(given, tmp_path / "report.html")
+
+
+def test_a_page_about_runs_on_a_ladder_has_a_strip_and_says_what_served_them(tmp_path, runs_of, on_ladder):
+    ladder = on_ladder(runs_of([100] * 10), {40: 1, 70: 2}, cuts=[60])
+    text = page(tmp_path, {HOSTILE: ladder})
+    seen = tags(text)
+    assert "script" not in {tag for tag, _ in seen}
+    sentence = "Exact up to step 40; beyond it 50% of steps came from states alike, 50% were served before, 10 of 130"
+    assert f"<p>{sentence}" in text
+    labels = [attributes.get("aria-label", "") for _, attributes in seen]
+    wide = next(label for label in labels if "Mean curves" in label)
+    assert wide.endswith("8%).")
+    assert sentence in wide
+    parts = ["exact to step 40", "steps served by", "rows of states alike", "rows served before", "episodes cut, %"]
+    for part in parts:
+        assert text.count(f">{part}") == 2  # in the wide figure, and in the narrow one
+    assert "actions never tried in the state" not in text
+    assert "The thin vertical line marks the exact\nhorizon" in text
+    assert "which share of the episodes that ended there was cut" in text
+    assert "<dt>Exact up to</dt>" in text
+    assert "exact up to</th>" in text
+
+
+def test_a_page_about_runs_without_a_ladder_has_no_word_of_it(tmp_path, runs_of, halved_of):
+    text = page(tmp_path, {"psrs": halved_of([100] * 8, [60] * 4), "qbe": runs_of([60] * 3)}).lower()
+    for word in ("exact up to", "exact to step", "steps served by", "rung", "episodes cut", "alike,"):
+        assert word not in text
+
+
+def test_what_was_found_of_a_ladder_is_where_the_diamond_is(tmp_path, halved_of, on_ladder):
+    ladder = on_ladder(halved_of([100] * 8, [60] * 4), {40: 1})
+    found = Beyond(50, 40, 100, 0.3, "g", (Evidence(HOSTILE, 50, HOSTILE),), ladder, ("like",))
+    text = page(tmp_path, {"qbe": ladder}, margin=0.3, beyond={"qbe": found})
+    assert "script" not in {tag for tag, _ in tags(text)}
+    assert "<h2>Believe &#39;g&#39; up to step 50, 1.25 times the 40 steps that are exact" in text
+    assert "the trusted horizon, up to which all evidence agrees" in text
+    without = page(tmp_path, {"qbe": ladder}, margin=0.3)
+    assert "<h2>Exact up to step 40; halves of the log agree up to step 60" in without
+    assert "the trusted horizon, up to which halves of the log\ngive the same answer" in without

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from understudy.reporting.measurements import measure
 from understudy.reporting.summary import (
     earnings_sentences,
@@ -5,6 +7,7 @@ from understudy.reporting.summary import (
     result_sentences,
     setup_sentence,
     tiles,
+    unjudged_rungs,
 )
 
 
@@ -81,3 +84,11 @@ def test_pages_say_where_propensities_came_from(runs_of):
     sets["c"] = runs_of([40], log_propensities="estimated from the log")
     assert propensity_sentences(measure(sets))[1] == "Propensities: estimated from the log."
     assert propensity_sentences(measure({"a": runs_of([40])})) == []
+
+
+def test_runs_on_a_ladder_of_which_nothing_else_is_said_tell_how_far_they_are_exact(runs_of, on_ladder):
+    ladder = on_ladder(runs_of([100] * 3), {40: 1})
+    (sentence,) = unjudged_rungs(measure({"qbe": replace(ladder, about=replace(ladder.about, own_logs=True))}))
+    assert sentence.startswith("Exact up to step 40")
+    assert unjudged_rungs(measure({"qbe": ladder})) == []  # what is said of runs on one log includes it
+    assert unjudged_rungs(measure({"psrs": runs_of([40] * 3)})) == []

@@ -132,3 +132,11 @@ def test_a_log_of_one_episode_is_said_to_have_one_order(runs_of):
     alone = Runs(runs.runs, replace(runs.about, log_episodes=1))
     assert any("one episode" in note for note in efficiency_table(measure({"psrs": alone})).notes)
     assert not any("one episode" in note for note in efficiency_table(measure({"psrs": runs})).notes)
+
+
+def test_the_exact_horizon_has_a_column_where_a_set_is_on_a_ladder(runs_of, on_ladder):
+    sets = {"qbe": on_ladder(runs_of([100] * 3), {40: 1}), "psrs": runs_of([60] * 3)}
+    table = efficiency_table(measure(sets))
+    assert [cell(table, row, "exact up to") for row in (0, 1)] == ["40", NONE]
+    assert [value[table.columns.index("exact up to")] for value in table.values] == [40, None]
+    assert "exact up to" not in efficiency_table(measure({"psrs": sets["psrs"]})).columns

@@ -62,3 +62,11 @@ def test_the_terminal_obeys_no_escape_byte_of_a_name(runs_of):
     text = shown(brief_table(measure({"\x1b[31mred\n": runs_of([40])})))
     assert "\\x1b[31mred\\n" in text
     assert "\x1b" not in text
+
+
+def test_exact_steps_stand_beside_steps_where_a_set_is_on_a_ladder(runs_of, on_ladder):
+    sets = {"qbe": on_ladder(runs_of([100] * 3), {40: 1}), "psrs": runs_of([60] * 3)}
+    table = brief_table(measure(sets))
+    assert table.columns[:3] == ("", "steps", "exact")
+    assert [row[2] for row in table.rows] == ["40", NONE]
+    assert "exact: the step up to which nine of ten runs used no lower rung" in table.title

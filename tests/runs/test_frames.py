@@ -100,3 +100,11 @@ def test_a_probe_named_like_a_column_of_ours_keeps_its_values(runs):
 def test_seeds_that_arrow_cannot_hold_are_texts(runs):
     frame = Runs((replace(runs[0], seed=2**100),)).to_frame()
     assert set(frame["seed"].to_pylist()) == {str(2**100)}
+
+
+def test_runs_on_a_ladder_tell_their_exact_steps_and_cuts_and_others_have_no_such_columns(runs, runs_of, on_ladder):
+    assert not {"exact_steps", "cuts"} & set(runs.to_frame(per="run").column_names)
+    ladder, exact = on_ladder(runs_of([40, 60]), {30: 1}, cuts=[50]), runs_of([70])
+    frame = Runs((*ladder, *exact), ladder.about).to_frame(per="run")
+    assert frame["exact_steps"].to_pylist() == [30, 30, None]
+    assert frame["cuts"].to_pylist() == [0, 1, None]

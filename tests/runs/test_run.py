@@ -112,3 +112,12 @@ def test_names_of_users_are_escaped_in_notebooks(runs):
     for html in (run._repr_html_(), Runs((run,), About(simulator={"simulator": hostile}))._repr_html_()):
         assert hostile not in html
         assert "&lt;script&gt;" in html
+
+
+def test_the_exact_horizon_is_that_of_a_share_of_runs_and_without_a_ladder_the_horizon(runs, runs_of, on_ladder):
+    assert runs.exact_horizon() == runs.horizon(0.9) == 30
+    ladder = Runs(tuple(on_ladder(runs_of([100]), {step: 1}, cuts=[50])[0] for step in range(10, 101, 10)))
+    assert ladder.exact_horizon() == 20
+    assert ladder.exact_horizon(1.0) == 10
+    assert ladder.exact_horizon(0.5) == 50
+    assert ladder.exact_horizon(0.1) == 50  # there an episode was cut in all of them

@@ -11,7 +11,6 @@ from understudy.trust.evidence import (
     ReadingsAfter,
     agreement,
     cut_evidence,
-    exact_horizon,
     interval_evidence,
     less_log_evidence,
     luck_of_parts,
@@ -110,9 +109,3 @@ def test_differences_that_are_not_known_well_enough_do_not_count_as_agreement():
     rng = np.random.default_rng(0)
     noisy = rng.normal(size=(10, 8))
     assert agreement("x", runs_of(np.zeros((10, 8))), runs_of(noisy), "p", 0.3, 0).steps == 0
-
-
-def test_the_exact_horizon_is_that_of_nine_runs_of_ten():
-    lengths = [50] + [100] * 9
-    assert exact_horizon(runs_of(lengths=lengths, exact_steps=lengths)) == 100
-    assert exact_horizon(runs_of(lengths=[50, 60] + [100] * 8, exact_steps=[50, 60] + [100] * 8)) == 60

@@ -2,6 +2,7 @@
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +40,7 @@ from understudy.reporting.belief import belief, doubts_propensities
 from understudy.reporting.measurements import measure
 from understudy.reporting.page import write_page
 from understudy.results import ResultsFolder, write_state_audit
+from understudy.simulators.ladder import LadderReplay
 
 
 def say_order(log: us.Log, audit: us.Audit, options: argparse.Namespace) -> None:
@@ -48,6 +50,16 @@ def say_order(log: us.Log, audit: us.Audit, options: argparse.Namespace) -> None
     if options.order != "log" and (rising := rising_dates(log)):
         say(f"{rising[0]} rises over the log, and rows are offered in random order, as if its days were shuffled: "
             "--order log keeps them in theirs")  # fmt: skip
+
+
+def say_rungs(name: str, simulator: Any, options: argparse.Namespace) -> None:
+    """Say which of the rungs that were asked for the log does not support, and what its audit found of states alike."""
+    if not isinstance(simulator, LadderReplay) or simulator.audit is None:
+        return
+    left_out = [rung for rung in options.then if rung not in simulator.ladder]
+    if left_out:
+        say(f"{name}: left out of --then by the audit of the log: {', '.join(left_out)}")
+    say(f"{name}: {simulator.audit.sentence}")
 
 
 def rising_dates(log: us.Log) -> list[str]:
@@ -87,6 +99,8 @@ def run_simulate(options: argparse.Namespace) -> int:
     deployments = {name: deployed(simulators[name], make_new, options) for name in names}
     for name in set(names) & set(WHOLE_EPISODES):
         say(f"{name}: {simulators[name].acceptance}")
+    for name in names:
+        say_rungs(name, simulators[name], options)
     has_states = bool(set(names) - set(WHOLE_EPISODES))
     states = states_for(log, encoder, folder if goes_on else None) if has_states else None
     if encoder is not None and states is not None:

@@ -11,6 +11,7 @@ from understudy.evaluation.learned_policies import LearnedPolicy, off_policy_of_
 from understudy.evaluation.luck import luck_of_logs, on_few_logs, one_log_floor
 from understudy.evaluation.off_policy import OffPolicy, off_policy
 from understudy.evaluation.ratios import Ratio, ratio_of_medians, ratio_of_spreads
+from understudy.evaluation.rung_use import RungUse, rung_use
 from understudy.evaluation.trusted import Trusted
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "MeanCurve",
     "OffPolicy",
     "Ratio",
+    "RungUse",
     "Trusted",
     "curve_table",
     "earnings",
@@ -39,4 +41,5 @@ __all__ = [
     "ratio_of_medians",
     "ratio_of_spreads",
     "run_table",
+    "rung_use",
 ]

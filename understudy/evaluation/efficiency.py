@@ -19,6 +19,7 @@ TYPES = {
     "n_runs": "int64", "steps": "float64", "low_quartile": "float64", "high_quartile": "float64", "shortest": "int64",
     "longest": "int64", "horizon": "int64", "episodes": "float64", "share_served": "float64",
     "rows_per_step": "float64", "n_limited": "int64", "stop": "string", "n_stop": "int64",
+    "exact_steps": "int64", "cuts": "float64",
 }  # fmt: skip
 
 
@@ -37,12 +38,15 @@ class Efficiency:
     rows_per_step: float | None  # rows looked at for each one served
     stops: dict[str, int]  # each reason why runs stopped, and how many did for it; the most frequent first
     n_limited: int  # runs that max_steps or the learner stopped: how long they could have gone is not known
+    exact_steps: int | None = None  # up to which nine of ten runs used no lower rung; None where there are none
+    cuts: float | None = None  # episodes of a run that were cut, the median; None likewise
 
     def __str__(self) -> str:
         share = "" if self.share_served is None else f", {self.share_served:.0%} of the log"
         listed = [f"{reason} ({count} of {self.n_runs})" for reason, count in list(self.stops.items())[:3]]
+        exact = "" if self.exact_steps is None else f", exact up to step {self.exact_steps:,}"
         reasons = "; ".join(listed) + (f"; {len(self.stops) - 3} other reasons" if len(self.stops) > 3 else "")
-        return f"{self.steps:,.0f} steps (median of {self.n_runs} runs{share}); stopped since {reasons}"
+        return f"{self.steps:,.0f} steps (median of {self.n_runs} runs{share}){exact}; stopped since {reasons}"
 
     __repr__ = __str__
 
@@ -85,6 +89,7 @@ def efficiency(runs: Runs) -> Efficiency:
         per_step = taken / lengths
     known = per_step[np.isfinite(per_step)]
     reasons = {run.stopped.group: run.stopped.reason for run in reversed(runs)}  # of equal ones, the first run's words
+    cuts = [len(run.cuts) for run in runs if run.cuts is not None]
     stops = Counter(reasons[run.stopped.group] for run in runs)
     return Efficiency(
         n_runs=len(runs),
@@ -98,4 +103,6 @@ def efficiency(runs: Runs) -> Efficiency:
         rows_per_step=float(np.median(known)) if rows and len(known) else None,
         stops=dict(stops.most_common()),
         n_limited=sum(run.stopped.cause in ("max steps", "learner ended") for run in runs),
+        exact_steps=runs.exact_horizon(SHARE) if cuts else None,
+        cuts=float(np.median(cuts)) if cuts else None,
     )

@@ -1,7 +1,7 @@
 """How far to believe runs, in a title and a few sentences: the first thing that page and terminal say."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from understudy.logs.statistics.calibration import RULE as PROPENSITY_RULE
 from understudy.reporting.formatting import three_digits
 from understudy.reporting.luck import LuckOfSet, are_qbe, is_baseline, use_no_states
 from understudy.reporting.measurements import Measurements
+from understudy.reporting.rung_words import SHARED_ERRORS, agreed, believed, evidence_sentences, rung_sentences
 from understudy.runs import Runs
 from understudy.tables import NONE, Column, Table
 from understudy.trust import Selfcheck
@@ -65,15 +66,23 @@ def belief(
     if not measured.luck:
         return None
     judged = {name: found for name, found in measured.luck.items() if not is_baseline(measured.runs[name])}
+    several = len(measured.luck) > 1
     only_qbe = are_qbe(measured.runs.values())
     against = _against(concerning(measured, audit), _several(states), _several(selfcheck))
     wrong = [name for name in judged if _differs(measured, name)]
     tested = {name: found for name, found in judged.items() if isinstance(found, LuckOfSet)}
     right = {name: found for name, found in tested.items() if name not in wrong}
-    reached = {name: found for name, found in right.items() if found.horizon}
+    trusted = measured.trusted()
+    tried = {name: measured.beyond[name] for name in judged if name in measured.beyond and name not in wrong}
+    reached = {name: found for name, found in right.items() if found.horizon and name not in tried}
     unserved = {name: _unserved(name, measured.runs[name]) for name in judged if not measured.runs[name].lengths.any()}
+    past_exact = {name: measured.rungs[name].exact for name, found in reached.items() if found.horizon != trusted[name]}
     if against:
         severity, title = "error", f"Not to be believed: {'; '.join(against)}"
+    elif any(one.steps for one in tried.values()):
+        severity, title = "note", believed(tried, {name: trusted[name] for name in reached}, named=several)
+    elif past_exact:
+        severity, title = "warning", agreed(past_exact, _listed(reached, measured), named=several)
     elif reached:
         severity = (
             "warning" if all(map(_wide, reached.values())) else "note"
@@ -88,13 +97,16 @@ def belief(
     else:
         severity, title = "warning", "How far to believe this was not tested"
     left = {name: found for name, found in judged.items() if name not in unserved}
-    evidence = [*_of_halves(tested), *unserved.values(), *_left_out(measured, left, wrong)]
+    ladders = {name: found for name, found in measured.rungs.items() if name in measured.luck}
+    rungs = [*rung_sentences(ladders, named=several), *[SHARED_ERRORS] * bool(past_exact)]
+    rungs += evidence_sentences(tried, named=several)
+    evidence = [*rungs, *_of_halves(tested, tried), *unserved.values(), *_left_out(measured, left, wrong)]
     if tested and any(one.merges.any() for one in _several(states).values()):
         evidence.append(FITTED)
     has_states = not use_no_states(measured.runs.values())
     checks = _checks(audit, selfcheck, only_qbe, has_states)
     sentences = [*checks, *evidence, UNSEEN] if against else [*evidence, *checks, UNSEEN]
-    return Belief(severity, title, sentences, _table(tested) if len(tested) > 1 else None)
+    return Belief(severity, title, sentences, _table(tested, measured) if len(tested) > 1 else None)
 
 
 def doubts_propensities(audit: Audit | None) -> bool:
@@ -127,11 +139,15 @@ def _against(audit: Audit | None, states: Mapping[str, StateAudit], selfchecks: 
     return found
 
 
-def _of_halves(tested: Mapping[str, LuckOfSet]) -> list[str]:
-    """Return what halves of the log say of a set, in words; of several, which have a table, where luck is large."""
+def _of_halves(tested: Mapping[str, LuckOfSet], tried: Container[str] = ()) -> list[str]:
+    """Return what halves of the log say of a set, in words; of several, which have a table, where luck is large.
+
+    Sets of `tried` have been judged by more than halves, with a margin of their own: of these, the interval is told.
+    """
     if len(tested) != 1:
-        return [f"“{name}”: {sentence}" for name, found in tested.items() for sentence in _wide(found)]
-    (found,) = tested.values()
+        judged = {name: found for name, found in tested.items() if name not in tried}
+        return [f"“{name}”: {sentence}" for name, found in judged.items() for sentence in _wide(found)]
+    ((name, found),) = tested.items()
     trusted, interval, halves = found.trusted[found.probe], found.intervals[found.probe], found.halves.halves
     fewer = f"; {USUAL_HALVES} halves would tell more" * (len(halves) < USUAL_HALVES)
     counts = f"{len(halves)} random halves of the log ({len(halves[0])} runs each{fewer})"
@@ -144,7 +160,7 @@ def _of_halves(tested: Mapping[str, LuckOfSet]) -> list[str]:
     mean, low, high, first, last = _numbers(interval)
     beyond = f" (extrapolated beyond step {interval.reach:,})" if interval.reach < interval.steps[-1] else ""
     return [
-        *agree,
+        *([] if name in tried else agree),
         f"At step {interval.steps[-1]:,}, the last reading that all runs have, it is {mean}, between {low} and {high} "
         f"with a probability of {interval.level:.0%}, the luck of the log included{beyond}; the spread of runs alone "
         f"would say {first} to {last}.",
@@ -169,18 +185,22 @@ def _in_words(row: tuple[str, ...]) -> str:
     return f"“{name}”: {upto}; {why}. At step {step} its mean is {mean} (95 %: {between})."
 
 
-def _table(tested: Mapping[str, LuckOfSet]) -> Table:
+def _table(tested: Mapping[str, LuckOfSet], measured: Measurements) -> Table:
     """Return what halves of the log say of several sets, a line each."""
     headings = (
         Column("", numeric=False), Column("trusted up to"), Column("give or take"), Column("at step"), Column("mean"),
         Column("95 %"), Column("", numeric=False),
     )  # fmt: skip
-    rows = []
+    rows, horizons = [], measured.trusted()
     for name, found in tested.items():
         trusted, interval = found.trusted[found.probe], found.intervals[found.probe]
         mean, low, high, *_ = _numbers(interval)
         luck, why = (f"{found.give_or_take:.2g}", WHY[trusted.reason]) if trusted.steps else (NONE, _first(trusted))
-        rows.append((name, f"{trusted.steps:,}", luck, f"{interval.steps[-1]:,}", mean, f"{low} to {high}", why))
+        if name in measured.beyond:
+            luck, why = f"{measured.beyond[name].margin:.2g}", f"then {measured.beyond[name].weakest.name} ends it"
+        elif horizons[name] < trusted.steps:
+            why = "as far as runs are exact"
+        rows.append((name, f"{horizons[name]:,}", luck, f"{interval.steps[-1]:,}", mean, f"{low} to {high}", why))
     probes = ", ".join(dict.fromkeys(f"“{found.probe}”" for found in tested.values()))
     margins = sorted(found.trusted[found.probe].margin for found in tested.values())
     between = f"{margins[0]:.3g}" + f" to {margins[-1]:.3g}" * (margins[0] < margins[-1])
@@ -189,6 +209,8 @@ def _table(tested: Mapping[str, LuckOfSet]) -> Table:
         f"{between}. “Give or take” is the largest half width of the interval up to there. Means are those of the last "
         "reading that all runs have. Intervals are of 95 %, and include the luck of the log."
     )
+    if measured.beyond.keys() & tested.keys():
+        note += " For sets that us.beyond judged, both are by all of its evidence, and “give or take” is its margin."
     return Table("How far to believe each set", headings, tuple(rows), notes=(note,))
 
 

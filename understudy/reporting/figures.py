@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from understudy.evaluation import RungUse
 from understudy.evaluation.curves import MeanCurve, return_curve
 from understudy.reporting import plots
 from understudy.reporting.axes import (
@@ -19,6 +20,7 @@ from understudy.reporting.axes import (
     ticks,
 )
 from understudy.reporting.drawing import Look, draw_legend, legend_height, looks_of, means_of, reference_first
+from understudy.reporting.rungs import draw_exact, draw_exact_words, draw_strips, strips_height
 from understudy.reporting.svg import INK, MUTED, drawn_alike
 from understudy.runs import Runs
 
@@ -33,20 +35,24 @@ def learning_curves(
     *,
     differences: bool = False,
     trusted: Mapping[str, int] | None = None,
+    rungs: Mapping[str, RungUse] | None = None,
     share: float = 1.0,
     width: int = 900,
 ) -> "Figure":
     """Return `plots.learning_curves` with the share of runs still going beneath.
 
-    With `differences`, a panel between the two shows each mean minus the reference's.
+    With `differences`, a panel between the two shows each mean minus the reference's. Sets of `rungs` have a strip
+    each beneath their curves, of what served their steps, and a line where they end to be exact.
     """
     sets = reference_first(named_runs, reference)
     means = means_of(sets, probe, share=share)
+    ladders = {name: rungs[name] for name in means if rungs and name in rungs}
     middle = 220 if differences and reference in means else 0
     with drawn_alike():
         top, main, gap, beneath = legend_height(sets, width) + 26, min(360, int(0.75 * width)), 34, 64
         main = 300 if middle else main
-        extra = middle + gap if middle else 0
+        strips = strips_height(ladders, width)
+        extra = (middle + gap if middle else 0) + strips
         figure, place = canvas(width, top + main + gap + beneath + BOTTOM + extra)
         across, n_ticks = width - LEFT - RIGHT, 6 if width > 600 else 4
         axes = place(LEFT, top, across, main)
@@ -59,6 +65,12 @@ def learning_curves(
         axes.tick_params(labelbottom=False)
         axes.set(xlabel="", ylabel="")
         axes.set_title(short_label(probe, 60), loc="left", parse_math=False, color=INK, pad=10)
+        if ladders:
+            looks = looks_of(sets, reference)
+            for name, one in ladders.items():
+                draw_exact(axes, one.exact, looks[name])
+            draw_exact_words(axes, ladders)
+            draw_strips(figure, place, ladders, looks, top + main + extra - strips, width, axes)
         if between is not None and reference is not None:
             style_axes(between, n_ticks)
             between.tick_params(labelbottom=False)

@@ -120,12 +120,8 @@ def with_luck(curve: MeanCurve, runs: Runs, probe: str, share: float) -> MeanCur
     return replace(curve, half_width=np.where(curve.complete, half_width, np.nan), reach=interval.reach)
 
 
-def horizons_of(luck: Mapping[str, LuckOfSet | str], probe: str) -> dict[str, int]:
-    """Return the trusted horizon of each set that has one for this probe, in steps."""
+def horizons_of(luck: Mapping[str, LuckOfSet | str], probe: str | None = None) -> dict[str, int]:
+    """Return the trusted horizon of each set that has one for this probe, by default for its first one, in steps."""
     sets = {name: found for name, found in luck.items() if isinstance(found, LuckOfSet)}
-    return {name: found.trusted[probe].steps for name, found in sets.items() if probe in found.trusted}
-
-
-def horizon_of(found: LuckOfSet | str | None) -> int | None:
-    """Return the trusted horizon of a set, in steps; None where there is none."""
-    return found.horizon if isinstance(found, LuckOfSet) else None
+    probes = {name: found.probe if probe is None else probe for name, found in sets.items()}
+    return {name: found.trusted[probes[name]].steps for name, found in sets.items() if probes[name] in found.trusted}

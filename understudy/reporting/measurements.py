@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from understudy.errors import CensoringWarning, ResultsError, SettingError
-from understudy.evaluation import Earnings, Efficiency, Fidelity, earnings, efficiency, fidelity
+from understudy.evaluation import Earnings, Efficiency, Fidelity, RungUse, earnings, efficiency, fidelity, rung_use
 from understudy.reporting.learners import LearnerComparison, compare_learners
-from understudy.reporting.luck import LuckOfSet, halves_of, luck_of_set, shares_a_log
+from understudy.reporting.luck import LuckOfSet, halves_of, horizons_of, luck_of_set, shares_a_log
 from understudy.runs import Runs
-from understudy.trust import Forecast
+from understudy.trust import Beyond, Forecast
 
 NO_READING = "there is no reading up to the horizon that every run has"
 
@@ -37,11 +37,23 @@ class Measurements:
     learners: LearnerComparison | None  # None where all sets are of one learner
     luck: dict[str, LuckOfSet | str]  # of each finished set on one log: what halves of it say, or why they say nothing
     forecasts: dict[str, Forecast] = field(default_factory=dict)  # of finished sets: how long they were to last
+    rungs: dict[str, RungUse] = field(default_factory=dict)  # of finished sets on a ladder: what served their steps
+    beyond: dict[str, Beyond] = field(default_factory=dict)  # of these, where it was tested: how far to believe them
 
     @property
     def finished(self) -> dict[str, Runs]:
         """The sets that have a finished run."""
         return {name: set_ for name, set_ in self.runs.items() if len(set_)}
+
+    def trusted(self, probe: str | None = None) -> dict[str, int]:
+        """Return the trusted horizon of each set that has one, in steps: of this probe, by default of its first.
+
+        That of a set on a ladder is what `us.beyond` found. Where that was not asked, halves of the log say nothing of
+        what lower rungs did, so it is at most the exact one.
+        """
+        found = horizons_of(self.luck, probe)
+        found |= {name: min(step, self.rungs[name].exact) for name, step in found.items() if name in self.rungs}
+        return found | {name: one.steps for name, one in self.beyond.items() if probe in (None, one.probe)}
 
     @property
     def headline_probe(self) -> str | None:
@@ -55,10 +67,12 @@ def measure(
     reference: str | None = None,
     margin: float | None = None,
     forecasts: Mapping[str, Forecast] | None = None,
+    beyond: Mapping[str, Beyond] | None = None,
 ) -> Measurements:
     """Measure sets of runs; `reference` names the set that others are compared with, by default the first real one.
 
-    `forecasts` are those that were made before the runs, by the names of the sets.
+    `forecasts` are those that were made before the runs, and `beyond` is what `us.beyond` found of runs on a ladder,
+    by the names of the sets.
     """
     named = {str(name): set_ for name, set_ in runs.items()}
     finished = {name: set_ for name, set_ in named.items() if len(set_)}
@@ -79,6 +93,8 @@ def measure(
         learners=compare_learners(finished),
         luck={name: luck_of_set(set_, margin) for name, set_ in finished.items() if shares_a_log(set_)},
         forecasts={name: found for name, found in (forecasts or {}).items() if name in finished},
+        rungs={name: found for name, set_ in finished.items() if (found := rung_use(set_)) is not None},
+        beyond={name: found for name, found in (beyond or {}).items() if name in finished},
     )
 
 

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,13 @@ from understudy.reporting.belief import belief, concerning
 from understudy.reporting.cautions import cautions
 from understudy.reporting.figures import curves_of_runs, episode_returns, learning_curves, visitation_bars
 from understudy.reporting.forecasts import forecast_table
-from understudy.reporting.luck import LuckOfSet, horizons_of
+from understudy.reporting.luck import LuckOfSet
 from understudy.reporting.measurements import Measurements, measure
 from understudy.reporting.off_policy import blocks_of
 from understudy.reporting.plots import mean_final_vector
 from understudy.reporting.returns import log_value
+from understudy.reporting.rung_words import rung_sentences
+from understudy.reporting.rungs import any_cut
 from understudy.reporting.states import state_boxes
 from understudy.reporting.summary import (
     earnings_sentences,
@@ -33,12 +35,13 @@ from understudy.reporting.summary import (
     result_sentences,
     setup_sentence,
     tiles,
+    unjudged_rungs,
 )
 from understudy.reporting.svg import inline_svg
 from understudy.runs import Runs
 from understudy.runs.folder import write_text
 from understudy.tables import NONE, Column, Table
-from understudy.trust import Forecast, Selfcheck
+from understudy.trust import Beyond, Forecast, Selfcheck
 
 WIDE, NARROW = 900, 380
 """Figures are drawn twice, for a desk and for a phone; the page shows the one that fits."""
@@ -53,6 +56,7 @@ def report(
     selfcheck: Selfcheck | Mapping[str, Selfcheck] | None = None,
     forecasts: Mapping[str, Forecast] | None = None,
     off_policy: Mapping[str, LearnedPolicy] | None = None,
+    beyond: Mapping[str, Beyond] | None = None,
     title: str | None = None,
     reference: str | None = None,
     margin: float | None = None,
@@ -63,10 +67,11 @@ def report(
     `reference` names the set that others are measured against, by default the one of real runs. `margin` is what
     `fidelity` and `Halves.trust` take. A `log` given without an `audit` is audited. `states` is what
     `encoder.audit(log)` found, and `selfcheck` what `us.selfcheck(log, encoder)` did, or several such by name;
-    `forecasts` are those of `us.forecast`, and `off_policy` what `us.off_policy_of_learner` estimates, by the names of
-    the sets. The page begins with how far to believe the runs: give it those of `us.halves(...)`, as `found.runs`.
+    `forecasts` are those of `us.forecast`, `off_policy` what `us.off_policy_of_learner` estimates, and `beyond` what
+    `us.beyond` found of runs on a ladder, by the names of the sets. The page begins with how far to believe
+    the runs: give it those of `us.halves(...)`, as `found.runs`.
     """
-    measured = measure(_named(runs), reference=reference, margin=margin, forecasts=forecasts)
+    measured = measure(_named(runs), reference=reference, margin=margin, forecasts=forecasts, beyond=beyond)
     if audit is None and log is not None:
         audit = check(log)
     return write_page(
@@ -145,6 +150,7 @@ def _content(measured: Measurements, audit: Audit | None, title: str | None) -> 
             *earnings_sentences(measured),
             *result_sentences(measured),
             *pending_sentences(measured),
+            *unjudged_rungs(measured),
         ],
         "tiles": tiles(measured),
         "figures": figures,
@@ -159,6 +165,7 @@ def _content(measured: Measurements, audit: Audit | None, title: str | None) -> 
         "audit": audit,
         "settings": {name: _settings(set_) for name, set_ in measured.runs.items()},
         "differing_settings": _differing_settings(measured.runs),
+        "with_rungs": bool(measured.rungs),
         "probes_value": "start value" in names,
         "version": __version__,
         "show": _as_markup,
@@ -197,8 +204,17 @@ def _figures(
     for probe, sets in holders.items():
         scalar = {name: set_ for name, set_ in sets.items() if is_scalar(set_, probe)}
         if any(_has_curve(set_, probe) for set_ in scalar.values()):
-            trusted = horizons_of(measured.luck, probe)
-            curves = _of_probe(learning_curves, scalar, probe, reference, share=SHARE, trusted=trusted)
+            trusted = measured.trusted(probe)
+            ladders = {name: measured.rungs[name] for name in scalar if name in measured.rungs}
+            curves = _of_probe(
+                learning_curves, scalar, probe, reference, more=rung_sentences(ladders, named=True), share=SHARE,
+                trusted=trusted, rungs=ladders,
+            )  # fmt: skip
+            curves |= {
+                "strips": len(ladders),
+                "cut": any_cut(ladders),
+                "tried": any(name in measured.beyond for name in ladders),
+            }
             figures["curves"].append(curves | _luck_drawn(measured, scalar, probe))
             figures["runs"].append(_of_probe(curves_of_runs, scalar, probe, reference, share=SHARE))
         elif scalar:
@@ -220,7 +236,7 @@ def _luck_drawn(measured: Measurements, sets: Mapping[str, Runs], probe: str) ->
         "with_luck": list(seen),
         "without_luck": [name for name in found if name not in seen],
         "extrapolated": any(found.reach < found.steps[-1] for found in intervals),
-        "trusted": any(horizons_of(seen, probe).values()),
+        "trusted": any(measured.trusted(probe).get(name) for name in sets),
     }
 
 
@@ -243,14 +259,19 @@ def _why_no_curve(sets: Mapping[str, Runs]) -> str:
 
 
 def _of_probe(
-    draw: Callable[..., Any], sets: Mapping[str, Runs], probe: str, reference: str | None, **options: Any
+    draw: Callable[..., Any],
+    sets: Mapping[str, Runs],
+    probe: str,
+    reference: str | None,
+    more: Sequence[str] = (),
+    **options: Any,
 ) -> dict[str, Any]:
-    """Return the figure of a probe, and what its caption needs."""
+    """Return the figure of a probe, and what its caption needs; `more` is read out to those who cannot see it."""
     shown = reference if reference in sets else None
     most_runs = max(len(set_) for set_ in sets.values())
     return {"probe": probe, "reference": shown, "most_runs": most_runs} | _drawn(
         lambda width: draw(sets, probe, shown, width=width, **options),
-        f"{DESCRIPTIONS[draw.__name__]} of {probe} for {', '.join(sets)}",
+        ". ".join([f"{DESCRIPTIONS[draw.__name__]} of {probe} for {', '.join(sets)}", *more]),
         f"{draw.__name__} {probe}",
     )
 

@@ -10,6 +10,7 @@ from understudy.reporting.formatting import decimals, percent, three_digits
 from understudy.reporting.learners import ON_THEIR_WAY, n_learners
 from understudy.reporting.measurements import Measurements
 from understudy.reporting.returns import earnings_cell, earnings_format, first_episodes, log_sentence, log_value
+from understudy.reporting.rung_words import rung_sentences
 from understudy.runs import Runs
 
 MOST_LISTED = 6
@@ -76,6 +77,12 @@ def pending_sentences(measured: Measurements) -> list[str]:
                 "which never learned from them."
             )
     return sentences
+
+
+def unjudged_rungs(measured: Measurements) -> list[str]:
+    """Return how far runs on a ladder are exact, a sentence for each set of which `belief` says nothing."""
+    left = {name: found for name, found in measured.rungs.items() if name not in measured.luck}
+    return rung_sentences(left, named=len(measured.finished) > 1)
 
 
 def result_sentences(measured: Measurements) -> list[str]:

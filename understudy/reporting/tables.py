@@ -8,7 +8,6 @@ import numpy as np
 
 from understudy.evaluation import Fidelity
 from understudy.reporting.formatting import decimals, percent, rounded
-from understudy.reporting.luck import horizon_of
 from understudy.reporting.measurements import Comparisons, Measurements
 from understudy.reporting.returns import earnings_cell, earnings_format, notes_on_returns
 from understudy.runs import Runs
@@ -20,11 +19,12 @@ MOST_NAMED = 5
 
 def efficiency_table(measured: Measurements) -> Table:
     """Return how long the log could answer for each set of runs, and what an episode earned there."""
-    horizons = {name: steps for name, found in measured.luck.items() if (steps := horizon_of(found)) is not None}
+    horizons = measured.trusted()
     columns = (
         Column("", numeric=False),
         Column("runs"),
         Column("steps, median"),
+        *[Column("exact up to")] * bool(measured.rungs),
         *[Column("trusted up to")] * bool(horizons),
         Column("quartiles"),
         Column("nine of ten reached"),
@@ -44,6 +44,7 @@ def efficiency_table(measured: Measurements) -> Table:
                 name,
                 f"{found.n_runs:,}",
                 f"{at_least}{found.steps:,.0f}",
+                *[NONE if (exact := exact_of(measured, name)) is None else f"{exact:,}"] * bool(measured.rungs),
                 *[f"{horizons[name]:,}" if name in horizons else NONE] * bool(horizons),
                 f"{low:,.0f}{NONE}{high:,.0f}",
                 f"{found.horizon:,}",
@@ -55,8 +56,9 @@ def efficiency_table(measured: Measurements) -> Table:
         )
         values.append(
             (
-                name, found.n_runs, found.steps, *[horizons.get(name)] * bool(horizons), found.quartiles, found.horizon,
-                found.episodes, earned.get(name), found.share_served, found.rows_per_step,
+                name, found.n_runs, found.steps, *[exact] * bool(measured.rungs),
+                *[horizons.get(name)] * bool(horizons), found.quartiles, found.horizon, found.episodes,
+                earned.get(name), found.share_served, found.rows_per_step,
             )
         )  # fmt: skip
     notes = [f"{name} has no finished run and is left out." for name, set_ in runs.items() if not len(set_)]
@@ -66,6 +68,12 @@ def efficiency_table(measured: Measurements) -> Table:
     if any(set_.about.log_episodes == 1 for set_ in runs.values()):
         notes.append("The log is one episode: its order is fixed, and runs differ by acceptance and learner only.")
     return Table("Efficiency", columns, tuple(rows), tuple(values), tuple(notes))
+
+
+def exact_of(measured: Measurements, name: str) -> int | None:
+    """Return the exact horizon of a set on a ladder; None for other sets."""
+    found = measured.rungs.get(name)
+    return None if found is None else found.exact
 
 
 def stops_table(runs: Mapping[str, Runs]) -> Table:

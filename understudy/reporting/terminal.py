@@ -5,10 +5,9 @@ from typing import Any
 
 from understudy.errors import visible
 from understudy.reporting.formatting import decimals, percent, rounded
-from understudy.reporting.luck import horizon_of
 from understudy.reporting.measurements import Measurements
 from understudy.reporting.returns import earnings_cell, earnings_format, notes_on_returns
-from understudy.reporting.tables import errors_of, fidelity_notes
+from understudy.reporting.tables import errors_of, exact_of, fidelity_notes
 from understudy.tables import NONE, Column, Table
 
 
@@ -17,14 +16,20 @@ def brief_table(measured: Measurements) -> Table:
     runs, earned, probe = measured.finished, measured.earnings, measured.headline_probe
     title = "steps: median until the log had no further answer; log: share of its rows"
     headings = [Column("", numeric=False), Column("steps")]
-    forecasts, horizons = {}, {}
+    forecasts: dict[str, int] = {}
+    horizons: dict[str, int] = {}
+    exact = {name: exact_of(measured, name) for name in runs} if measured.rungs else {}
+    if exact:
+        title += "\nexact: the step up to which nine of ten runs used no lower rung and cut no episode"
+        headings.append(Column("exact"))
     if probe is None:  # beside errors there is no room for these; the page has them
         forecasts = {name: found.steps for name, found in measured.forecasts.items()}
-        horizons = {name: steps for name, found in measured.luck.items() if (steps := horizon_of(found)) is not None}
+        horizons = measured.trusted()
     if forecasts:
         headings.append(Column("forecast"))
     if horizons:
         title += "\ntrusted: the step up to which halves of the log agree with the whole"
+        title += ", and at most the exact one" * bool(exact and not measured.beyond)
         headings.append(Column("trusted"))
     headings.append(Column("log"))
     errors: dict[str, list[Any]] = {}
@@ -53,7 +58,7 @@ def brief_table(measured: Measurements) -> Table:
         cells = [rounded(value, digits) for value in mine] if errors else [earnings_cell(earned.get(name), write)]
         share = NONE if length.share_served is None else percent(length.share_served)
         ran_out = f"{what} ({percent(count / len(set_))})"
-        more = [steps.get(name) for steps in (forecasts, horizons) if steps]
+        more = [steps.get(name) for steps in (exact, forecasts, horizons) if steps]
         shown = [NONE if value is None else f"{value:,}" for value in more]
         rows.append((name, f"{length.steps:,.0f}", *shown, share, *cells, ran_out))
         values.append((name, length.steps, *more, length.share_served, *mine, ran_out))

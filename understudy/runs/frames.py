@@ -48,6 +48,9 @@ def runs_frame(runs: Sequence["Run"]) -> "pa.Table":
     columns = _repeated(runs, range(len(runs)), [1] * len(runs))
     columns["steps"] = pa.array([len(run) for run in runs], pa.int64())
     columns["episodes"] = pa.array([len(run.ends) for run in runs], pa.int64())
+    if any(run.rungs is not None for run in runs):
+        columns["exact_steps"] = pa.array([None if run.rungs is None else run.exact_steps for run in runs], pa.int64())
+        columns["cuts"] = pa.array([None if run.cuts is None else len(run.cuts) for run in runs], pa.int64())
     stops = {name: [getattr(run.stopped, name) for run in runs] for name in STOP_TYPES}
     columns |= dict(zip(STOP_TYPES, arrow_table(stops, STOP_TYPES).columns, strict=True))
     for probe in runs[0].final if runs else ():

@@ -142,6 +142,13 @@ class Runs(Sequence[Run]):
         """Return the largest step that at least this share of runs reached."""
         return reached(self.lengths, share)
 
+    def exact_horizon(self, share: float = 0.9) -> int:
+        """Return the largest step up to which at least this share of runs used no lower rung and cut no episode.
+
+        Where a simulator has no lower rungs, that is `horizon(share)`.
+        """
+        return reached(np.array([run.exact_steps for run in self.runs]), share)
+
     @property
     def probes(self) -> list[str]:
         """The names of the probes."""
@@ -164,7 +171,8 @@ class Runs(Sequence[Run]):
 
         - per="reading", a line for each run and reading: `run`, `seed`, `step`, and a column for each probe;
         - per="run", a line for each run: `run`, `seed`, `steps`, `episodes`, why it stopped (`cause`, `state`,
-          `action`, `reason`), and each probe when it stopped;
+          `action`, `reason`), and each probe when it stopped; where a run has lower rungs, `exact_steps` and `cuts`
+          (how many episodes were cut), too, null for runs without;
         - per="episode", a line for each run and finished episode: `run`, `seed`, `episode`, `step` (when it was over)
           and `return`.
 

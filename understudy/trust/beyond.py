@@ -21,7 +21,6 @@ from understudy.trust.evidence import (
     Evidence,
     agreement,
     cut_evidence,
-    exact_horizon,
     interval_evidence,
     less_log_evidence,
     readings_after,
@@ -155,7 +154,7 @@ def beyond(
         return _nothing(simulator, pilot, margin, probe or next(iter(probes)))
     found = halves(simulator, make, runs=runs, halves=halves_of_log, runs_of_half=runs_of_half, **given)
     probe = found._probe(probe)
-    exact = exact_horizon(found.runs)
+    exact = found.runs.exact_horizon(SHARE_GOING)
     parts = runs_on_parts(simulator, make, halves_of_log, len(found.halves[0]), given)
     read = np.stack([padded(part.curve(probe)[1], readings) for part in parts])
     after = readings_after(found, read, np.stack([part.lengths for part in parts]), probe, exact)
@@ -207,5 +206,5 @@ def variants(simulator: LadderReplay) -> dict[str, LadderReplay]:
 def _nothing(simulator: LadderReplay, pilot: Runs, margin: float, probe: str) -> Beyond:
     """Return what is left where runs end at once."""
     reason = Evidence("the log", 0, f"most runs end after {pilot.horizon(SHARE_GOING):,} steps: {pilot[0].stopped}")
-    exact = exact_horizon(pilot)
+    exact = pilot.exact_horizon(SHARE_GOING)
     return Beyond(exact, exact, pilot.horizon(SHARE_GOING), margin, probe, (reason,), pilot, simulator.ladder)

@@ -9,7 +9,6 @@ from understudy.evaluation.intervals import ALLOWANCE, HalvedReadings
 from understudy.evaluation.luck_of_one_log import Moments
 from understudy.evaluation.trusted import ERROR_RATE, SHARE_GOING, difference_of_means
 from understudy.runs import Runs
-from understudy.runs.run import reached
 
 SHARE_OF_PART = 0.8
 """Where halves of the log have no answer any more, parts of this share of its episodes are compared with the whole."""
@@ -150,11 +149,6 @@ def agreement(name: str, runs: Runs, varied: Runs, probe: str, margin: float, ex
         reach = AS_FAR if last >= runs.horizon(SHARE_GOING) else "where these runs end"
         return Evidence(name, runs.horizon(SHARE_GOING), reach)
     return Evidence(name, _before(steps, at), f"then the curves are {middle[at]:+.3g} apart (known to {error[at]:.2g})")
-
-
-def exact_horizon(runs: Runs) -> int:
-    """Return the step up to which nine of ten runs used rows of the states themselves only."""
-    return reached(np.array([run.exact_steps for run in runs]), SHARE_GOING)
 
 
 def _last(steps: np.ndarray) -> int:

@@ -1,0 +1,49 @@
+"""What page and terminal say of runs on a ladder: how far they are exact, and how far to believe them beyond that."""
+
+from collections.abc import Mapping
+
+from understudy.evaluation import RungUse
+from understudy.trust import Beyond
+
+MOST_NAMED = 3
+"""Sets named in a title."""
+
+SHARED_ERRORS = (
+    "Halves of the log do not show every error that lower rungs make, since half a log and a whole one share some: "
+    "beyond the exact step, that halves agree is not enough to believe it. us.beyond looks at more."
+)
+
+
+def rung_sentences(found: Mapping[str, RungUse], *, named: bool) -> list[str]:
+    """Return how far each set of runs is exact, and what served it beyond that; with its name where it is asked for."""
+    return [f"“{name}”: {one.sentence}" if named else one.sentence for name, one in found.items()]
+
+
+def evidence_sentences(found: Mapping[str, Beyond], *, named: bool) -> list[str]:
+    """Return the evidence for each set; with its name, and with what follows from it, where it is asked for."""
+    if not named:
+        return [_capital(f"{evidence}.") for one in found.values() for evidence in one.evidence]
+    return [f"“{name}”: {words}." for name, one in found.items() for words in (one.sentence, *one.evidence)]
+
+
+def believed(found: Mapping[str, Beyond], others: Mapping[str, int], *, named: bool) -> str:
+    """Return a title for runs on a ladder that evidence speaks for; `others` are horizons of other sets."""
+    if not named:
+        (one,) = found.values()
+        return _capital(one.sentence)
+    horizons = {name: one.steps for name, one in found.items()} | dict(others)
+    return f"Believable up to step {_steps(horizons, named)}"
+
+
+def agreed(exact: Mapping[str, int], halves: str, *, named: bool) -> str:
+    """Return a title for runs on a ladder of which halves of the log agree past the exact step, up to `halves`."""
+    return f"Exact up to step {_steps(exact, named)}; halves of the log agree up to step {halves}"
+
+
+def _steps(horizons: Mapping[str, int], named: bool) -> str:
+    shown = [f"{step:,}" + f" (“{name}”)" * named for name, step in horizons.items() if step or not named]
+    return "; ".join(shown[:MOST_NAMED] + ["..."] * (len(shown) > MOST_NAMED))
+
+
+def _capital(words: str) -> str:
+    return words[0].upper() + words[1:]
