@@ -90,3 +90,17 @@ def test_it_prints_and_is_plain_data(found):
     assert str(found).startswith("believe 'value' up to step")
     assert found.to_json()["evidence"][0]["name"] == "the interval of the mean"
     assert "less log" in found._repr_html_()
+
+
+def test_a_pilot_that_lasts_longer_than_the_runs_does_no_harm(log, monkeypatch):
+    simulator = us.qbe(log, then="cut")
+    lengths = us.experiment(simulator, make, runs=100, progress=False).lengths
+    shortest, longest = np.sort(lengths)[[10, -1]]
+    monkeypatch.setattr(us.Runs, "horizon", lucky(us.Runs.horizon, int(longest)))
+    found = us.beyond(simulator, make, margin=0.5, every=int(longest), **OPTIONS | {"runs": 100})
+    assert found.steps == found.exact <= shortest + longest
+
+
+def lucky(horizon, reached):
+    """The horizon of runs, with a pilot of 20 runs that all last so long."""
+    return lambda runs, share=1.0: reached if len(runs) == 20 and not runs.halves else horizon(runs, share)

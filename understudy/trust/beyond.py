@@ -154,6 +154,8 @@ def beyond(
         return _nothing(simulator, pilot, margin, probe or next(iter(probes)))
     found = halves(simulator, make, runs=runs, halves=halves_of_log, runs_of_half=runs_of_half, **given)
     probe = found._probe(probe)
+    if found.runs.horizon(SHARE_GOING) < every:  # the pilot was lucky
+        return _nothing(simulator, found.runs, margin, probe)
     exact = found.runs.exact_horizon(SHARE_GOING)
     parts = runs_on_parts(simulator, make, halves_of_log, len(found.halves[0]), given)
     read = np.stack([padded(part.curve(probe)[1], readings) for part in parts])
