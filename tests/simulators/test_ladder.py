@@ -5,7 +5,7 @@ import pytest
 
 import understudy as us
 from understudy.envs import Grid
-from understudy.errors import SettingError
+from understudy.errors import ContractError, SettingError
 from understudy.simulators import qbe
 from understudy.simulators.ladder import checked_rungs
 
@@ -196,3 +196,111 @@ def test_epochs_are_the_same_step_by_step_ahead_and_stacked(then, log):
         np.testing.assert_array_equal(one.cuts, other.cuts)
         np.testing.assert_array_equal(one.rungs, other.rungs)
         np.testing.assert_allclose(one.curves["value"], other.curves["value"], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        (np.arange(26), np.full(25, 10**6)),
+        (np.zeros(2, int), np.zeros(0, int)),
+        (np.append(0, np.full(25, 5)), np.full(5, -1)),
+        (np.arange(26)[::-1].copy(), np.zeros(25, int)),
+        (np.arange(26).astype(float), np.zeros(25, int)),
+    ],
+)
+def test_an_answer_that_kernels_would_read_past_is_refused(answer, log):
+    class Wrong:
+        def neighbors(self, log, state, next_state, n_states, radius):
+            return answer
+
+    with pytest.raises(ContractError, match="neighbors of Wrong has to return first"):
+        qbe(log, then=("like", "cut"), likeness=Wrong(), radius=1.0, audit=False)
+
+
+@pytest.mark.parametrize("options", [{"then": ("reuse", "cut")}, {"then": ("cut",), "openings": "replacement"}])
+@pytest.mark.parametrize("compiled", [None, False])
+def test_a_run_ends_where_every_episode_is_cut_at_once(options, compiled):
+    """Action 0 was never logged and the learner insists on it: whatever max_cut is, there is an end."""
+    rows = {"observation": [0, 1] * 10, "next_observation": [1, 0] * 10, "action": [1] * 20, "reward": [-1.0] * 20}
+    rows |= {"terminated": [False, True] * 10, "episode": np.repeat(np.arange(10), 2), "n_actions": 2}
+    simulator = qbe(us.Log.from_columns(**rows), max_cut=1.0, audit=False, **options)
+    learner = us.learners.QLearning(2, 2, epsilon=0.0, initial=[[1.0, 0.0]] * 2, seed=0)
+    run = us.simulate(simulator, us.learners.FixedPolicy([1.0, 0.0]), 0, 100, compiled=compiled)
+    assert (run.stopped.cause, len(run)) == ("too many cut", 0)
+    assert len(run.cuts) == 100
+    assert learner.policy(0)[0] == 1.0
+
+
+def test_networks_look_ahead_past_the_last_opening(log):
+    pytest.importorskip("torch")
+    simulator = qbe(log.select(np.arange(10)), then=("reuse", "cut"), max_cut=0.5, audit=False)
+    ppo = {"hidden": (4,), "epoch_steps": 200, "policy_iterations": 1, "value_iterations": 1, "seed": 0}
+    run, plain = (
+        us.simulate(simulator, us.learners.PPO(log.spec, **ppo), 0, 8_000, compiled=compiled)
+        for compiled in (None, False)
+    )
+    assert len(run.openings) > 10
+    np.testing.assert_array_equal(run.rows, plain.rows)
+
+
+@pytest.mark.parametrize("compiled", [None, False])
+def test_a_cut_episode_is_not_part_of_an_evaluation(log, compiled):
+    learner = us.learners.MonteCarlo(us.learners.Uniform(5), gamma=1.0)
+    run = us.simulate(qbe(log, then="cut", max_cut=1.0), learner, 0, compiled=compiled)
+    assert len(run.cuts) > 5
+    assert learner.estimate == pytest.approx(run.returns.mean())
+
+
+def test_a_late_learner_hears_of_cuts_with_its_outcomes(log):
+    class Listener:
+        def __init__(self):
+            self.ends, self.heard = 0, 0
+
+        def policy(self, observation):
+            return np.full(5, 0.2)
+
+        def learn(self, step):
+            self.ends += step.truncated
+
+        def hear_cut(self):
+            self.heard += 1
+
+    for decisions in (0, 3):
+        inside = Listener()
+        run = us.simulate(qbe(log, then="cut", max_cut=1.0), us.learners.Delayed(inside, decisions=decisions), 0)
+        assert inside.ends + inside.heard >= len(run.cuts) - 1 > 5
+        assert (inside.heard > inside.ends) == (decisions == 0)
+
+
+def test_a_ladder_without_rungs_is_the_simulator_itself(log):
+    exact, bare = qbe(log), qbe(log, then="like")
+    assert bare.ladder == ()
+    assert bare.settings["stop"] == "predictable"
+    np.testing.assert_array_equal(us.simulate(bare, make(0), 0).rows, us.simulate(exact, make(0), 0).rows)
+
+
+def test_ladders_keep_the_rules_of_simulators(log):
+    us.testing.check_simulator(qbe(log, then="cut"))
+    us.testing.check_simulator(qbe(log, then=("like", "cut"), **ALIKE))
+
+
+def test_an_env_tells_the_action_that_was_drawn(log):
+    cut, rng = set(), np.random.default_rng(0)
+    rehearsal, over = qbe(log, then="cut", max_cut=1.0).start(0), True
+    for _ in range(20_000):
+        try:
+            if over:
+                rehearsal.begin()
+            step = rehearsal.step(rng.dirichlet(np.ones(5)))
+        except us.Exhausted:
+            break
+        over = not isinstance(step, us.Step) or step.terminated or step.truncated
+        cut |= set() if isinstance(step, us.Step) else {step.action}
+    assert len(cut) > 2
+
+
+def test_each_row_is_counted_once(log):
+    run = us.simulate(us.psrs(log, then=("like", "cut"), max_cut=0.5, **ALIKE), make(0), 0)
+    assert run.rungs.any()
+    assert len(run) <= run.stopped.counts["rows taken"] <= len(log)

@@ -7,7 +7,7 @@ import json
 
 import numpy as np
 
-from understudy.contracts import CUT, Exhausted
+from understudy.contracts import EpisodeCut, Exhausted
 from understudy.encoders import Function
 from understudy.envs import CounterGrid, NoisyGrid
 from understudy.learners import (
@@ -126,7 +126,7 @@ def run(simulator, learner, seed):
                 observation = rehearsal.begin()
                 told.append([float(rehearsal.opening), float(observation)])
             step = rehearsal.step(learner.policy(observation))
-            if step is None or step is CUT:  # the row was passed over, or the episode was cut
+            if step is None or isinstance(step, EpisodeCut):  # the row was passed over, or the episode was cut
                 over = True
                 continue
             learner.learn(step)

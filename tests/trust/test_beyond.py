@@ -27,7 +27,7 @@ def found(log):
 
 
 def test_the_trusted_horizon_is_the_smallest_of_the_evidence_and_never_less_than_exact(found):
-    assert found.steps == max(found.exact, min(one.steps for one in found.evidence))
+    assert found.steps == max(found.exact, min(one.steps for one in found.evidence if one.limits))
     assert found.exact <= found.steps <= found.longest
     assert {one.name for one in found.evidence} >= {"the interval of the mean", "less log", "episodes cut"}
     assert found.probe == "value"
@@ -83,7 +83,7 @@ def test_runs_that_end_at_once_say_so(log):
     few = log.select(np.arange(2))
     found = us.beyond(us.qbe(few, then="cut"), make, margin=0.5, every=1000, **OPTIONS)
     assert found.steps == found.exact
-    assert "most runs end after" in found.sentence
+    assert "before the first reading most runs end" in found.sentence
 
 
 def test_it_prints_and_is_plain_data(found):
@@ -104,3 +104,43 @@ def test_a_pilot_that_lasts_longer_than_the_runs_does_no_harm(log, monkeypatch):
 def lucky(horizon, reached):
     """The horizon of runs, with a pilot of 20 runs that all last so long."""
     return lambda runs, share=1.0: reached if len(runs) == 20 and not runs.halves else horizon(runs, share)
+
+
+def test_a_probe_that_has_no_reading_beyond_the_exact_part_is_not_believed_there(log):
+    class Stuck:
+        """Learns to stay where it is: no episode ends any more."""
+
+        n_actions = 5
+
+        def __init__(self, seed):
+            self.n = 0
+
+        def policy(self, observation):
+            return np.full(5, 0.2) if self.n < 100 else np.eye(5)[0]
+
+        def learn(self, step):
+            self.n += 1
+
+    simulator = us.qbe(log, then="reuse", audit=False)
+    found = us.beyond(
+        simulator, Stuck, probes={"episode return": us.probes.episode_returns}, margin=10.0, every=50, max_steps=2_000,
+        runs=4, halves_of_log=5, runs_of_half=2,
+    )  # fmt: skip
+    assert found.longest == 2_000
+    assert found.steps <= max(found.exact, 200)
+
+
+def test_bad_options_are_refused_before_the_runs(log, tmp_path):
+    simulator = us.qbe(log, then="cut")
+    with pytest.raises(SettingError, match="not among probes="):
+        us.beyond(simulator, make, margin=0.5, probes={})
+    with pytest.raises(SettingError, match="'x' is not among probes=, which has 'value'"):
+        us.beyond(simulator, make, margin=0.5, probes=PROBES, probe="x")
+    with pytest.raises(SettingError, match="keeps no results"):
+        us.beyond(simulator, make, margin=0.5, probes=PROBES, out=tmp_path)
+
+
+def test_without_rungs_nothing_is_gained(log):
+    found = us.beyond(us.qbe(log, then="like"), make, margin=0.5, **OPTIONS)
+    assert found.ladder == ()
+    assert found.steps == found.exact

@@ -14,6 +14,7 @@ from understudy.trust.evidence import (
     interval_evidence,
     less_log_evidence,
     luck_of_parts,
+    reading_evidence,
 )
 
 STEPS = np.arange(1, 9) * 100
@@ -88,6 +89,9 @@ def test_cut_episodes_are_counted_over_all_runs():
     few = runs_of(lengths=[800] * 10, ends=[ends] * 10, cuts=[np.array([500])] * 2 + [none] * 8)
     assert cut_evidence(few, 100, 0).steps == 800
     many = runs_of(lengths=[800] * 10, ends=[ends] * 10, cuts=[np.arange(401, 421, 2)] * 10)
+    late = np.concatenate([np.arange(1, 701), np.full(300, 701)])  # nothing but cuts after 700 episodes
+    diluted = runs_of(lengths=[800] * 10, ends=[np.arange(1, 701)] * 10, cuts=[late[late > 700][:60]] * 10)
+    assert cut_evidence(diluted, 100, 0).steps == 700
     found = cut_evidence(many, 100, 0)
     assert found.steps == 400
     assert "of the episodes were cut" in found.why
@@ -100,8 +104,10 @@ def test_curves_that_part_end_the_evidence_and_shorter_ones_do_not():
     assert agreement("x", runs_of(ours), runs_of(theirs), "p", 0.3, 0).steps == 400
     assert agreement("x", runs_of(ours), runs_of(theirs), "p", 0.7, 0).steps == 800
     short = agreement("x", runs_of(ours), runs_of(theirs, lengths=[350] * 40), "p", 0.3, 0)
-    assert short.steps == 800
-    assert short.why == "where these runs end"
+    assert (short.steps, short.limits) == (300, False)
+    assert "nothing to compare" in short.why
+    silent = agreement("x", runs_of(ours), runs_of(np.full((40, 8), np.nan)), "p", 0.3, 0)
+    assert (silent.steps, silent.limits) == (0, False)
     assert agreement("x", runs_of(ours), runs_of(theirs), "p", 0.3, 800).steps == 800  # exact up to there
 
 
@@ -109,3 +115,12 @@ def test_differences_that_are_not_known_well_enough_do_not_count_as_agreement():
     rng = np.random.default_rng(0)
     noisy = rng.normal(size=(10, 8))
     assert agreement("x", runs_of(np.zeros((10, 8))), runs_of(noisy), "p", 0.3, 0).steps == 0
+
+
+def test_a_probe_without_readings_is_not_believed():
+    values = np.zeros((4, 8))
+    values[:, 5:] = np.nan
+    found = reading_evidence(values, STEPS, 800, 100)
+    assert (found.steps, found.limits) == (500, True)
+    assert reading_evidence(np.zeros((4, 8)), STEPS, 800, 100) is None
+    assert reading_evidence(np.full((4, 8), np.nan), STEPS, 800, 100).steps == 100

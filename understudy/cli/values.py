@@ -160,4 +160,4 @@ def rungs(text: str) -> tuple[str, ...]:
     try:
         return checked_rungs(tuple(name.strip() for name in text.split(",")))
     except SettingError as error:
-        raise argparse.ArgumentTypeError(str(error).partition(" ")[2]) from None
+        raise argparse.ArgumentTypeError(str(error).partition(") ")[2]) from None

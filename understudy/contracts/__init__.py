@@ -74,13 +74,12 @@ from understudy.contracts.simulating import (
     Simulator,
     TellsStop,
 )
-from understudy.contracts.steps import CUT, EpisodeCut, Step, Steps, owned
+from understudy.contracts.steps import EpisodeCut, Step, Steps, owned
 from understudy.contracts.stops import CAUSES, Exhausted, Stop
 from understudy.logs import Log
 
 __all__ = [
     "CAUSES",
-    "CUT",
     "Backend",
     "BatchLearner",
     "BoundsRewards",

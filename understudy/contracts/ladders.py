@@ -13,8 +13,9 @@ class HasLadder(Protocol):
     """A simulator whose steps may come from lower rungs than a row of the state itself, or that may cut episodes.
 
     Promised: `ladder` names its lower rungs in order, and is empty where it has none; its rehearsals say in `rung`
-    which one served the last step (`HasRung`). Where "cut" is among them, `step` may return `CUT`: the episode under
-    way ends there, what was served of it stands, and `begin` comes next. Gained: `Run.rungs` and `Run.cuts`.
+    which one served the last step (`HasRung`). Where "cut" is among them, `step` may return an `EpisodeCut`: the
+    episode under way ends there, what was served of it stands, and `begin` comes next. Gained: `Run.rungs` and
+    `Run.cuts`.
     """
 
     ladder: tuple[str, ...]

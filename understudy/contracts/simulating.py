@@ -28,7 +28,7 @@ class Rehearsal(Protocol):
         """Let this policy act at the current observation, and return the step. Raise `Exhausted` without an answer.
 
         The policy sums to 1 within 1e-5, and is normalized. After a terminated or truncated step, `begin` comes next.
-        Only simulators that say so may return something else: None (`PassesOverEpisodes`) or `CUT` (`HasLadder`).
+        Only simulators that say so may return something else: None (`PassesOverEpisodes`), `EpisodeCut` (`HasLadder`).
         """
 
 

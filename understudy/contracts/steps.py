@@ -19,14 +19,10 @@ class Step(NamedTuple):
     emission: int = -1  # the row that lent the next observation or its exogenous part, where that is another one
 
 
-class EpisodeCut:
-    """What a rehearsal returns instead of a step where it cuts the episode under way; there is one, `CUT`."""
+class EpisodeCut(NamedTuple):
+    """What a rehearsal returns instead of a step where it cuts the episode under way: the log had no answer."""
 
-    def __repr__(self) -> str:
-        return "CUT"
-
-
-CUT = EpisodeCut()
+    action: int  # the one that was drawn, and that no row has
 
 
 IMMUTABLE_TYPES = (int, float, str, np.number, np.bool_)

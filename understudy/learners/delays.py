@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from understudy.contracts import HasSettings, Learner, Log, Step
+from understudy.contracts import HasSettings, HearsCuts, Learner, Log, Step
 from understudy.contracts.late_learning import HasClock, LearnsLate
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import log_of, passes_over
@@ -160,6 +160,15 @@ class Delayed:
         self._deliver()
         self._n_decided += 1
         self._set_draws()
+
+    def hear_cut(self) -> None:
+        """Be told that the last step ended its episode: what is on its way is learned from as truncated."""
+        last = max([*self._under_way, *self._arrived], key=lambda outcome: outcome.number, default=None)
+        if last is not None and last.number == self._n_decided - 1:
+            held = self._under_way if last in self._under_way else self._arrived
+            held[held.index(last)] = last._replace(step=last.step._replace(truncated=not last.step.terminated))
+        elif offers(self.learner, HearsCuts):
+            self.learner.hear_cut()
 
     @property
     def _log_clock(self) -> "_LogClock":

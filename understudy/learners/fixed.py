@@ -66,7 +66,15 @@ def add_return(sums, code, action, reward, next_code, terminated, truncated):
 
 
 register_kernels(PolicyTable, act=write_policy, learn=learn_nothing)
-register_kernels(ReturnSums, act=write_evaluated_policy, learn=add_return)
+
+
+@kernel
+def drop_return(sums):
+    """Forget the return of an episode that was cut: it has none, as in the record of a run."""
+    sums.total[RETURN], sums.total[DISCOUNT] = 0.0, 1.0
+
+
+register_kernels(ReturnSums, act=write_evaluated_policy, learn=add_return, hear_cut=drop_return)
 
 
 class FixedPolicy:
@@ -202,6 +210,10 @@ class MonteCarlo:
 
     def policy(self, observation: Any) -> np.ndarray:
         return self.behavior.policy(observation)
+
+    def hear_cut(self) -> None:
+        """Forget the return of the episode under way, which was cut."""
+        drop_return(self.sums)
 
     def learn(self, step: Step) -> None:
         add_return(self.sums, 0, step.action, float(step.reward), 0, step.terminated, step.truncated)

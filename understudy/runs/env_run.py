@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from understudy.contracts import CUT, Exhausted, Rehearsal, Step, Stop, owned
+from understudy.contracts import EpisodeCut, Exhausted, Rehearsal, Step, Stop, owned
 from understudy.contracts.ladders import ladder_of
 from understudy.contracts.simulating import is_real, n_actions_for, start_copies
 from understudy.errors import ServedAgainWarning, UsageError
@@ -204,9 +204,9 @@ class EnvRun:
         except Exhausted as exhausted:
             self._stop(exhausted.stop)
             raise
-        if step is CUT and self._may_cut:
+        if isinstance(step, EpisodeCut) and self._may_cut:
             copy.rung = CUT_HERE
-            return Step(copy.observation, int(policy.argmax()), 0.0, owned(copy.observation), False, True), state
+            return Step(copy.observation, step.action, 0.0, owned(copy.observation), False, True), state
         if not isinstance(step, Step):
             raise not_a_step(copy.rehearsal, step)
         copy.rung = rung_of(copy.rehearsal) if self._has_ladder else 0

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import (
-    CUT,
     EpisodeCut,
     Exhausted,
     HasOpening,
@@ -103,12 +102,12 @@ class CheckedRehearsal:
         return observation
 
     def step(self, policy: Any) -> Step | EpisodeCut | None:
-        """Let this policy act; return None where the episode is passed over, `CUT` where it is cut, if it may be."""
+        """Let this policy act; return None where the episode is passed over, `EpisodeCut` where it is cut."""
         try:
             step = self._rehearsal.step(policy)
         except Exhausted as exhausted:
             raise NoAnswer(exhausted.stop) from None
-        if step is CUT and self._may_cut:
+        if isinstance(step, EpisodeCut) and self._may_cut:
             return step
         if not isinstance(step, Step) and not (step is None and self._passes_over):
             raise not_a_step(self._rehearsal, step)

@@ -9,7 +9,7 @@ from understudy.contracts import HasSettings, Likeness, Rehearsal
 from understudy.contracts.ladders import RUNGS
 from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
-from understudy.errors import SettingError
+from understudy.errors import ContractError, SettingError
 from understudy.likeness import LikenessAudit, suited
 from understudy.likeness.auditing import audit_of_states
 from understudy.likeness.held_out import States
@@ -24,6 +24,7 @@ from understudy.simulators.replay import Replay
 from understudy.simulators.sharing import shared_rehearsals
 
 CHOICES = (*RUNGS, "cut")
+MOST_WINDOW = 1_000_000
 CUT_WINDOW = 100
 """The number of episodes over which the share of cut ones is counted, by default."""
 
@@ -58,10 +59,10 @@ class LadderReplay:
         replay = self._replay = Replay(name, index, **options)
         self.log, self.index = replay.log, index
         self.n_actions, self.n_states = replay.n_actions, replay.n_states
-        max_cut, cut_window = real("max_cut", max_cut, 0, 1), whole("cut_window", cut_window)
+        max_cut, cut_window = real("max_cut", max_cut, 0, 1), whole("cut_window", cut_window, most=MOST_WINDOW)
         self._options: dict[str, Any] = {"then": self.ladder, "likeness": likeness, "radius": radius}
         self._options |= {"max_cut": max_cut, "cut_window": cut_window} | options
-        self.settings = {name: value for name, value in replay.settings.items() if name != "stop"}
+        self.settings = {name: value for name, value in replay.settings.items() if name != "stop" or not self.ladder}
         self.settings |= {"then": self.ladder}
         if "cut" in self.ladder:
             self.settings |= {"max_cut": max_cut, "cut_window": cut_window}
@@ -88,15 +89,17 @@ class LadderReplay:
                 "states are alike; give likeness=us.likeness.observations() or another of its kinds, and radius="
             )
         radius = real("radius", radius, 0)
-        told = dict(likeness.settings) if offers(likeness, HasSettings) else name_of(likeness)
-        self.settings |= {"likeness": told, "radius": radius}
         next_state = self.index.records["next_state"]
-        first, members = likeness.neighbors(self.log, self.index.state, next_state, self.n_states, radius)
-        return np.ascontiguousarray(first, np.int64), np.ascontiguousarray(members, np.int32)
+        alike = likeness.neighbors(self.log, self.index.state, next_state, self.n_states, radius)
+        told = dict(likeness.settings) if offers(likeness, HasSettings) else name_of(likeness)
+        self.settings |= {"likeness": told, "radius": radius}  # read now: units may be those of the first log
+        return checked_neighbors(alike, self.n_states, name_of(likeness))
 
     def start(self, seed: int, codes: Any = None) -> KernelRehearsal:
         """Return a new rehearsal; `codes` are those of a learner with a table of its own."""
         rehearsal = self._replay.start(seed, codes)
+        if not self.ladder:  # the log supports none of the rungs
+            return rehearsal
         source = rehearsal.source
         tape, queues = (source.tape, source.reserves) if isinstance(source, ReserveTape) else (source, source.queues)
         rehearsal.source = Ladder(
@@ -146,6 +149,27 @@ def supported_rungs(
         left_out = (set() if audit.reuse else {"reuse"}) | (needs_states if radius is None else set())
         rungs = tuple(rung for rung in rungs if rung not in left_out)
     return {"then": rungs, "likeness": likeness, "radius": radius, "audit": audit}
+
+
+def checked_neighbors(found: Any, n_states: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return what `Likeness.neighbors` gave, as kernels take it. Raise `ContractError` where it is something else."""
+    try:
+        first, members = (np.asarray(part) for part in found)
+        sizes = np.diff(first)
+        kept = (
+            first.shape == (n_states + 1,) and first.dtype.kind in "iu" and members.ndim == 1
+            and (members.dtype.kind in "iu" or not len(members))
+            and first[0] == 0 and (sizes >= 0).all() and first[-1] == len(members)
+            and (not len(members) or (members.min() >= 0 and members.max() < n_states))
+        )  # fmt: skip
+    except (TypeError, ValueError):
+        kept = False
+    if not kept:
+        raise ContractError(
+            f"neighbors of {name} has to return first, ({n_states + 1:,},), and members, states from 0 to "
+            f"{n_states - 1:,}, with those of state z at first[z] to first[z + 1]; see understudy.contracts.Likeness"
+        )
+    return np.ascontiguousarray(first, np.int64), np.ascontiguousarray(members, np.int32)
 
 
 def checked_rungs(then: Any) -> tuple[str, ...]:

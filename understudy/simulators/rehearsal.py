@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import CUT, EpisodeCut, Exhausted, LogUse, Step, Stop
+from understudy.contracts import EpisodeCut, Exhausted, LogUse, Step, Stop
 from understudy.contracts.compiling import compiled_for, routine
 from understudy.contracts.kernels import is_policy
 from understudy.errors import UnderstudyError, UsageError
@@ -74,7 +74,7 @@ class KernelRehearsal:
         if status:
             raise refused_step(status, policy, self._n_actions, self._observation)
         if row == layout.CUT:
-            return CUT
+            return EpisodeCut(action)
         before, self._observation = self._observation, self._next_observation(row, emission)
         following = self._observation
         if self._is_array:

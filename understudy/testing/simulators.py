@@ -6,7 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import CAUSES, Exhausted, HasKind, HasState, Rehearsal, Simulator, Step, Stop, owned
+from understudy.contracts import (
+    CAUSES,
+    EpisodeCut,
+    Exhausted,
+    HasKind,
+    HasState,
+    Rehearsal,
+    Simulator,
+    Step,
+    Stop,
+    owned,
+)
+from understudy.contracts.ladders import ladder_of
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import (
     SharedSimulator,
@@ -154,6 +166,10 @@ class SimulatorChecks:
             except Exhausted as exhausted:
                 self.check_stop(exhausted)
                 break
+            if isinstance(step, EpisodeCut):
+                served.states[len(served.steps) :] = []
+                over = True
+                continue
             if step is None:
                 served.take_back(max(served.openings))
                 over = True
@@ -164,15 +180,19 @@ class SimulatorChecks:
             over = step.terminated or step.truncated
         return served
 
-    def step(self, rehearsal: Rehearsal, policy: np.ndarray, rule: str = ANSWERS, advice: str = ADVICE) -> Step | None:
-        """Return the next step, or None where the simulator may pass over episodes, and passed over this one.
+    def step(
+        self, rehearsal: Rehearsal, policy: np.ndarray, rule: str = ANSWERS, advice: str = ADVICE
+    ) -> Step | EpisodeCut | None:
+        """Return the next step; None or an `EpisodeCut` where the simulator may pass over or cut episodes, and did.
 
         Raise `ContractError` where it is neither, `Exhausted` where there is none.
         """
         step = self.answer(rule, advice, rehearsal.step, policy.copy())
         found = f"it returned a {type(step).__name__}"
-        may_be_none = passes_over(self.simulator)
-        self.rules.check(rule, isinstance(step, Step) or (step is None and may_be_none), found, advice)
+        allowed = (step is None and passes_over(self.simulator)) or (
+            isinstance(step, EpisodeCut) and "cut" in ladder_of(self.simulator)
+        )
+        self.rules.check(rule, isinstance(step, Step) or allowed, found, advice)
         return step
 
     def answer(self, rule: str, advice: str, method: Callable, *arguments: Any) -> Any:
@@ -227,9 +247,9 @@ class SimulatorChecks:
                 break
             if step is None:
                 del steps[n_before:]
-            else:
+            elif isinstance(step, Step):
                 steps.append(copied(step))
-            over = step is None or step.terminated or step.truncated
+            over = ends_episode(step)
         return steps
 
     def gone_on(self, rehearsal: Rehearsal) -> Rehearsal:
@@ -243,7 +263,7 @@ class SimulatorChecks:
     def step_on(self, rehearsal: Rehearsal) -> None:
         """Let a uniform learner take the next step; where it ends an episode, begin another one."""
         step = self.step(rehearsal, self.uniform)
-        if step is None or step.terminated or step.truncated:
+        if ends_episode(step):
             self.answer(BEGINS, "", rehearsal.begin)
 
     def check_policy(self) -> None:
@@ -329,9 +349,9 @@ class SimulatorChecks:
             for _ in range(50):
                 for each in shared:
                     step = self.step(each, self.uniform)
-                    if step is not None:
+                    if isinstance(step, Step):
                         rows.append(int(step.row))
-                    if step is None or step.terminated or step.truncated:
+                    if ends_episode(step):
                         self.answer(BEGINS, "", each.begin)
         except Exhausted as exhausted:
             self.check_stop(exhausted)
@@ -342,3 +362,8 @@ class SimulatorChecks:
             f"{len(served) - len(set(served))} rows were served twice",
             "let them take rows from the same queues",
         )
+
+
+def ends_episode(step: Step | EpisodeCut | None) -> bool:
+    """True if `begin` comes after what a rehearsal returned."""
+    return not isinstance(step, Step) or step.terminated or step.truncated

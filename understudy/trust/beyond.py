@@ -1,6 +1,7 @@
 """How far runs on a ladder can be believed: where the evidence from one log agrees, and no further."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,7 @@ from understudy.trust.evidence import (
     cut_evidence,
     interval_evidence,
     less_log_evidence,
+    reading_evidence,
     readings_after,
 )
 
@@ -56,7 +58,7 @@ class Beyond:
     @property
     def weakest(self) -> Evidence:
         """What ends the trusted horizon."""
-        return min(self.evidence, key=lambda one: one.steps)
+        return min((one for one in self.evidence if one.limits), key=lambda one: one.steps)
 
     @property
     def sentence(self) -> str:
@@ -139,8 +141,14 @@ def beyond(
     """
     if not isinstance(simulator, LadderReplay):
         raise SettingError(f"{simulator!r} has no rungs: its runs are exact as far as they go; use us.halves")
+    if not probes or (probe is not None and probe not in probes):
+        given_probes = ", ".join(map(repr, probes)) or "none"
+        raise SettingError(f"probe={probe!r} is not among probes=, which has {given_probes}; name one of them")
+    if options.get("out") is not None:
+        raise SettingError("beyond keeps no results: leave out= out, and give us.halves one for runs to be kept")
     margin, every = positive("margin", margin), None if every is None else whole("every", every)
     options = {"progress": False, "keep_rows": False} | options
+    others = variants(simulator)
     pilot = experiment(simulator, make, runs=min(runs, 20), seed=seed, max_steps=max_steps, **options)
     longest = pilot.horizon(SHARE_GOING)
     episodes = int(np.median([np.searchsorted(run.ends, longest, side="right") for run in pilot]))
@@ -163,10 +171,15 @@ def beyond(
     evidence = [interval_evidence(after, margin), less_log_evidence(after, margin)] if len(after.steps) else []
     if "cut" in simulator.ladder:
         evidence.append(cut_evidence(found.runs, every, exact))
-    for name, other in variants(simulator).items():
+    for name, other in others.items():
         varied = experiment(other, make, runs=runs, **given)
         evidence.append(agreement(name, found.runs, varied, probe, margin, exact))
-    steps = max(exact, min((one.steps for one in evidence), default=0))
+    last = found.runs.horizon(SHARE_GOING)
+    silent = reading_evidence(found.runs.curve(probe)[1], found.runs.curve(probe)[0], last, exact)
+    evidence += [] if silent is None else [silent]
+    if not any(one.limits for one in evidence):
+        evidence.append(Evidence("the exact part", exact, AS_FAR))
+    steps = max(exact, min(one.steps for one in evidence if one.limits))
     return Beyond(
         steps, exact, found.runs.horizon(SHARE_GOING), margin, probe, tuple(evidence), found.runs, simulator.ladder
     )
@@ -197,7 +210,8 @@ def variants(simulator: LadderReplay) -> dict[str, LadderReplay]:
     found = {}
     if "like" in simulator.ladder and simulator.radius is not None:
         found["half the radius"] = simulator.varied(radius=simulator.radius / 2)
-        found["twice the radius"] = simulator.varied(radius=2 * simulator.radius)
+        with suppress(SettingError):  # too many pairs of states are within it
+            found["twice the radius"] = simulator.varied(radius=2 * simulator.radius)
         other = tuple(rung for rung in simulator.ladder if rung not in ("like", "reuse", "untried", "cut"))
         found["own rows again instead of like rows"] = simulator.varied(then=(*other, "reuse", "cut"))
     elif "reuse" in simulator.ladder:
@@ -207,6 +221,10 @@ def variants(simulator: LadderReplay) -> dict[str, LadderReplay]:
 
 def _nothing(simulator: LadderReplay, pilot: Runs, margin: float, probe: str) -> Beyond:
     """Return what is left where runs end at once."""
-    reason = Evidence("the log", 0, f"most runs end after {pilot.horizon(SHARE_GOING):,} steps: {pilot[0].stopped}")
+    reason = Evidence(
+        "the log",
+        0,
+        f"before the first reading most runs end, after {pilot.horizon(SHARE_GOING):,} steps: {pilot[0].stopped}",
+    )
     exact = pilot.exact_horizon(SHARE_GOING)
     return Beyond(exact, exact, pilot.horizon(SHARE_GOING), margin, probe, (reason,), pilot, simulator.ladder)

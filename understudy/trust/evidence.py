@@ -30,6 +30,7 @@ class Evidence:
     name: str
     steps: int  # up to which it speaks for the runs; 0 where it speaks against the first reading
     why: str  # why not further, in words
+    limits: bool = True  # False where it is silent about what follows, instead of speaking against it
 
     def __str__(self) -> str:
         return f"{self.name}: to step {self.steps:,}, {self.why}"
@@ -118,7 +119,8 @@ def cut_evidence(runs: Runs, every: int, exact: int) -> Evidence:
     for run in runs:
         cut += 0 if run.cuts is None else np.searchsorted(run.cuts, steps, side="right")
         ended += np.searchsorted(run.ends, steps, side="right")
-    share = cut / (cut + ended + len(runs))  # one episode of each run is under way
+    recent = np.diff(cut, prepend=0), np.diff(ended, prepend=0)  # in each window alone
+    share = np.maximum(cut / (cut + ended + len(runs)), recent[0] / (sum(recent) + len(runs)))  # one is under way
     many = (share > MOST_CUT) & (steps > exact)
     at = int(many.argmax()) if many.any() else len(steps)
     name = "episodes cut"
@@ -130,7 +132,7 @@ def cut_evidence(runs: Runs, every: int, exact: int) -> Evidence:
 def agreement(name: str, runs: Runs, varied: Runs, probe: str, margin: float, exact: int) -> Evidence:
     """Return how far runs of the same seeds agree within a margin, by a test of equivalence at each reading.
 
-    Where the varied runs end earlier, they say nothing about what follows.
+    Where the varied runs end earlier, or have no reading, they say nothing about what follows.
     """
     from scipy.stats import t
 
@@ -143,12 +145,25 @@ def agreement(name: str, runs: Runs, varied: Runs, probe: str, margin: float, ex
     middle = np.where(np.isfinite(difference), difference, 0.0).sum(axis=0) / np.maximum(count, 1)
     variance = np.where(np.isfinite(difference), (difference - middle) ** 2, 0.0).sum(axis=0) / np.maximum(count - 1, 1)
     error = t.ppf(1 - ERROR_RATE, np.maximum(count - 1, 1)) * np.sqrt(variance / np.maximum(count, 1))
-    apart = (count > 1) & (np.abs(middle) + error > margin) & (steps > exact)
-    at = int(apart.argmax()) if apart.any() else n
-    if at == n:
-        reach = AS_FAR if last >= runs.horizon(SHARE_GOING) else "where these runs end"
-        return Evidence(name, runs.horizon(SHARE_GOING), reach)
-    return Evidence(name, _before(steps, at), f"then the curves are {middle[at]:+.3g} apart (known to {error[at]:.2g})")
+    known = count > 1
+    apart = known & (np.abs(middle) + error > margin) & (steps > exact)
+    if apart.any():
+        at = int(apart.argmax())
+        why = f"then the curves are {middle[at]:+.3g} apart (known to {error[at]:.2g})"
+        return Evidence(name, _before(steps, at), why)
+    compared = int(steps[known][-1]) if known.any() else 0
+    if compared == _last(runs.curve(probe)[0][runs.curve(probe)[0] <= runs.horizon(SHARE_GOING)]):
+        return Evidence(name, compared, AS_FAR)
+    return Evidence(name, compared, "and then there is nothing to compare with", limits=False)
+
+
+def reading_evidence(readings: np.ndarray, steps: np.ndarray, last: int, exact: int) -> Evidence | None:
+    """Return how far a probe has readings, where runs go further than that; None where it has them to the end."""
+    known = np.isfinite(readings).any(axis=0) & (steps <= last)
+    read = int(steps[known][-1]) if known.any() else 0
+    if read == _last(steps[steps <= last]):
+        return None
+    return Evidence("readings", max(read, min(exact, last)), "then the probe has none")
 
 
 def _last(steps: np.ndarray) -> int:

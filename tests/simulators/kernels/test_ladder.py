@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from understudy.contracts import CUT, Exhausted
+from understudy.contracts import EpisodeCut, Exhausted
 from understudy.contracts.streams import ACCEPTANCE, OPENINGS, Stream
 from understudy.simulators import qbe
 from understudy.simulators.kernels import layout
@@ -100,7 +100,7 @@ def served(simulator, policy_at, seed, max_steps):
                 x = rehearsal.begin()
                 opened.append(rehearsal.opening)
             step = rehearsal.step(policy_at(len(rows), x))
-            if step is CUT:
+            if isinstance(step, EpisodeCut):
                 cuts.append(len(rows))
                 over = True
                 continue

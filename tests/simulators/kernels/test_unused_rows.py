@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import understudy as us
-from understudy.contracts import CUT, Exhausted
+from understudy.contracts import EpisodeCut, Exhausted
 from understudy.simulators import psrs, qbe
 
 
@@ -34,7 +34,7 @@ def test_the_oldest_unused_row_of_states_alike_is_served(make, order, random_log
             while True:
                 here = rehearsal.begin() if here is None else here
                 step = rehearsal.step(learner.policy(here))
-                if step is CUT:
+                if isinstance(step, EpisodeCut):
                     here = None
                     continue
                 of_action = [row for row in unused if log.action[row] == step.action]

@@ -54,7 +54,7 @@ def step(ladder, policy):
         else:
             row = row_of_lower_rungs(ladder, state, action, len(policy))
     if row == EMPTY:
-        return Outcome(without_answer(ladder, state, action), EMPTY, EMPTY, 0.0, False, False)
+        return Outcome(without_answer(ladder, state, action), EMPTY, action, 0.0, False, False)
     record = tape.records[row]
     cursor[layout.STATE] = record["next_state"]
     cursor[layout.CODE] = record["next_code"]
@@ -105,7 +105,6 @@ def oldest_alike(ladder, state, action, n_actions):
                 unread = True
         if oldest != EMPTY:
             drop_oldest(ladder.source, oldest)
-            tape.cursor[layout.ROWS_TAKEN] += 1
             return np.int64(oldest_row)
         if not unread:
             return EMPTY
@@ -162,6 +161,12 @@ def without_answer(ladder, state, action):
     n_cuts, opened, most = cursor[layout.EPISODES_CUT], cursor[layout.EPISODES_OPENED], len(cut_at) - 1
     # The entry after the one that is written next is of `most` cuts before this one.
     if n_cuts >= most and (most == 0 or opened - cut_at[(n_cuts + 1) % len(cut_at)] < rules[layout.CUT_WINDOW]):
+        cursor[layout.CAUSE] = layout.TOO_MANY_CUT
+        return EMPTY
+    again = n_cuts > 0 and cursor[layout.STEPS_AT_CUT] == cursor[layout.STEPS_SERVED]
+    cursor[layout.CUTS_IN_A_ROW] = cursor[layout.CUTS_IN_A_ROW] + 1 if again else 1
+    cursor[layout.STEPS_AT_CUT] = cursor[layout.STEPS_SERVED]
+    if cursor[layout.CUTS_IN_A_ROW] > rules[layout.CUT_WINDOW]:  # whatever max_cut is: the run would never end
         cursor[layout.CAUSE] = layout.TOO_MANY_CUT
         return EMPTY
     cut_at[n_cuts % len(cut_at)] = opened

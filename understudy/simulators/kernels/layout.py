@@ -47,7 +47,10 @@ RUNG, EPISODES_CUT, PLACES_NOTED = range(20, 23)
 
 LIKE_STEPS, REUSE_STEPS, UNTRIED_STEPS = range(23, 26)
 """Of a ladder: how many steps each lower rung served."""
-N_CURSOR = 26
+
+STEPS_AT_CUT, CUTS_IN_A_ROW = range(26, 28)
+"""Of a ladder: the number of steps when the last episode was cut, and how many were cut there, one after another."""
+N_CURSOR = 28
 
 OWN, LIKE, REUSE, UNTRIED = range(4)
 """Rungs of a ladder: a row of the state itself, an unused row of a state alike, a row of the state served before, and,

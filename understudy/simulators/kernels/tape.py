@@ -199,7 +199,7 @@ def next_openings(tape, episodes, swapped):
         for index in range(n - 1, -1, -1):
             order[position + index], order[swapped[index]] = order[swapped[index]], order[position + index]
     else:
-        n = min(n, cursor[layout.TAPE_READ] - position)
+        n = max(0, min(n, cursor[layout.TAPE_READ] - position))  # openings that come back are not known ahead
         for index in range(n):
             episodes[index] = tape.order[position + index]
     tape.streams[OPENINGS] = cell

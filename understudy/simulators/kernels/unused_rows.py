@@ -57,6 +57,7 @@ def oldest_in_reserve(source, queue, state, action):
     while position == EMPTY and queues[state, HEAD] < queues[state, TAIL]:
         put_aside(source, state, np.int64(queues[state, HEAD]))
         queues[state, HEAD] += 1
+        source.cursor[layout.ROWS_TAKEN] += 1
         position = oldest_reserved(source, state, action)
     return position
 
@@ -77,11 +78,12 @@ def unread_in_reserve(source, queue, state):
 def drop_of_queue(tape, queue):
     """Take the oldest row out."""
     tape.queues[queue, HEAD] += 1
+    tape.cursor[layout.ROWS_TAKEN] += 1
 
 
 @kernel
 def drop_of_reserve(source, queue):
-    """The same."""
+    """The same; it was counted as taken when it was put aside."""
     source.reserves[queue, HEAD] += 1
 
 
