@@ -88,8 +88,9 @@ def qbe(
     - "reuse": any row of the state with that action, served before or not. Learners can exploit noise that they meet
       again, so results flatter where outcomes vary.
     - "untried": where the state never logged the action, any row of states alike with it, served before or not.
-    - "cut", last: the episode ends there, and the next one begins. The run ends when more than `max_cut` of the last
-      `cut_window` episodes would be cut; until then the law of episodes is off by at most that share.
+    - "cut", last: the episode ends there, and the next one begins. The run ends when more than `max_cut` of any
+      `cut_window` episodes in a row would be cut (two of a hundred). The law of episodes is off by at most the share
+      that was cut: in runs shorter than a window it may be larger than `max_cut`, and `Run.cuts` counts.
 
     Without a `radius`, `us.likeness.audit` finds one on this log; "like" and "untried" are left out where it finds
     none, and "reuse" where outcomes of a state and action vary. `simulator.ladder` has the rungs that are left and
