@@ -81,8 +81,8 @@ def interval_evidence(readings: ReadingsAfter, margin: float) -> Evidence:
     name = "the interval of the mean"
     if at == len(wide):
         return Evidence(name, _last(readings.steps), AS_FAR)
-    known = np.isfinite(readings.half_width[at])
-    why = f"then it is {readings.half_width[at]:.3g} wide to each side" if known else "then nothing tells how wide it is"
+    wide_by = readings.half_width[at]
+    why = f"then it is {wide_by:.3g} wide to each side" if np.isfinite(wide_by) else "then nothing tells how wide it is"
     return Evidence(name, _before(readings.steps, at), why)
 
 
