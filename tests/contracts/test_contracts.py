@@ -55,7 +55,7 @@ LEARNERS = {
     "ExpectedSarsa": (lambda: ExpectedSarsa(3, 2), TRAINED | {"HasClock", "HasValue", "HasValues"}),
     "Uniform": (lambda: Uniform(2), TRAINED),
     "FixedPolicy": (lambda: FixedPolicy([0.5, 0.5]), COMPILED),
-    "MonteCarlo": (lambda: MonteCarlo(Uniform(2)), TRAINED | {"HasEstimate"}),
+    "MonteCarlo": (lambda: MonteCarlo(Uniform(2)), TRAINED | {"HasEstimate", "HearsCuts"}),
     "PPO": (
         lambda: PPO(Spec(2, None, (1,), np.dtype(float), None), hidden=(2,), epoch_steps=4),
         {"Learner", "BatchLearner", "EpochLearner", "StackedLearner", "EpisodeAbandoner", "HasValue", "HasValues",

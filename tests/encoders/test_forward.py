@@ -105,6 +105,7 @@ def test_a_reward_that_differs_only_in_how_often_it_comes_keeps_states_apart():
     assert right > 0.95
 
 
+@pytest.mark.slow
 def test_ten_dimensions_of_noise_are_ignored():
     columns, cell = grid_columns(120_000)
     noise = np.random.default_rng(5).normal(size=(len(cell) + 1, 10))
@@ -115,6 +116,7 @@ def test_ten_dimensions_of_noise_are_ignored():
     assert right > 0.96
 
 
+@pytest.mark.slow
 def test_a_counter_that_the_learner_sees_is_kept_apart():
     columns, cell = grid_columns(150_000)
     first = np.flatnonzero(np.diff(columns["episode"], prepend=-1))
@@ -142,6 +144,7 @@ def rendered(points, size=16):
     return (255 * spot[1][:, :, None] * spot[0][:, None, :]).astype(np.uint8)
 
 
+@pytest.mark.slow
 def test_pixels_show_the_same_states():
     columns, cell = grid_columns(60_000)
     seen = columns | {name: rendered(columns[name]) for name in ("observation", "next_observation")}

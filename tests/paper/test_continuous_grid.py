@@ -43,6 +43,7 @@ def test_so_do_those_of_the_true_grid():
     assert np.isclose(run.returns, -0.4).mean() > 0.9  # four steps and nothing for the fifth
 
 
+@pytest.mark.slow
 def test_encoders_are_trained_once_for_all_items(quick):
     workspace, _ = quick("encoder")
     again = continuous_grid.prepare(Workspace(workspace.folder.parent / "another item", quick=True))

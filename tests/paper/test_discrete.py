@@ -1,5 +1,7 @@
 """Claims that should hold, in quick form; by tests that fail for what is wrong."""
 
+import pytest
+
 from paper import discrete, grids
 from paper.discrete_claims import ordered, replays_the_log
 from paper.discrete_tables import distinct
@@ -10,6 +12,7 @@ def claim_with(item, words):
     return next(claim for claim in item.claims if words in claim.text)
 
 
+@pytest.mark.slow
 def test_latent_states_last_longer_in_settings_2_and_3(quick):
     workspace, item = quick("discrete")
     assert claim_with(item, "more efficient than using raw").holds is True

@@ -1,11 +1,12 @@
-"""Checks of the steps that a simulator served: their fields, their order, their rows and their states."""
+"""Checks of what a simulator says of itself, and of the steps that it served: fields, order, rows and states."""
 
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from understudy.contracts import Step, owned
+from understudy.contracts import EpisodeCut, HasKind, Step, owned
+from understudy.contracts.offering import offers
 from understudy.contracts.simulating import is_exhaustible, is_real, log_of, n_states_of, serves_rows
 from understudy.testing.rules import Rules, is_whole
 
@@ -142,6 +143,25 @@ def check_actions_vary(rules: Rules, simulator: Any, steps: list[Step], n_action
         )
 
 
+def check_attributes(rules: Rules, simulator: Any, n_actions: Any) -> None:
+    """Check the values of what a simulator says of itself."""
+    rules.check("the number of actions is a whole number", is_whole(n_actions), f"it is {n_actions!r}", "give an int")
+    n_states = n_states_of(simulator)
+    rules.check(
+        "n_states, where a simulator has it, is a whole number or None",
+        n_states is None or is_whole(n_states),
+        f"it is {'a method' if callable(n_states) else repr(n_states)}",
+        "make it an attribute or a property",
+    )
+    if offers(simulator, HasKind):
+        rules.check(
+            "kind is 'real' or 'simulated'",
+            simulator.kind in ("real", "simulated"),
+            f"it is {simulator.kind!r}",
+            "leave it out, unless this is a true environment",
+        )
+
+
 def copied(step: Step) -> Step:
     """Return a step whose observations are copies."""
     return step._replace(observation=owned(step.observation), next_observation=owned(step.next_observation))
@@ -172,3 +192,8 @@ def _equal(one: Any, other: Any) -> bool:
 
 def _is_finite(value: Any) -> bool:
     return np.ndim(value) == 0 and np.asarray(value).dtype.kind in "biuf" and bool(np.isfinite(value))
+
+
+def ends_episode(step: Step | EpisodeCut | None) -> bool:
+    """True if `begin` comes after what a rehearsal returned."""
+    return not isinstance(step, Step) or step.terminated or step.truncated

@@ -10,7 +10,6 @@ from understudy.contracts import (
     CAUSES,
     EpisodeCut,
     Exhausted,
-    HasKind,
     HasState,
     Rehearsal,
     Simulator,
@@ -27,20 +26,21 @@ from understudy.contracts.simulating import (
     is_real,
     log_of,
     n_actions_of,
-    n_states_of,
     passes_over,
 )
 from understudy.learners import Uniform
 from understudy.runs import simulate
-from understudy.testing.rules import Checked, Rules, check_described, check_travels, is_whole, same_run
+from understudy.testing.rules import Checked, Rules, check_described, check_travels, same_run
 from understudy.testing.served_steps import (
     Served,
     check_actions_vary,
+    check_attributes,
     check_fields,
     check_order,
     check_rows,
     check_states,
     copied,
+    ends_episode,
     overwrite,
     same_steps,
 )
@@ -84,7 +84,7 @@ def check_simulator(
         "the simulator has no n_actions",
         "give it the attribute n_actions, or check_simulator the argument",
     )
-    _check_attributes(rules, simulator, found)
+    check_attributes(rules, simulator, found)
     assert found is not None
     checks = SimulatorChecks(rules, simulator, int(found), max_steps)
     served = checks.serve()
@@ -101,25 +101,6 @@ def check_simulator(
     check_described(rules, "the simulator", simulator)
     check_travels(rules, "the simulator", simulator)
     return rules.checked()
-
-
-def _check_attributes(rules: Rules, simulator: Any, n_actions: Any) -> None:
-    """Check the values of what a simulator says of itself."""
-    rules.check("the number of actions is a whole number", is_whole(n_actions), f"it is {n_actions!r}", "give an int")
-    n_states = n_states_of(simulator)
-    rules.check(
-        "n_states, where a simulator has it, is a whole number or None",
-        n_states is None or is_whole(n_states),
-        f"it is {'a method' if callable(n_states) else repr(n_states)}",
-        "make it an attribute or a property",
-    )
-    if offers(simulator, HasKind):
-        rules.check(
-            "kind is 'real' or 'simulated'",
-            simulator.kind in ("real", "simulated"),
-            f"it is {simulator.kind!r}",
-            "leave it out, unless this is a true environment",
-        )
 
 
 class SimulatorChecks:
@@ -362,8 +343,3 @@ class SimulatorChecks:
             f"{len(served) - len(set(served))} rows were served twice",
             "let them take rows from the same queues",
         )
-
-
-def ends_episode(step: Step | EpisodeCut | None) -> bool:
-    """True if `begin` comes after what a rehearsal returned."""
-    return not isinstance(step, Step) or step.terminated or step.truncated
