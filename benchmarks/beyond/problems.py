@@ -69,11 +69,16 @@ class Problem:
         return us.learners.QLearning(*sizes, encoder=self.world.codes, seed=seed, **self.learner)
 
     def true_curves(self, size: int, runs: int, seed: int = 1) -> np.ndarray:
-        """Return the curves of real runs, (runs, windows); NaN where no episode ended in a window."""
+        """Return the curves of real runs in the windows of a log's size, (runs, windows)."""
+        return self.real_curves(self.window(size), WINDOWS, runs, seed)
+
+    def real_curves(self, every: int, windows: int, runs: int, seed: int = 1) -> np.ndarray:
+        """Return the curves of real runs, (runs, windows); NaN where no episode ended in a window of so many steps."""
         if not self.ppo and isinstance(self.world, CartWorld):
-            return cart.true_curves(self.make, runs, seed, self.window(size), WINDOWS)
+            return cart.true_curves(self.make, runs, seed, every, windows)
         env, make = (self.world.env, self.make) if self.ppo else (self.world.finite, self._make_on_codes)
-        return us.experiment(us.real(env), make, runs=runs, seed=seed, **self.reading(size)).curve(PROBE)[1]
+        reading = {"max_steps": every * windows, "every": every, "probes": {PROBE: us.probes.episode_returns}}
+        return us.experiment(us.real(env), make, runs=runs, seed=seed, **reading, **QUIET).curve(PROBE)[1]
 
     def _make_on_codes(self, seed: int) -> us.learners.QLearning:
         """Return the learner of a world that shows the rows of its table, so that real runs are compiled."""
