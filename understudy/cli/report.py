@@ -52,10 +52,16 @@ def run_report(options: argparse.Namespace) -> int:
         for name, path in zip(runs, sets, strict=True)
         if (estimated := read_off_policy(path.parent).get(path.name)) is not None
     }
-    beyond, notes = (
-        {name: found for name, path in zip(runs, sets, strict=True) if (found := read(path.parent).get(path.name))}
-        for read in (read_beyond_of_runs, read_rungs)
-    )
+    beyond = {
+        name: believed
+        for name, path in zip(runs, sets, strict=True)
+        if (believed := read_beyond_of_runs(path.parent).get(path.name)) is not None
+    }
+    notes = {
+        name: note
+        for name, path in zip(runs, sets, strict=True)
+        if (note := read_rungs(path.parent).get(path.name)) is not None
+    }
     measured = measure(runs, forecasts=forecasts, beyond=beyond)
     results = {str(folder): found for folder in folders if (found := rehearsal_of(folder)) is not None}
     if len(folders) == 1:

@@ -74,9 +74,9 @@ def rising_dates(log: us.Log) -> list[str]:
     return [feature_name(log.spec, entry) for entry in dates if (np.diff(first[:, entry]) >= 0).all()]
 
 
-def settings_for(deployment: Any, probes: Any, log: us.Log, options: argparse.Namespace) -> dict[str, Any]:
+def settings_for(simulator: Any, make: Any, probes: Any, log: us.Log, options: argparse.Namespace) -> dict[str, Any]:
     """Return the settings of the runs of a simulator that decide whether they can go on in a folder."""
-    every = options.every or reading_interval(*deployment, log, options)
+    every = options.every or reading_interval(simulator, make, log, options)
     return {"seed": options.seed, "max_steps": options.max_steps, "probes": probes, "every": every}
 
 
@@ -119,7 +119,7 @@ def run_simulate(options: argparse.Namespace) -> int:
         say(states)
     if not options.anyway and states is not None and set(names) - set(WITHOUT_STATES):
         refuse_suspicious(states)
-    settings = {name: settings_for(deployments[name], probes, log, options) for name in names}
+    settings = {name: settings_for(*deployments[name], probes, log, options) for name in names}
     for name in names:  # before anything is written that belongs to runs of before
         check_folder(folder / name, *deployments[name], **settings[name])
     results.create()
