@@ -19,19 +19,26 @@ from understudy.results import (
     ResultsFolder,
     audit_from_json,
     forecast_from_json,
+    read_beyond,
+    read_beyond_of_runs,
     read_forecasts,
     read_of_folders,
     read_off_policy,
+    read_rungs,
     read_selfcheck,
     read_state_audit,
     selfcheck_from_json,
+    write_beyond,
     write_forecasts,
+    write_halves,
     write_off_policy,
+    write_rungs,
     write_selfcheck,
     write_state_audit,
 )
 from understudy.runs.folder import FORMAT, seal
-from understudy.trust import Forecast, selfcheck
+from understudy.trust import Beyond, Forecast, selfcheck
+from understudy.trust.evidence import Evidence
 
 AUDIT = Audit(
     (Finding("warning", "rule", (1, 2), 2, "a sentence"),), n_rows=20, n_episodes=2, n_actions=4,
@@ -214,7 +221,14 @@ ESTIMATES = {
         {"runs": 4, "bound": None},
     )
 }
+EVIDENCE = (Evidence("less log", 60, "then <nothing>"), Evidence("half the radius", 40, "and then", limits=False))
+BEYOND = {
+    "qbe": (Beyond(60, 40, 100, 0.3, "g", EVIDENCE, None, ("like", "cut")), {"then": ["like", "cut"], "halves": [5, 4]})
+}
+NOTES = {"qbe": "left out of --then like,reuse by the audit of the log: reuse; <because>"}
 BESIDE = {
+    "rungs.json": (lambda folder: write_rungs(folder, NOTES), read_rungs, NOTES),
+    "beyond.json": (lambda folder: write_beyond(folder, BEYOND), read_beyond, BEYOND),
     "selfcheck.json": (lambda folder: write_selfcheck(folder, SELFCHECK), read_selfcheck, SELFCHECK),
     "off-policy.json": (lambda folder: write_off_policy(folder, ESTIMATES), read_off_policy, ESTIMATES),
     "forecast.json": (lambda folder: write_forecasts(folder, FORECASTS), read_forecasts, FORECASTS),
@@ -285,3 +299,11 @@ def test_off_policy_estimates_with_values_of_another_type_are_refused(wrong):
 def test_a_forecast_with_values_of_another_type_is_refused(wrong):
     with pytest.raises((ValueError, KeyError, TypeError)):
         forecast_from_json(FORECASTS["psrs"].to_json() | wrong)
+
+
+def test_evidence_for_other_halves_of_the_log_than_were_asked_for_last_is_not_that_of_the_runs(tmp_path):
+    results(tmp_path).create()
+    write_beyond(tmp_path, BEYOND)
+    for asked, found in (((5, 4), {"qbe": BEYOND["qbe"][0]}), ((0, 0), {}), ((20, 4), {})):
+        write_halves(tmp_path, {"qbe": asked})
+        assert read_beyond_of_runs(tmp_path) == found

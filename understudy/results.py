@@ -5,6 +5,8 @@ DIR/states.json      the audit of the states
 DIR/selfcheck.json   the self-check of log and states; selfcheck-qbe.json is one without doubtful propensities
 DIR/halves.json      how many halves of the log, and runs on each, were last asked for
 DIR/forecast.json    the forecast of each simulator, made before its runs
+DIR/rungs.json       for each simulator with lower rungs, which of them the log does not support, and why
+DIR/beyond.json      for each of these, how far runs past the exact part can be believed
 DIR/off-policy.json  off-policy estimates of the final policy, for each simulator
 DIR/SIMULATOR/       a results folder of runs (`runs.folder`) for each simulator
 """
@@ -27,7 +29,7 @@ from understudy.runs.checking import expect
 from understudy.runs.describing import differences, digest, plain
 from understudy.runs.folder import FORMAT, Folder, folders_in, half_folder, read_sealed, seal, write_text
 from understudy.storage import write_first
-from understudy.trust import Forecast, Selfcheck
+from understudy.trust import Beyond, Forecast, Selfcheck
 from understudy.trust.self_tests import SelfTest
 
 WITHOUT_PROPENSITIES = "selfcheck-qbe"
@@ -141,6 +143,17 @@ def write_off_policy(folder: Path, found: Mapping[str, tuple[LearnedPolicy, Mapp
     _write_beside(folder, "off-policy", {"off_policy": content})
 
 
+def write_rungs(folder: Path, notes: Mapping[str, str]) -> None:
+    """Write which lower rungs of each simulator the log supports, a sentence each."""
+    _write_beside(folder, "rungs", {"rungs": dict(notes)})
+
+
+def write_beyond(folder: Path, found: Mapping[str, tuple[Beyond, Mapping[str, Any]]]) -> None:
+    """Write how far runs past the exact part can be believed, for each simulator, with what was asked for."""
+    content = {name: {**one.to_json(), "asked": dict(asked)} for name, (one, asked) in found.items()}
+    _write_beside(folder, "beyond", {"beyond": content})
+
+
 def write_halves(folder: Path, asked: Mapping[str, tuple[int, int]]) -> None:
     """Write how many halves of the log each simulator was last asked for, and how many runs on each."""
     _write_beside(folder, "halves", {"halves": {name: list(counts) for name, counts in asked.items()}})
@@ -212,6 +225,29 @@ def read_off_policy(folder: Path) -> dict[str, tuple[LearnedPolicy, dict[str, An
     """Return the off-policy estimates of each simulator of a folder, and what they were asked for; empty for none."""
     what = "a table of off-policy estimates"
     return _read_by_simulator(folder, "off-policy", "off_policy", what, LearnedPolicy.from_json)
+
+
+def read_rungs(folder: Path) -> dict[str, str]:
+    """Return what `write_rungs` wrote; empty where the folder has none."""
+
+    def notes(content: dict[str, Any]) -> dict[str, str]:
+        return {name: expect("rungs", note, "a text") for name, note in content["rungs"].items()}
+
+    return _read_beside(folder, "rungs", "a table of rungs", notes) or {}
+
+
+def read_beyond(folder: Path) -> dict[str, tuple[Beyond, dict[str, Any]]]:
+    """Return how far runs of each simulator past the exact part can be believed, and what was asked for."""
+    return _read_by_simulator(folder, "beyond", "beyond", "a table of evidence", Beyond.from_json)
+
+
+def read_beyond_of_runs(folder: Path) -> dict[str, Beyond]:
+    """Return those of `read_beyond` that are of the halves of the log that were asked for last."""
+    halves = read_halves(folder)
+    return {
+        name: found for name, (found, asked) in read_beyond(folder).items()
+        if asked.get("halves") == list(halves.get(name, ()))
+    }  # fmt: skip
 
 
 def _read_by_simulator(

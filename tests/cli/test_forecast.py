@@ -55,6 +55,8 @@ def test_without_propensities_qbe_is_forecast(events, tmp_path, capsys, columns)
         (["--simulator", "model"], "never runs out"),
         (["--pre-runs", "1"], "give --pre-runs, a whole number from 2 up"),
         (["--encoder", "nowhere.npz"], "no encoder"),
+        (["--then", "cut", "--steps", "3000"], "lower rungs; leave --steps out, or leave --then out"),
+        (["--then", "untried,cut", "--radius", "1"], "as --max-steps says; leave reuse and untried out of --then"),
     ],
 )
 def test_what_cannot_be_forecast_is_said_in_a_sentence(events, refused, columns, flags, words):

@@ -279,8 +279,12 @@ def test_rungs_that_the_log_does_not_support_are_named_before_the_runs(events, t
     arguments = ["simulate", str(events), *columns, "--every", "200", "--out", str(tmp_path / "out"), "--quick"]
     assert main([*arguments, "--simulator", "qbe", "--then", "reuse,cut", "--runs", "3", "--max-steps", "3000"]) == 0
     text = capsys.readouterr().out
-    left_out = text.index("qbe: left out of --then by the audit of the log: reuse")
+    left_out = text.index("qbe: left out of --then reuse,cut by the audit of the log: reuse; no states should lend")
     assert left_out < text.index("rows should not be served again") < text.index("Exact up to step")
     runs = us.load(tmp_path / "out" / "qbe")
     assert f"Exact up to step {runs.exact_horizon():,}" in text
-    assert "exact to step" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "exact to step" in page
+    assert "<p>Left out of --then reuse,cut by the audit of the log: reuse;" in page
+    assert main(["report", str(tmp_path / "out"), "--report", str(tmp_path / "again.html")]) == 0
+    assert (tmp_path / "again.html").read_text(encoding="utf-8") == page

@@ -1,5 +1,6 @@
 """Self-check, forecasts and halves by default, each of which can be skipped."""
 
+import json
 import shutil
 from types import SimpleNamespace
 
@@ -11,6 +12,8 @@ import understudy as us
 from understudy.cli import main, trusting
 from understudy.cli.trusting import (
     OF_SIMULATORS,
+    asked_of_simulators,
+    beyond_for,
     experiment_for,
     is_as_good,
     pre_runs_for,
@@ -139,6 +142,8 @@ def test_which_forecasts_are_as_good():
     ):
         assert is_as_good(there, asked) is as_good
     assert not is_as_good(asked, asked | {"pre_runs": None})
+    rungs = options(**dict.fromkeys(OF_SIMULATORS) | {"then": ("like", "cut")})
+    assert is_as_good(json.loads(json.dumps(asked | {"then": ("like", "cut")})), asked | asked_of_simulators(rungs))
 
 
 @pytest.fixture
@@ -304,3 +309,86 @@ def test_episodes_that_are_alike_are_a_warning_of_the_audit(log, monkeypatch):
     found = with_dependence(audit, log)
     assert [finding.rule for finding in found.findings] == [*(one.rule for one in audit.findings), "episode-dependence"]
     assert found.findings[-1].sentence == "Episodes are alike"
+
+
+FURTHER = ("--simulator", "qbe", "--then", "cut", "--max-cut", "0.1", "--halves", "5", "--no-selfcheck")
+
+
+@pytest.fixture(scope="module")
+def climbed(believed, tmp_path_factory):
+    """The arguments of a rehearsal with lower rungs, and its folder, for all to copy."""
+    out = tmp_path_factory.mktemp("climbed") / "out"
+    assert main([*believed[0], str(out), *FURTHER]) == 0
+    return believed[0], out
+
+
+@pytest.fixture
+def ladder(climbed, tmp_path):
+    shutil.copytree(climbed[1], tmp_path / "out")
+    return [*climbed[0], str(tmp_path / "out"), *FURTHER], tmp_path / "out"
+
+
+def test_runs_with_lower_rungs_are_judged_by_all_evidence_once(ladder, monkeypatch, capsys, tmp_path):
+    arguments, out = ladder
+    found, asked = us.results.read_beyond(out)["qbe"]
+    halves = us.Halves(us.load(out / "qbe"))
+    assert found.margin == halves.trust().margin  # as halves are judged
+    assert (found.probe, found.ladder, asked["halves"]) == ("start value", ("cut",), [5, 4])
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert f"<h2>Believe &#39;start value&#39; up to step {found.steps:,}" in page
+    assert "<h2>Past the exact horizon</h2>" in page
+
+    def never(*_, **__):
+        raise AssertionError("made twice")
+
+    for name in ("beyond", "forecast", "off_policy_of_learner"):
+        monkeypatch.setattr(us, name, never, raising=False)
+    assert main(arguments) == 0
+    said = capsys.readouterr().out
+    assert f"qbe: lower rungs are judged by 'start value', to within {found.margin:.3g}, a tenth of the range" in said
+    assert found.sentence[1:] in said
+    assert (out / "report.html").read_text(encoding="utf-8") == page
+    assert main(["report", str(out), "--report", str(tmp_path / "again.html")]) == 0
+    assert (tmp_path / "again.html").read_text(encoding="utf-8") == page
+
+
+def test_what_cannot_go_on_is_refused_before_a_file_is_changed(ladder, refused):
+    arguments, out = ladder
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    assert "simulator max_cut is 0.1 there and 0.05 here" in refused(*arguments, "--max-cut", "0.05")
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+
+
+def test_damaged_evidence_is_found_again_and_without_halves_there_is_none(ladder, refused):
+    arguments, out = ladder
+    page = (out / "report.html").read_text(encoding="utf-8")
+    (out / "beyond.json").write_text("{}")
+    assert "beyond.json" in refused("report", out)
+    assert main(arguments) == 0
+    assert (out / "report.html").read_text(encoding="utf-8") == page
+    kept = [argument for argument in arguments if argument not in ("--halves", "5")]
+    for flag in ("--no-halves", "--quick"):
+        assert main([*kept, flag]) == 0
+        assert "Past the exact horizon" not in (out / "report.html").read_text(encoding="utf-8")
+        assert main(["report", str(out)]) == 0
+        assert "Past the exact horizon" not in (out / "report.html").read_text(encoding="utf-8")
+
+
+def test_of_networks_fewer_runs_are_varied_and_a_flat_curve_has_no_margin(ladder, monkeypatch, capsys):
+    _, out = ladder
+    runs, asked = us.results.load_set(out / "qbe"), {}
+    simulator = us.qbe(us.read(ladder[0][1]), then="cut", max_cut=0.1)
+    found = us.results.read_beyond(out)["qbe"][0]
+    monkeypatch.setattr(us, "beyond", lambda *parts, **given: asked.update(given) or found, raising=False)
+    given = dict.fromkeys(OF_SIMULATORS) | {"learner": "ppo", "runs": 100, "workers": 1}
+    (out / "beyond.json").unlink()
+    assert beyond_for("qbe", simulator, None, runs, {"start value": None}, out, options(**given)) is found
+    assert asked["runs_of_variant"] == 20
+    assert "ppo trains networks, so other radii and rungs are tried in 20 runs each" in capsys.readouterr().out
+    assert beyond_for("qbe", us.qbe(simulator.log), None, runs, {}, out, options(**given)) is None
+    flat = us.halves(
+        simulator, lambda seed: us.learners.Uniform(5), runs=8, halves=5, runs_of_half=4, every=50, progress=False,
+        probes={"one": lambda learner: 1.0},
+    )  # fmt: skip
+    assert beyond_for("qbe", simulator, None, flat.runs, {}, out, options(**given)) is None
+    assert "'one' does not change" in capsys.readouterr().out

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from understudy.logs import Audit, Finding
-from understudy.reporting.belief import FITTED, UNSEEN, WHY, belief
+from understudy.reporting.belief import FITTED, UNSEEN, WHY, belief, without_evidence
 from understudy.reporting.measurements import measure
 from understudy.reporting.rung_words import SHARED_ERRORS
 from understudy.trust import Beyond
@@ -209,6 +209,11 @@ def test_what_was_found_of_a_ladder_is_the_horizon_and_takes_the_place_of_halves
     assert "random halves of the log" not in str(found)  # a second horizon, by another margin, would confuse
     assert "At step 100, the last reading that all runs have" in str(found)
     assert SHARED_ERRORS not in found.sentences
+    on_page = without_evidence(found, measured.beyond)  # which has it in a table
+    assert set(found.sentences) - set(on_page.sentences) == {
+        "Halves of the log: to step 60, then they differ.", "Episodes cut: to step 50, then too many.",
+    }  # fmt: skip
+    assert without_evidence(None, {}) is None
     assert belief(measured, BAD, None, FINE).title.startswith("Not to be believed")  # what speaks against the log first
 
 

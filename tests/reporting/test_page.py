@@ -294,6 +294,10 @@ def test_what_was_found_of_a_ladder_is_where_the_diamond_is(tmp_path, halved_of,
     assert "script" not in {tag for tag, _ in tags(text)}
     assert "<h2>Believe &#39;g&#39; up to step 50, 1.25 times the 40 steps that are exact" in text
     assert "the trusted horizon, up to which all evidence agrees" in text
+    section = text[text.index("<h2>Past the exact horizon</h2>") :]
+    assert section.index("Believe &#39;g&#39; up to step 50") < section.index("<td")
+    assert HOSTILE not in text
+    assert text.count("&lt;script&gt;") >= 2  # in the table: what it is, and why it ends there
     without = page(tmp_path, {"qbe": ladder}, margin=0.3)
     assert "<h2>Exact up to step 40; halves of the log agree up to step 60" in without
     assert "the trusted horizon, up to which halves of the log\ngive the same answer" in without

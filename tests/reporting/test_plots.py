@@ -65,7 +65,7 @@ def test_a_trusted_horizon_is_marked_in_the_sets_that_have_one(halved_of, runs_o
 
 def test_every_plot_is_covered_here():
     drawn = {"learning_curves", "episode_returns", "differences", "runs_still_going", "individual_runs", "final_vector"}
-    assert set(plots.__all__) == drawn | {"states"}  # test_state_pictures.py has its tests
+    assert set(plots.__all__) == drawn | {"rungs", "states"}  # test_state_pictures.py has its tests
     assert us.plots is plots
 
 
@@ -176,3 +176,17 @@ def test_states_are_drawn_by_a_plot_too():
     from understudy.reporting import state_pictures
 
     assert us.plots.states is state_pictures.states
+
+
+def test_rungs_are_drawn_as_shares_of_steps_with_the_exact_horizon(runs_of, on_ladder, axes):
+    runs = on_ladder(runs_of([100] * 3), {40: 1, 70: 2})
+    assert plots.rungs(runs, ax=axes) is axes
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [
+        "own rows of the state", "rows of states alike", "rows served before",
+    ]  # fmt: skip
+    assert axes.lines[0].get_xdata()[0] == 40
+    assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_ylim()) == ("steps", "steps served, %", (0, 100))
+    assert axes.spines["left"].get_visible()  # the style of axes stays yours
+    assert plots.rungs(runs, legend=False, ax=pyplot.figure().add_subplot()).get_legend() is None
+    with pytest.raises(SettingError, match="no lower rungs to draw"):
+        plots.rungs(runs_of([100] * 3))

@@ -1,7 +1,7 @@
 import pytest
 
 from understudy.evaluation import rung_use
-from understudy.reporting.rung_words import agreed, believed, evidence_sentences, rung_sentences
+from understudy.reporting.rung_words import agreed, believed, evidence_sentences, ladder_blocks, rung_sentences
 from understudy.trust import Beyond
 from understudy.trust.evidence import Evidence
 
@@ -40,3 +40,13 @@ def test_a_title_is_the_sentence_of_one_set_or_the_steps_of_several(found):
 def test_that_halves_agree_past_the_exact_step_is_said_as_such(found):
     assert agreed({"a": 0}, "60", named=False) == "Exact up to step 0; halves of the log agree up to step 60"
     assert agreed({"a": 40}, "60 (“a”)", named=True).startswith("Exact up to step 40 (“a”); halves")
+
+
+def test_a_block_of_the_page_has_what_was_noted_what_follows_and_a_table(found):
+    notes = {"a": "left out: reuse", "c": "left out: like"}
+    one, other = ladder_blocks("abc", {"a": found}, notes, named=True)
+    assert one.sentences == ["“a”: left out: reuse.", f"“a”: {found.sentence}."]
+    assert [row[:2] for row in one.table.rows] == [("halves of the log", "80"), ("episodes cut", "60")]
+    assert (other.sentences, other.table) == (["“c”: left out: like."], None)
+    (alone,) = ladder_blocks("a", {"a": found}, {}, named=False)
+    assert alone.sentences == [f"B{found.sentence[1:]}."]

@@ -1,5 +1,9 @@
 """How far runs on a ladder are believed: never less than exact, and not where they are wrong."""
 
+import json
+import sys
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -124,7 +128,7 @@ def test_a_probe_that_has_no_reading_beyond_the_exact_part_is_not_believed_there
     simulator = us.qbe(log, then="reuse", audit=False)
     found = us.beyond(
         simulator, Stuck, probes={"episode return": us.probes.episode_returns}, margin=10.0, every=50, max_steps=2_000,
-        runs=4, halves_of_log=5, runs_of_half=2,
+        runs=4, halves_of_log=5, runs_of_half=2, backend="serial",
     )  # fmt: skip
     assert found.longest == 2_000
     assert found.steps <= max(found.exact, 200)
@@ -144,3 +148,44 @@ def test_without_rungs_nothing_is_gained(log):
     found = us.beyond(us.qbe(log, then="like"), make, margin=0.5, **OPTIONS)
     assert found.ladder == ()
     assert found.steps == found.exact
+
+
+def test_runs_on_halves_that_are_there_are_not_made_again(log, found, monkeypatch):
+    def never(*_, **__):
+        raise AssertionError("made twice")
+
+    monkeypatch.setattr(sys.modules[us.Beyond.__module__], "halves", never)
+    simulator = us.qbe(log, then="cut", max_cut=0.1)
+    again = us.beyond(simulator, make, margin=0.5, probes=PROBES, found=us.Halves(found.runs), backend="serial")
+    assert again.to_json() == found.to_json()
+    assert again.runs is found.runs
+
+
+def test_halves_of_another_simulator_or_settings_of_theirs_are_refused(log, found):
+    halves, cut = us.Halves(found.runs), us.qbe(log, then="cut", max_cut=0.1)
+    with pytest.raises(SettingError, match=r"found= says runs=, seed= already; leave them out"):
+        us.beyond(cut, make, margin=0.5, probes=PROBES, found=halves, runs=20, seed=0)
+    with pytest.raises(SettingError, match=r"its then is another; give us\.halves this one"):
+        us.beyond(us.qbe(log, then="reuse", audit=False), make, margin=0.5, probes=PROBES, found=halves)
+    with pytest.raises(SettingError, match="its log is another"):
+        us.beyond(us.qbe(log.select(np.arange(50)), then="cut"), make, margin=0.5, probes=PROBES, found=halves)
+    with pytest.raises(SettingError, match=r"not what us\.halves returned"):
+        us.beyond(cut, make, margin=0.5, probes=PROBES, found=found.runs)
+
+
+def test_what_was_found_comes_back_from_json_without_its_runs(found):
+    again = us.Beyond.from_json(json.loads(json.dumps(found.to_json())))
+    assert again == replace(found, runs=None)
+    assert str(again) == str(found)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"steps": -1}, {"exact": None}, {"margin": "x"}, {"probe": 3}, {"ladder": [1]}, {"evidence": []},
+        {"evidence": [{"name": "x"}]}, {"evidence": [{"name": "x", "steps": 1, "why": "y", "limits": 1}]},
+    ],
+)  # fmt: skip
+def test_values_of_another_type_are_refused(found, wrong):
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        us.Beyond.from_json(found.to_json() | wrong)

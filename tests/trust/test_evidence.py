@@ -124,3 +124,10 @@ def test_a_probe_without_readings_is_not_believed():
     assert (found.steps, found.limits) == (500, True)
     assert reading_evidence(np.zeros((4, 8)), STEPS, 800, 100) is None
     assert reading_evidence(np.full((4, 8), np.nan), STEPS, 800, 100).steps == 100
+
+
+def test_fewer_varied_runs_are_compared_with_the_first_of_the_others():
+    ours = np.zeros((40, 8))
+    ours[20:] = 5.0  # runs that have no counterpart
+    assert agreement("x", runs_of(ours), runs_of(np.zeros((20, 8))), "p", 0.3, 0).steps == 800
+    assert agreement("x", runs_of(ours), runs_of(np.zeros((40, 8))), "p", 0.3, 0).steps == 0

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import understudy as us
-from understudy.cli.trusting import FEWEST_RUNS, NETWORKS, OF_SIMULATORS
+from understudy.cli.trusting import FEWEST_RUNS, NETWORKS, asked_of_simulators
 from understudy.cli.words import as_flags, say
 from understudy.contracts.simulating import is_exhaustible, log_of
 from understudy.errors import ResultsError, UnderstudyError
@@ -41,7 +41,7 @@ def classics_for(
     log = log_of(simulator)
     if log is None:
         return None
-    asked = {setting: vars(options)[setting] for setting in OF_SIMULATORS} | {"runs": runs_for(options, log)}
+    asked = asked_of_simulators(options) | {"runs": runs_for(options, log)}
     if name in known and known[name][1] == asked:
         return known[name][0]
     try:

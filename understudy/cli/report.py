@@ -17,9 +17,11 @@ from understudy.reporting.page import write_page
 from understudy.results import (
     ResultsFolder,
     load_set,
+    read_beyond_of_runs,
     read_forecasts,
     read_of_folders,
     read_off_policy,
+    read_rungs,
     read_selfcheck,
     read_selfcheck_of_qbe,
     read_state_audit,
@@ -50,7 +52,17 @@ def run_report(options: argparse.Namespace) -> int:
         for name, path in zip(runs, sets, strict=True)
         if (estimated := read_off_policy(path.parent).get(path.name)) is not None
     }
-    measured = measure(runs, forecasts=forecasts)
+    beyond = {
+        name: believed
+        for name, path in zip(runs, sets, strict=True)
+        if (believed := read_beyond_of_runs(path.parent).get(path.name)) is not None
+    }
+    notes = {
+        name: note
+        for name, path in zip(runs, sets, strict=True)
+        if (note := read_rungs(path.parent).get(path.name)) is not None
+    }
+    measured = measure(runs, forecasts=forecasts, beyond=beyond)
     results = {str(folder): found for folder in folders if (found := rehearsal_of(folder)) is not None}
     if len(folders) == 1:
         title, page = (results[str(folders[0])].title if results else None), folders[0] / "report.html"
@@ -68,7 +80,9 @@ def run_report(options: argparse.Namespace) -> int:
     say_pending(measured)
     for name, one in classics.items():
         say(f"{name}: {one.sentence}")
-    page = write_page(measured, options.report or page, off_policy=classics, title=title, **checks)
+    page = write_page(
+        measured, options.report or page, off_policy=classics, rung_notes=notes, title=title, **checks
+    )  # fmt: skip
     say(f"\nThe page is {page}")
     return 0
 

@@ -24,9 +24,11 @@ from understudy.cli.defaults import for_linear_learners, with_default_learner
 from understudy.cli.deployment import deployed, deployment_words, in_log_order, with_arrivals
 from understudy.cli.flags import WHOLE_EPISODES
 from understudy.cli.trusting import (
+    beyond_for,
     check_halves,
     experiment_for,
     forecast_for,
+    keep_rung_notes,
     selfcheck_for,
     uses_propensities,
     with_dependence,
@@ -40,6 +42,7 @@ from understudy.reporting.belief import belief, doubts_propensities
 from understudy.reporting.measurements import measure
 from understudy.reporting.page import write_page
 from understudy.results import ResultsFolder, write_state_audit
+from understudy.runs.experiment import check_folder
 from understudy.simulators.ladder import LadderReplay
 
 
@@ -52,14 +55,16 @@ def say_order(log: us.Log, audit: us.Audit, options: argparse.Namespace) -> None
             "--order log keeps them in theirs")  # fmt: skip
 
 
-def say_rungs(name: str, simulator: Any, options: argparse.Namespace) -> None:
-    """Say which of the rungs that were asked for the log does not support, and what its audit found of states alike."""
+def rung_note(simulator: Any, options: argparse.Namespace) -> str | None:
+    """Return which of the rungs that were asked for the log does not support, and what its audit found of states alike.
+
+    None where there was nothing to audit.
+    """
     if not isinstance(simulator, LadderReplay) or simulator.audit is None:
-        return
+        return None
     left_out = [rung for rung in options.then if rung not in simulator.ladder]
-    if left_out:
-        say(f"{name}: left out of --then by the audit of the log: {', '.join(left_out)}")
-    say(f"{name}: {simulator.audit.sentence}")
+    words = f"left out of --then {','.join(options.then)} by the audit of the log: {', '.join(left_out)}; "
+    return f"{words * bool(left_out)}{simulator.audit.sentence}"
 
 
 def rising_dates(log: us.Log) -> list[str]:
@@ -67,6 +72,12 @@ def rising_dates(log: us.Log) -> list[str]:
     first = log.observation.reshape(len(log), -1)[log.starts[:-1]]
     dates = [entry for entry in range(first.shape[1]) if is_date(log.spec, entry)]
     return [feature_name(log.spec, entry) for entry in dates if (np.diff(first[:, entry]) >= 0).all()]
+
+
+def settings_for(simulator: Any, make: Any, probes: Any, log: us.Log, options: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings of the runs of a simulator that decide whether they can go on in a folder."""
+    every = options.every or reading_interval(simulator, make, log, options)
+    return {"seed": options.seed, "max_steps": options.max_steps, "probes": probes, "every": every}
 
 
 def run_simulate(options: argparse.Namespace) -> int:
@@ -99,15 +110,20 @@ def run_simulate(options: argparse.Namespace) -> int:
     deployments = {name: deployed(simulators[name], make_new, options) for name in names}
     for name in set(names) & set(WHOLE_EPISODES):
         say(f"{name}: {simulators[name].acceptance}")
-    for name in names:
-        say_rungs(name, simulators[name], options)
+    notes = {name: note for name in names if (note := rung_note(simulators[name], options)) is not None}
+    for name, note in notes.items():
+        say(f"{name}: {note}")
     has_states = bool(set(names) - set(WHOLE_EPISODES))
     states = states_for(log, encoder, folder if goes_on else None) if has_states else None
     if encoder is not None and states is not None:
         say(states)
     if not options.anyway and states is not None and set(names) - set(WITHOUT_STATES):
         refuse_suspicious(states)
+    settings = {name: settings_for(*deployments[name], probes, log, options) for name in names}
+    for name in names:  # before anything is written that belongs to runs of before
+        check_folder(folder / name, *deployments[name], **settings[name])
     results.create()
+    keep_rung_notes(folder, notes)
     if states is not None:
         write_state_audit(folder, states)
     if encoder is not None:
@@ -120,7 +136,7 @@ def run_simulate(options: argparse.Namespace) -> int:
             say(f"self-check: {selfcheck.verdict}")
     elif not options.quick and not options.no_selfcheck:
         say(f"self-check: left out, since it tests states, of which {' and '.join(names)} makes no use")
-    runs, forecasts, classics = {}, {}, {}
+    runs, forecasts, classics, past = {}, {}, {}, {}
     for name in names:
         simulator, make = deployments[name]
         forecast = forecast_for(name, simulator, make, folder, options)
@@ -131,21 +147,23 @@ def run_simulate(options: argparse.Namespace) -> int:
         if n_finished:
             print(f"{name}: {min(n_finished, options.runs):,} of {options.runs:,} runs were there already")
         runs[name] = experiment_for(options, simulator, log, name, folder)(
-            simulator, make, runs=options.runs, seed=options.seed, max_steps=options.max_steps,
-            probes=probes, every=options.every or reading_interval(simulator, make, log, options),
-            workers=options.workers, out=folder / name, title=name, keep_rows=not options.no_rows,
+            simulator, make, runs=options.runs, workers=options.workers, out=folder / name, title=name,
+            keep_rows=not options.no_rows, **settings[name],
         )  # fmt: skip
+        further = beyond_for(name, simulator, make, runs[name], probes, folder, options)
+        if further is not None:
+            past[name] = further
         beside = classics_for(name, simulator, make, folder, options)
         if beside is not None:
             classics[name] = beside
             say(f"{name}: {beside.sentence}")
-    measured = measure(runs, forecasts=forecasts)
+    measured = measure(runs, forecasts=forecasts, beyond=past)
     say(f"\n{belief(measured, audit, states, selfcheck)}\n")
     show_table(measured)
     say_pending(measured)
     page = write_page(
         measured, folder / "report.html", audit=audit, states=states, selfcheck=selfcheck, off_policy=classics,
-        title=title,
+        rung_notes=notes, title=title,
     )  # fmt: skip
     say(f"\nThe page is {page}")
     return 0

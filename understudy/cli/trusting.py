@@ -18,17 +18,23 @@ from understudy.evaluation.dependence import dependence_of_episodes
 from understudy.evaluation.halves import FEWEST_EPISODES, RUNS_OF_HALF
 from understudy.evaluation.halves import FEWEST_RUNS as FEWEST_RUNS_OF_HALF
 from understudy.logs.findings import errors_first
-from understudy.reporting.luck import BASELINES
+from understudy.reporting.luck import BASELINES, luck_of_set
 from understudy.results import (
     WITHOUT_PROPENSITIES,
     read_asked_of_forecasts,
+    read_beyond,
     read_forecasts,
     read_halves,
+    read_rungs,
     read_selfcheck,
+    write_beyond,
     write_forecasts,
     write_halves,
+    write_rungs,
     write_selfcheck,
 )
+from understudy.runs.describing import plain
+from understudy.simulators.ladder import LadderReplay
 from understudy.trust.self_tests import SHAPES, SelfTest
 
 FEWEST_RUNS = 8
@@ -42,6 +48,9 @@ NETWORKS = ("ppo",)
 HALVES_OF_NETWORKS, RUNS_OF_NETWORKS, PRE_RUNS_OF_NETWORKS = 8, 10, 5
 """For learners that train networks: halves of the log, runs on each at most (they train together), and pre-runs of a
 forecast. With 100 runs that is half of their time again."""
+
+VARIANT_RUNS_OF_NETWORKS = 20
+"""Runs of each variant of a ladder, for these learners."""
 
 ENOUGH_RUNS, PRE_RUNS = 80, 19
 """Runs from which a forecast may take as many pre-runs as it needs, and how many it takes below that at most."""
@@ -104,7 +113,7 @@ def forecast_for(name: str, simulator: Any, make: Any, folder: Path, options: ar
     known, of_known = {}, {}
     with suppress(ResultsError):
         known, of_known = read_forecasts(folder), read_asked_of_forecasts(folder)
-    asked = {"pre_runs": pre_runs_for(options)} | {setting: getattr(options, setting) for setting in OF_SIMULATORS}
+    asked = {"pre_runs": pre_runs_for(options)} | asked_of_simulators(options)
     if name not in known or not is_as_good(of_known[name], asked):
         known[name] = us.forecast(
             simulator, make, seed=options.seed, pre_runs=asked["pre_runs"], max_steps=options.max_steps,
@@ -113,6 +122,11 @@ def forecast_for(name: str, simulator: Any, make: Any, folder: Path, options: ar
         of_known[name] = asked
         write_forecasts(folder, known, of_known)
     return known[name]
+
+
+def asked_of_simulators(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of simulators as a file gives them back, so that both can be compared: lists, not tuples."""
+    return plain({setting: vars(options)[setting] for setting in OF_SIMULATORS})
 
 
 def is_as_good(there: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
@@ -164,6 +178,57 @@ def halves_for(options: argparse.Namespace, simulator: Any, log: us.Log, name: s
     else:
         n_halves, runs_of_half = HALVES, round(RUNS_OF_HALF * options.runs)
     return options.halves or min(n_halves, options.runs), max(FEWEST_RUNS_OF_HALF, runs_of_half)
+
+
+def keep_rung_notes(folder: Path, notes: Mapping[str, str]) -> None:
+    """Keep what was said of the rungs of some simulators in the folder, beside what was said of others."""
+    known = {}
+    with suppress(ResultsError):
+        known = read_rungs(folder)
+    if known | dict(notes) != known:
+        write_rungs(folder, known | dict(notes))
+
+
+def beyond_for(
+    name: str, simulator: Any, make: Any, runs: us.Runs, probes: Mapping[str, Any], folder: Path,
+    options: argparse.Namespace,
+) -> us.Beyond | None:  # fmt: skip
+    """Return how far to believe runs past their exact part, from the folder if it has that.
+
+    None where there are no lower rungs, or no halves of the log. The probe and its margin are those that halves of the
+    log are judged by.
+    """
+    if not isinstance(simulator, LadderReplay) or not simulator.ladder or not runs.halves:
+        return None
+    luck = luck_of_set(runs)
+    if isinstance(luck, str):
+        say(f"{name}: how far to believe its lower rungs is not tested: {luck}")
+        return None
+    margin = luck.trusted[luck.probe].margin
+    if not margin > 0:
+        say(f"{name}: how far to believe its lower rungs is not tested: {luck.probe!r} does not change, so that a "
+            "tenth of the range of its mean curve is no margin")  # fmt: skip
+        return None
+    of_variant = options.runs
+    if options.learner in NETWORKS and options.runs > VARIANT_RUNS_OF_NETWORKS:
+        of_variant = VARIANT_RUNS_OF_NETWORKS
+        say(f"{name}: {options.learner} trains networks, so other radii and rungs are tried in {of_variant} runs each")
+    asked = asked_of_simulators(options) | {"runs": options.runs, "runs_of_variant": of_variant}
+    asked |= {"halves": [len(runs.halves), len(runs.halves[0])]}
+    known = {}
+    with suppress(ResultsError):  # a file that cannot be read is written again
+        known = read_beyond(folder)
+    if name not in known or known[name][1] != asked:
+        found = us.beyond(
+            simulator, make, found=luck.halves, probes={luck.probe: probes[luck.probe]}, probe=luck.probe,
+            margin=margin, runs_of_variant=of_variant, workers=options.workers, progress=None,
+        )  # fmt: skip
+        known[name] = found, asked
+        write_beyond(folder, known)
+    found = known[name][0]
+    say(f"{name}: lower rungs are judged by {found.probe!r}, to within {found.margin:.3g}, a tenth of the range of its "
+        "mean curve")  # fmt: skip
+    return found
 
 
 def why_no_halves(options: argparse.Namespace, simulator: Any, log: us.Log) -> str | None:

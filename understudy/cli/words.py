@@ -17,6 +17,7 @@ OTHER_FLAGS = (
     "n_actions", "ends", "coding", "like", "unseen", "order", "openings", "max_steps", "max_episode_steps", "out",
     "runs", "seed", "every", "workers", "level", "margin", "steps", "pre_runs", "halves", "format", "bound", "batch",
     "period", "epsilon", "alpha", "gamma", "initial", "epoch_steps", "exploration", "noise", "ridge",
+    "then", "radius", "max_cut",
 )  # fmt: skip
 ADVICE = {
     r"turn it into codes \(np.*\) or features": "add a column of numbers to the file, and name that one",
@@ -27,6 +28,7 @@ ADVICE = {
     r"us\.replay\(log\)": "--bandit",
     r'propensity="state mean"': "--mean-propensity",
     r"\bthen=\('like', 'cut'\)": "--then like,cut",
+    r", or give it repeated\(copies\), as understudy\.contracts\.\w+ describes it": "",
     r"\bn_samples=": "--propensity-samples",
     r"\bn_actions=(\d+)": r"--n-actions \1",
     r"\brenormalize=True": "--renormalize",

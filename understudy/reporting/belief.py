@@ -15,7 +15,7 @@ from understudy.reporting.measurements import Measurements
 from understudy.reporting.rung_words import SHARED_ERRORS, agreed, believed, evidence_sentences, rung_sentences
 from understudy.runs import Runs
 from understudy.tables import NONE, Column, Table
-from understudy.trust import Selfcheck
+from understudy.trust import Beyond, Selfcheck
 
 MOST_NAMED = 3
 """Sets named in the title or in a sentence."""
@@ -107,6 +107,14 @@ def belief(
     checks = _checks(audit, selfcheck, only_qbe, has_states)
     sentences = [*checks, *evidence, UNSEEN] if against else [*evidence, *checks, UNSEEN]
     return Belief(severity, title, sentences, _table(tested, measured) if len(tested) > 1 else None)
+
+
+def without_evidence(found: Belief | None, beyond: Mapping[str, Beyond]) -> Belief | None:
+    """Return what is believed without the evidence for runs on a ladder, of which the page has a table."""
+    if found is None:
+        return None
+    tabled = {sentence for named in (False, True) for sentence in evidence_sentences(beyond, named=named)}
+    return replace(found, sentences=[sentence for sentence in found.sentences if sentence not in tabled])
 
 
 def doubts_propensities(audit: Audit | None) -> bool:

@@ -16,7 +16,7 @@ from understudy.evaluation.earnings import SHARE
 from understudy.evaluation.named_runs import named_runs
 from understudy.logs import Audit, Log, check
 from understudy.reporting import tables
-from understudy.reporting.belief import belief, concerning
+from understudy.reporting.belief import belief, concerning, without_evidence
 from understudy.reporting.cautions import cautions
 from understudy.reporting.figures import curves_of_runs, episode_returns, learning_curves, visitation_bars
 from understudy.reporting.forecasts import forecast_table
@@ -25,7 +25,7 @@ from understudy.reporting.measurements import Measurements, measure
 from understudy.reporting.off_policy import blocks_of
 from understudy.reporting.plots import mean_final_vector
 from understudy.reporting.returns import log_value
-from understudy.reporting.rung_words import rung_sentences
+from understudy.reporting.rung_words import ladder_blocks, rung_sentences
 from understudy.reporting.rungs import any_cut
 from understudy.reporting.states import state_boxes
 from understudy.reporting.summary import (
@@ -87,9 +87,13 @@ def write_page(
     states: StateAudit | Mapping[str, StateAudit] | None = None,
     selfcheck: Selfcheck | Mapping[str, Selfcheck] | None = None,
     off_policy: Mapping[str, LearnedPolicy] | None = None,
+    rung_notes: Mapping[str, str] | None = None,
     title: str | None = None,
 ) -> Path:
-    """Write the page of runs that were measured before, as `report` does."""
+    """Write the page of runs that were measured before, as `report` does.
+
+    `rung_notes` say which lower rungs of a set the log supports, and why not others, by the names of the sets.
+    """
     path = Path(path)
     if os.path.isdir(path):  # False for what cannot be a path, which is refused when the page is written
         raise SettingError(f"{path} is a folder; give the name of a file in it, such as {path / 'report.html'}")
@@ -101,8 +105,9 @@ def write_page(
     checks = {"": selfcheck} if isinstance(selfcheck, Selfcheck) else dict(selfcheck or {})
     found = belief(measured, audit, states, selfcheck)
     html = _template().render(
-        **content, cautions=careful, state_boxes=boxes, belief=found, selfchecks=checks,
-        off_policy=blocks_of(measured, off_policy),
+        **content, cautions=careful, state_boxes=boxes, belief=without_evidence(found, measured.beyond),
+        selfchecks=checks, off_policy=blocks_of(measured, off_policy),
+        ladders=ladder_blocks(measured.finished, measured.beyond, rung_notes or {}, named=len(measured.finished) > 1),
     )  # fmt: skip
     write_text(path, html.encode("utf-8", "replace").decode("utf-8"))
     return path

@@ -13,6 +13,7 @@ from understudy.errors import SettingError
 from understudy.evaluation.curves import MeanCurve, return_curve
 from understudy.evaluation.earnings import SHARE
 from understudy.evaluation.named_runs import named_runs
+from understudy.evaluation.rung_use import rung_use
 from understudy.reporting.axes import short_label, style_axes
 from understudy.reporting.drawing import (
     Look,
@@ -24,6 +25,7 @@ from understudy.reporting.drawing import (
     means_of,
     reference_first,
 )
+from understudy.reporting.rungs import draw_exact, draw_shares, legend_of, used
 from understudy.reporting.state_pictures import states
 from understudy.reporting.svg import INK, MUTED, drawn_alike
 from understudy.runs import Runs
@@ -37,6 +39,7 @@ __all__ = [
     "final_vector",
     "individual_runs",
     "learning_curves",
+    "rungs",
     "runs_still_going",
     "states",
 ]
@@ -153,6 +156,24 @@ def runs_still_going(
     ax.set_xlabel("steps")
     ax.set_ylabel("runs still going, %")
     _draw_legend(ax, list(sets), looks, legend)
+    return ax
+
+
+def rungs(runs: Runs, *, legend: bool = True, ax: "Axes | None" = None) -> "Axes":
+    """Draw which rungs of a ladder served the steps of runs, along the run: shares of all steps, stacked to 100 %.
+
+    The thin line marks the exact horizon, up to which nine of ten runs used no lower rung and cut no episode.
+    """
+    found = rung_use(runs)
+    if found is None:
+        raise SettingError("these runs have no lower rungs to draw; give runs of a simulator that was made with then=")
+    ax = _new_axes() if ax is None else ax
+    draw_shares(ax, found)
+    draw_exact(ax, found.exact, {"color": INK})
+    ax.set_xlabel("steps")
+    ax.set_ylabel("steps served, %")
+    if legend:
+        ax.legend(**legend_of(used({"": found})))
     return ax
 
 

@@ -1,8 +1,10 @@
 """What page and terminal say of runs on a ladder: how far they are exact, and how far to believe them beyond that."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from understudy.evaluation import RungUse
+from understudy.tables import Table
 from understudy.trust import Beyond
 
 MOST_NAMED = 3
@@ -24,6 +26,28 @@ def evidence_sentences(found: Mapping[str, Beyond], *, named: bool) -> list[str]
     if not named:
         return [_capital(f"{evidence}.") for one in found.values() for evidence in one.evidence]
     return [f"“{name}”: {words}." for name, one in found.items() for words in (one.sentence, *one.evidence)]
+
+
+@dataclass(frozen=True)
+class LadderBlock:
+    """What a page shows of a set of runs on a ladder: sentences, and a table of the evidence where it was looked at."""
+
+    sentences: list[str]
+    table: Table | None
+
+
+def ladder_blocks(
+    names: Iterable[str], found: Mapping[str, Beyond], notes: Mapping[str, str], *, named: bool
+) -> list[LadderBlock]:
+    """Return a block for each set of which something was found, or noted: which rungs its log does not support."""
+    blocks = []
+    for name in names:
+        words = [notes[name]] if name in notes else []
+        words += [found[name].sentence] if name in found else []
+        if words:
+            sentences = [f"“{name}”: {one}." if named else f"{_capital(one)}." for one in words]
+            blocks.append(LadderBlock(sentences, found[name].to_table() if name in found else None))
+    return blocks
 
 
 def believed(found: Mapping[str, Beyond], others: Mapping[str, int], *, named: bool) -> str:

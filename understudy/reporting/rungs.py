@@ -1,6 +1,6 @@
 """Strips beneath learning curves: which rungs of a ladder served the steps, and which episodes were cut."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,6 +80,15 @@ def draw_strips(
 
 
 def draw_strip(axes: "Axes", one: RungUse) -> None:
+    """Draw the share of steps that each rung served as a strip without frame or ticks."""
+    draw_shares(axes, one)
+    axes.set(yticks=[0, 100])
+    axes.tick_params(labelbottom=False, bottom=False, left=False)
+    for side in ("top", "right", "left", "bottom"):
+        axes.spines[side].set_visible(False)
+
+
+def draw_shares(axes: "Axes", one: RungUse) -> None:
     """Draw the share of steps that each rung served, in bins, stacked to 100 %."""
     below = np.zeros(len(one.cut))
     for rung, name in enumerate(NAMES):
@@ -87,10 +96,7 @@ def draw_strip(axes: "Axes", one: RungUse) -> None:
         if one.shares[rung].any():
             axes.stairs(100 * above, one.edges, baseline=100 * below, fill=True, color=COLORS[name], linewidth=0)
         below = above
-    axes.set(ylim=(0, 100), yticks=[0, 100])
-    axes.tick_params(labelbottom=False, bottom=False, left=False)
-    for side in ("top", "right", "left", "bottom"):
-        axes.spines[side].set_visible(False)
+    axes.set_ylim(0, 100)
 
 
 def draw_cut(axes: "Axes", found: Mapping[str, RungUse], looks: Mapping[str, Look]) -> None:
@@ -130,19 +136,27 @@ def draw_exact_words(axes: "Axes", found: Mapping[str, RungUse]) -> None:
 
 def draw_strip_legend(figure: "Figure", found: Mapping[str, RungUse], top: float, width: int) -> None:
     """Draw what strips show, and which shade is which rung, from `top` pixels on."""
-    from matplotlib.patches import Patch
-
     height = figure.bbox.height
     figure.text(LEFT / width, 1 - top / height, "steps served by", fontsize=11, color=MUTED, va="top")
     names, n_columns = used(found), _legend_columns(width)
     by_row = [name for column in range(n_columns) for name in names[column::n_columns]]
     figure.legend(
-        handles=[Patch(facecolor=COLORS[name], edgecolor=MUTED, linewidth=0.5) for name in by_row],
-        labels=[LABELS[name] for name in by_row], loc="upper left",
+        **legend_of(by_row), loc="upper left",
         bbox_to_anchor=((LEFT - 4) / width, 1 - (top + TITLE - 6) / height), ncols=n_columns, borderaxespad=0,
         borderpad=0, handlelength=1.2, handleheight=0.9, handletextpad=0.5, columnspacing=1.4, labelspacing=0.5,
         fontsize=10,
     )  # fmt: skip
+
+
+def legend_of(names: Iterable[str]) -> dict[str, Any]:
+    """Return handles and labels of a legend that says which shade is which rung."""
+    from matplotlib.patches import Patch
+
+    names = list(names)
+    return {
+        "handles": [Patch(facecolor=COLORS[name], edgecolor=MUTED, linewidth=0.5) for name in names],
+        "labels": [LABELS[name] for name in names],
+    }
 
 
 def _legend_columns(width: int) -> int:

@@ -28,7 +28,8 @@ def brief_table(measured: Measurements) -> Table:
     if forecasts:
         headings.append(Column("forecast"))
     if horizons:
-        title += "\ntrusted: the step up to which halves of the log agree with the whole"
+        title += "\ntrusted: the step up to which "
+        title += "all evidence agrees" if measured.beyond else "halves of the log agree with the whole"
         title += ", and at most the exact one" * bool(exact and not measured.beyond)
         headings.append(Column("trusted"))
     headings.append(Column("log"))

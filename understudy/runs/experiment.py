@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from understudy.contracts import Learner, LoopOwner, Simulator
@@ -175,3 +176,19 @@ def experiment(
             finished |= zip(block, its_runs, strict=True)
             report(len(finished))
     return Runs.of([finished[number] for number in sorted(finished)], about)
+
+
+def check_folder(
+    out: Any,
+    simulator: Simulator | Callable[[int], Simulator],
+    make: Callable[[int], Learner | LoopOwner],
+    *,
+    seed: int = 0,
+    max_steps: int | None = None,
+    probes: Probes | None = None,
+    every: int = 1000,
+) -> None:
+    """Raise `ResultsError` where `experiment` would refuse to go on in a folder; nothing is run or written."""
+    if (Path(out) / "experiment.json").exists():
+        plan = Plan(simulator, make, seed_of(seed), max_steps, named_probes(probes), every, compiled=None)
+        Folder(out, plan.about()[0]).check()

@@ -72,6 +72,10 @@ class Folder:
             if isinstance(error, ResultsError):
                 raise
             raise ResultsError(f"cannot make the folder {self.path}: {_reason(error)}; give another") from error
+        self.check()
+
+    def check(self) -> None:
+        """Raise `ResultsError` where the folder holds runs of another experiment; nothing is written."""
         found_differences = about_differences(_read_about(self.path), self.about)
         if found_differences:
             found = f"{self.path} holds runs of another experiment: {'; '.join(found_differences)}"

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.stats import beta, binom
 
 from understudy.contracts import Learner, LoopOwner, Simulator
+from understudy.contracts.ladders import ladder_of
 from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import is_exhaustible
@@ -23,7 +24,7 @@ from understudy.runs.plan import Plan
 from understudy.runs.prerequisites import check_parts
 from understudy.settings import seed_of, steps_of, whole
 from understudy.tables import Column, Table, arrow_table
-from understudy.trust.needed import Needed, needed_for
+from understudy.trust.needed import Needed, check_repeats, needed_for
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -164,6 +165,8 @@ def forecast(
     (0.9, True, True)
     """
     check_can_end(simulator)
+    if steps is not None:
+        check_repeats(simulator)  # before pre-runs are made for nothing
     if not callable(make):
         raise ContractError(f"give a function seed -> learner, not {make!r}: each pre-run needs a learner of its own")
     seed, steps, max_steps = seed_of(seed), steps_of("steps", steps), steps_of("max_steps", max_steps)
@@ -196,6 +199,11 @@ def check_can_end(simulator: Any) -> None:
     """Raise an error where there is nothing to forecast."""
     if not offers(simulator, Simulator):
         raise ContractError(f"{simulator!r} is not a simulator; give one, such as us.psrs(log), not a function")
+    if ladder_of(simulator) and not is_exhaustible(simulator):
+        raise SettingError(
+            "where rows are served again the log never runs out, so there is no length to forecast: runs go on for as "
+            "long as max_steps= says; leave reuse and untried out of then= to see how long the log itself can answer"
+        )
     if not is_exhaustible(simulator):
         raise SettingError(
             f"{name_of(simulator)} never runs out, so there is no length to forecast: it goes on for as long as "

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import Learner, LogUse, LoopOwner, RepeatableSimulator, Stop, TellsUse
+from understudy.contracts.ladders import ladder_of
 from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import log_of
@@ -90,16 +91,26 @@ class PreRun:
         return inf if self.use is None else self.use.episodes
 
 
+def check_repeats(simulator: Any) -> None:
+    """Raise `SettingError` where a simulator cannot go on with copies of its log."""
+    if ladder_of(simulator):
+        raise SettingError(
+            "how many episodes steps= would need is told for rows of the states themselves, each served once, and this "
+            "simulator has lower rungs; leave steps= out, or leave then= out"
+        )
+    if log_of(simulator) is None or not offers(simulator, RepeatableSimulator):
+        raise SettingError(
+            f"{name_of(simulator)} cannot repeat its log, so what steps= would need cannot be told; leave steps= out, "
+            "or give it repeated(copies), as understudy.contracts.RepeatableSimulator describes it"
+        )
+
+
 def needed_for(
     steps: int, simulator: Any, make: Callable[[int], Learner | LoopOwner], seeds: Sequence[int], usual: int
 ) -> Needed:
     """Return the log that so many steps would need, from a pre-run for each seed; `usual` is the length of runs."""
-    log = log_of(simulator)
-    if log is None or not offers(simulator, RepeatableSimulator):
-        raise SettingError(
-            f"{name_of(simulator)} cannot repeat its log, so what steps={steps:,} would need cannot be told; leave "
-            "steps= out, or give it repeated(copies), as understudy.contracts.RepeatableSimulator describes it"
-        )
+    check_repeats(simulator)
+    log = simulator.log
     most = max(2, MOST_ROWS // len(log))
     copies, repeated, found = min(most, 1 + 2 * ceil(steps / max(1, usual))), cache(simulator.repeated), []
     for seed in seeds:
