@@ -69,6 +69,34 @@ def test_an_episode_that_is_taken_back_leaves_no_step_and_no_reading():
     assert run.curves["returns"][1] == 5.0  # of both episodes: at the reading that is left, none was finished
 
 
+def test_an_abandoned_episode_is_no_longer_under_way():
+    record = record_of()
+    record.begin(0)
+    record.add(step(reward=5.0))
+    record.abandon()
+    assert record.partial is None
+    record.abandon()  # none is under way
+    record.begin(1)
+    record.add(step(reward=1.0, terminated=True))
+    run = record.finish(None, Stop("max steps"))
+    assert (run.partial, run.returns.tolist(), run.ends.tolist()) == (None, [1.0], [2])
+
+
+def test_the_compiled_loop_abandons_an_episode_once(log):
+    record = record_of(psrs(log))
+    arrays = record.arrays
+    arrays.tally[STEPS], arrays.tally[EPISODES], arrays.tally[BEGUN], arrays.earned[0] = 7, 2, 3, 1.5
+    record.count()
+    record.abandon()
+    assert record.partial is None
+    arrays.tally[STEPS], arrays.tally[EPISODES], arrays.tally[BEGUN] = 9, 3, 4
+    record.count()
+    assert record.partial is None
+    arrays.tally[BEGUN] = 5
+    record.count()
+    assert record.partial == 0.0
+
+
 def test_episodes_of_copies_interleave():
     record = record_of()
     record.begin(0, copy=0)

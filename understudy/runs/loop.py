@@ -163,8 +163,11 @@ def step_by_step(
             observation = owned(step.next_observation)  # a copy, made before the learner can write on it
             yield from learn(step)
             record.add(step, state, rung=rehearsal.rung)
+            over = step.terminated or step.truncated
+            if not over and may_abandon and learner.abandons_episode:
+                record.abandon()
+                over = True
             record.read_probes(learner)
-            over = step.terminated or step.truncated or (may_abandon and learner.abandons_episode)
     except NoAnswer as end:
         stopped = end.stop
     except Exception as error:
