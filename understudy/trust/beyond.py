@@ -149,22 +149,20 @@ def beyond(
     margin, every = positive("margin", margin), None if every is None else whole("every", every)
     options = {"progress": False, "keep_rows": False} | options
     others = variants(simulator)
-    pilot = experiment(simulator, make, runs=min(runs, 20), seed=seed, max_steps=max_steps, **options)
-    longest = pilot.horizon(SHARE_GOING)
-    episodes = int(np.median([np.searchsorted(run.ends, longest, side="right") for run in pilot]))
+    unread = experiment(simulator, make, runs=runs, seed=seed, max_steps=max_steps, **options)
+    longest, exact = unread.horizon(SHARE_GOING), unread.exact_horizon(SHARE_GOING)
+    episodes = int(np.median([np.searchsorted(run.ends, longest, side="right") for run in unread]))
     readings = max(2, min(READINGS, episodes // EPISODES_OF_READING))
     if every is None:
         every = max(1, longest // readings)
     readings = longest // every
+    if readings < 1:
+        return _nothing(simulator, unread, margin, probe or next(iter(probes)))
     given: dict[str, Any] = {"probes": probes, "every": every, "seed": seed, "max_steps": longest}
     given |= options
-    if readings < 1:
-        return _nothing(simulator, pilot, margin, probe or next(iter(probes)))
+    # The same runs again, as far as nine of ten go, with readings: how often to read was not known before.
     found = halves(simulator, make, runs=runs, halves=halves_of_log, runs_of_half=runs_of_half, **given)
     probe = found._probe(probe)
-    if found.runs.horizon(SHARE_GOING) < every:  # the pilot was lucky
-        return _nothing(simulator, found.runs, margin, probe)
-    exact = found.runs.exact_horizon(SHARE_GOING)
     parts = runs_on_parts(simulator, make, halves_of_log, len(found.halves[0]), given)
     read = np.stack([padded(part.curve(probe)[1], readings) for part in parts])
     after = readings_after(found, read, np.stack([part.lengths for part in parts]), probe, exact)
@@ -174,15 +172,12 @@ def beyond(
     for name, other in others.items():
         varied = experiment(other, make, runs=runs, **given)
         evidence.append(agreement(name, found.runs, varied, probe, margin, exact))
-    last = found.runs.horizon(SHARE_GOING)
-    silent = reading_evidence(found.runs.curve(probe)[1], found.runs.curve(probe)[0], last, exact)
+    silent = reading_evidence(found.runs.curve(probe)[1], found.runs.curve(probe)[0], longest, exact)
     evidence += [] if silent is None else [silent]
     if not any(one.limits for one in evidence):
         evidence.append(Evidence("the exact part", exact, AS_FAR))
     steps = max(exact, min(one.steps for one in evidence if one.limits))
-    return Beyond(
-        steps, exact, found.runs.horizon(SHARE_GOING), margin, probe, tuple(evidence), found.runs, simulator.ladder
-    )
+    return Beyond(steps, exact, longest, margin, probe, tuple(evidence), found.runs, simulator.ladder)
 
 
 def runs_on_parts(
@@ -219,12 +214,8 @@ def variants(simulator: LadderReplay) -> dict[str, LadderReplay]:
     return found
 
 
-def _nothing(simulator: LadderReplay, pilot: Runs, margin: float, probe: str) -> Beyond:
-    """Return what is left where runs end at once."""
-    reason = Evidence(
-        "the log",
-        0,
-        f"before the first reading most runs end, after {pilot.horizon(SHARE_GOING):,} steps: {pilot[0].stopped}",
-    )
-    exact = pilot.exact_horizon(SHARE_GOING)
-    return Beyond(exact, exact, pilot.horizon(SHARE_GOING), margin, probe, (reason,), pilot, simulator.ladder)
+def _nothing(simulator: LadderReplay, runs: Runs, margin: float, probe: str) -> Beyond:
+    """Return what is left where runs end before the first reading: their exact part."""
+    longest, exact = runs.horizon(SHARE_GOING), runs.exact_horizon(SHARE_GOING)
+    why = f"before the first reading most runs end, after {longest:,} steps: {runs[0].stopped}"
+    return Beyond(exact, exact, longest, margin, probe, (Evidence("the log", 0, why),), runs, simulator.ladder)
