@@ -8,7 +8,7 @@ from understudy.errors import SettingError
 from understudy.runs import probes
 from understudy.runs.probes import Readings
 from understudy.runs.record import BEGUN, EPISODES, ROOM, STEPS, RunRecord
-from understudy.simulators import psrs, real
+from understudy.simulators import psrs, qbe, real
 
 
 class Bare:
@@ -185,6 +185,14 @@ def test_rows_that_do_not_fit_into_memory_are_refused():
     with pytest.raises(SettingError, match="do not fit into memory"):
         RunRecord(Bare(), Readings({}, 2), 0, 2**62)
     assert len(RunRecord(Bare(), Readings({}, 2, keep_rows=False), 0, 2**62).arrays.rows) == 0
+
+
+def test_on_a_ladder_a_byte_a_step_is_kept_without_rows_too(log):
+    ladder, readings = qbe(log, then="reuse", audit=False), Readings({}, 2, keep_rows=False)
+    arrays = RunRecord(ladder, readings, 0, 1_000).arrays
+    assert (arrays.rungs.nbytes, arrays.rows.nbytes) == (1_000, 0)
+    with pytest.raises(SettingError, match="the rungs of .* do not fit into memory; give a smaller max_steps=$"):
+        RunRecord(ladder, readings, 0, 2**62)
 
 
 def test_a_log_that_runs_out_bounds_what_there_is_room_for(log):

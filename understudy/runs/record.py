@@ -58,8 +58,9 @@ class RunRecord:
             emissions = np.empty(n_rows if readings.keep_rows and self._serves_emissions else 0, np.int32)
             rungs = np.empty(n_rows if self._has_ladder else 0, np.uint8)
         except (MemoryError, ValueError):
-            what = f"the rows of {n_rows:,} steps do not fit into memory"
-            raise SettingError(f"{what}; give a smaller max_steps=, or keep_rows=False") from None
+            what = "rows" if readings.keep_rows else "rungs"
+            advice = "give a smaller max_steps=" + ", or keep_rows=False" * readings.keep_rows
+            raise SettingError(f"the {what} of {n_rows:,} steps do not fit into memory; {advice}") from None
         self.arrays = RecordArrays(
             rows=rows,
             emissions=emissions,
