@@ -191,7 +191,7 @@ def test_on_a_ladder_a_byte_a_step_is_kept_without_rows_too(log):
     ladder, readings = qbe(log, then="reuse", audit=False), Readings({}, 2, keep_rows=False)
     arrays = RunRecord(ladder, readings, 0, 1_000).arrays
     assert (arrays.rungs.nbytes, arrays.rows.nbytes) == (1_000, 0)
-    with pytest.raises(SettingError, match="the rungs of .* do not fit into memory; give a smaller max_steps=$"):
+    with pytest.raises(SettingError, match=r"the rungs of .* do not fit into memory; give a smaller max_steps=$"):
         RunRecord(ladder, readings, 0, 2**62)
 
 

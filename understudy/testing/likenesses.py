@@ -55,6 +55,17 @@ def check_likeness(
     if not n_alike:
         reason = f"no two states are alike within {', '.join(f'{one:g}' for one in radii) or 'any radius'}"
         rules.note_unused("lists of like states", f"{reason}; give another radius=, or another log")
+    _check_settings(rules, likeness)
+    with rules.trying("a simulator can serve rows of states alike"):
+        ladder = qbe(log, encoder, then=("like", "cut"), likeness=likeness, radius=(radii or [1.0])[-1], audit=False)
+        simulate(ladder, Uniform(log.spec.n_actions), 0, 50)
+    check_described(rules, "the likeness", likeness)
+    check_travels(rules, "the likeness", likeness)
+    return rules.checked()
+
+
+def _check_settings(rules: Rules, likeness: Any) -> None:
+    """Check what a likeness says of itself."""
     if offers(likeness, HasSettings):
         rules.check(
             "settings is a mapping of names to values",
@@ -62,12 +73,6 @@ def check_likeness(
             f"it is {likeness.settings!r}",
             "return a dict",
         )
-    with rules.trying("a simulator can serve rows of states alike"):
-        ladder = qbe(log, encoder, then=("like", "cut"), likeness=likeness, radius=(radii or [1.0])[-1], audit=False)
-        simulate(ladder, Uniform(log.spec.n_actions), 0, 50)
-    check_described(rules, "the likeness", likeness)
-    check_travels(rules, "the likeness", likeness)
-    return rules.checked()
 
 
 def _radii(rules: Rules, likeness: Any, log: Log, states: States) -> list[float]:
