@@ -2,7 +2,7 @@
 
 from benchmarks.measuring import main
 
-PARTS = ("truth", "lengths", "unlimited", "ladders", "own_windows")
+PARTS = ("truth", "lengths", "unlimited", "ladders", "own_windows", "telling")
 
 if __name__ == "__main__":
     main("beyond", PARTS, __doc__.split(": `")[0])

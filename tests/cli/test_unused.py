@@ -147,6 +147,20 @@ def test_an_option_is_for_those_simulators_that_have_it():
     assert simulator_for("any_row", ARMS, None, options).settings["openings"] == "replacement"
 
 
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--radius", "0.1"], "--radius is for the rung like or untried, and none is named; give --then like,cut"),
+        (["--radius", "0.1", "--then", "reuse,cut"], "--radius is for the rung like or untried, and there is none"),
+        (["--max-cut", "0.1", "--then", "like"], "--max-cut is for the rung cut, and there is none; give --then"),
+    ],
+)
+def test_options_of_rungs_that_are_not_named_are_refused(flags, said):
+    with pytest.raises(SettingError, match=said):
+        simulators_of(ARMS, options_of("--simulator", "qbe", *flags))
+    simulators_of(ARMS, options_of("--simulator", "qbe", "--then", "untried,cut", "--radius", "1", "--max-cut", "0.1"))
+
+
 def test_rows_are_not_shuffled_where_there_are_no_queues(refused, tmp_path):
     us.write(ARMS, tmp_path / "arms.parquet")
     said = refused("simulate", tmp_path / "arms.parquet", "--bandit", "--order", "rows", "--out", tmp_path / "out")

@@ -48,6 +48,7 @@ def _assert_same(one, other):
     """Two runs are equal in everything that a run is."""
     assert one.seed == other.seed
     assert one.stopped == other.stopped
+    assert one.partial == other.partial
     assert (one.emissions is None) == (other.emissions is None)
     for name in ("rows", "openings", "emissions", "ends", "returns", "steps", "rungs", "cuts"):
         ours, theirs = getattr(one, name), getattr(other, name)

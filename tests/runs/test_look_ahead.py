@@ -6,7 +6,7 @@ import pytest
 from understudy.encoders import Function
 from understudy.envs import ContinuousGrid, NoisyGrid
 from understudy.errors import ContractError, PolicyError
-from understudy.learners import PPO, Uniform
+from understudy.learners import PPO, FixedPolicy, Uniform
 from understudy.logs import Log
 from understudy.runs import look_ahead, probes, simulate
 from understudy.runs.look_ahead import can_look_ahead
@@ -122,6 +122,17 @@ def test_an_epochs_end_abandons_the_episode_only_where_that_is_asked_for():
         assert len(run.openings) == len(run.ends) + more + (run.ends[-1] < len(run))
 
 
+@pytest.mark.parametrize("abandons", [False, True])
+def test_nothing_is_under_way_after_an_abandoned_episode(abandons):
+    """The run ends with an epoch, and so does the episode where it is abandoned."""
+    earned = {"reward": probes.History(lambda progress: progress.partial)}
+    runs, _ = both(SIMULATORS["psrs"], 3, 300, {"abandons": abandons}, probes=earned, every=300)
+    assert runs[0].ends[-1] < 300
+    assert runs[0].partial == runs[1].partial
+    assert (runs[0].partial is None) == abandons
+    assert runs[0].curves["reward"] == runs[1].curves["reward"] == (runs[0].partial or 0.0)
+
+
 def test_what_comes_ahead_is_not_used_up(assert_same):
     """A simulator that was looked at far ahead serves the next run as a new one would."""
     simulator = psrs(EVEN, CELLS, order="rows")
@@ -191,6 +202,48 @@ def test_no_row_differs_over_millions_of_decisions():
 def test_a_run_called_off_stops():
     with pytest.raises(Cancelled):
         simulate(SIMULATORS["psrs"], make(SIMULATORS["psrs"], 0), 0, keep_going=iter([True, True, False]).__next__)
+
+
+class Insists:
+    """Takes action 0 always, and learns in epochs of 50 steps."""
+
+    n_actions, abandons_episode = 2, False
+
+    def __init__(self):
+        self.collected = 0
+
+    @property
+    def steps_until_update(self):
+        return 50 - self.collected
+
+    def policies(self, observations):
+        return np.tile([1.0, 0.0], (len(observations), 1))
+
+    def policy(self, observation):
+        return np.array([1.0, 0.0])
+
+    def collect(self, steps):
+        self.collected += len(steps.action)
+
+    def update(self):
+        self.collected = 0
+
+    def learn(self, step):
+        raise AssertionError
+
+
+def test_a_run_called_off_stops_where_every_episode_is_cut():
+    """Action 0 was never logged, so no step is ever served."""
+    rows = {"observation": [0, 1] * 10, "next_observation": [1, 0] * 10, "action": [1] * 20, "reward": [-1.0] * 20}
+    rows |= {"terminated": [False, True] * 10, "episode": np.repeat(np.arange(10), 2), "n_actions": 2}
+    options = {"then": "cut", "openings": "replacement", "max_cut": 1.0, "cut_window": 1_000_000}
+    simulator = qbe(Log.from_columns(**rows), **options)
+    assert can_look_ahead(simulator, Insists())
+    for learner in (Insists(), FixedPolicy([1.0, 0.0])):
+        asked = iter([True] * 5 + [False])
+        with pytest.raises(Cancelled):
+            simulate(simulator, learner, 0, 100, keep_going=asked.__next__)
+        assert next(asked, None) is None
 
 
 def test_a_policy_with_a_nan_is_refused_in_the_same_words():

@@ -8,7 +8,7 @@ from understudy.errors import SettingError
 from understudy.runs import probes
 from understudy.runs.probes import Readings
 from understudy.runs.record import BEGUN, EPISODES, ROOM, STEPS, RunRecord
-from understudy.simulators import psrs, real
+from understudy.simulators import psrs, qbe, real
 
 
 class Bare:
@@ -67,6 +67,34 @@ def test_an_episode_that_is_taken_back_leaves_no_step_and_no_reading():
     assert run.steps.tolist() == [2, 4]
     assert run.curves["count"].tolist() == [2, 4]
     assert run.curves["returns"][1] == 5.0  # of both episodes: at the reading that is left, none was finished
+
+
+def test_an_abandoned_episode_is_no_longer_under_way():
+    record = record_of()
+    record.begin(0)
+    record.add(step(reward=5.0))
+    record.abandon()
+    assert record.partial is None
+    record.abandon()  # none is under way
+    record.begin(1)
+    record.add(step(reward=1.0, terminated=True))
+    run = record.finish(None, Stop("max steps"))
+    assert (run.partial, run.returns.tolist(), run.ends.tolist()) == (None, [1.0], [2])
+
+
+def test_the_compiled_loop_abandons_an_episode_once(log):
+    record = record_of(psrs(log))
+    arrays = record.arrays
+    arrays.tally[STEPS], arrays.tally[EPISODES], arrays.tally[BEGUN], arrays.earned[0] = 7, 2, 3, 1.5
+    record.count()
+    record.abandon()
+    assert record.partial is None
+    arrays.tally[STEPS], arrays.tally[EPISODES], arrays.tally[BEGUN] = 9, 3, 4
+    record.count()
+    assert record.partial is None
+    arrays.tally[BEGUN] = 5
+    record.count()
+    assert record.partial == 0.0
 
 
 def test_episodes_of_copies_interleave():
@@ -157,6 +185,14 @@ def test_rows_that_do_not_fit_into_memory_are_refused():
     with pytest.raises(SettingError, match="do not fit into memory"):
         RunRecord(Bare(), Readings({}, 2), 0, 2**62)
     assert len(RunRecord(Bare(), Readings({}, 2, keep_rows=False), 0, 2**62).arrays.rows) == 0
+
+
+def test_on_a_ladder_a_byte_a_step_is_kept_without_rows_too(log):
+    ladder, readings = qbe(log, then="reuse", audit=False), Readings({}, 2, keep_rows=False)
+    arrays = RunRecord(ladder, readings, 0, 1_000).arrays
+    assert (arrays.rungs.nbytes, arrays.rows.nbytes) == (1_000, 0)
+    with pytest.raises(SettingError, match=r"the rungs of .* do not fit into memory; give a smaller max_steps=$"):
+        RunRecord(ladder, readings, 0, 2**62)
 
 
 def test_a_log_that_runs_out_bounds_what_there_is_room_for(log):

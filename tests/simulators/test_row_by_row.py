@@ -33,11 +33,32 @@ def test_rows_are_served_again_where_outcomes_never_vary():
     assert qbe(certain, then=("reuse", "cut")).ladder == ("reuse", "cut")
 
 
-@pytest.mark.parametrize("option", ["likeness", "radius"])
+@pytest.mark.parametrize("option", ["likeness", "radius", "max_cut", "cut_window"])
 @pytest.mark.parametrize("simulator", [psrs, qbe])
 def test_options_of_rungs_need_a_rung(simulator, option, log):
-    with pytest.raises(SettingError, match="no rung is named"):
+    with pytest.raises(SettingError, match=f"{option}= is for .*no rung is named.*or leave {option}= out"):
         simulator(log, **{option: 1.0})
+
+
+@pytest.mark.parametrize(
+    ("then", "option", "said"),
+    [
+        ("cut", "radius", r"radius= is for rows of states alike, and then=\('cut',\) has neither 'like' nor 'untried'"),
+        (("reuse", "cut"), "likeness", "likeness= is for rows of states alike"),
+        ("like", "max_cut", r"max_cut= is for episodes that are cut, and then=\('like',\) has no 'cut'"),
+        (["like", "reuse"], "cut_window", "cut_window= is for episodes that are cut"),
+    ],
+)
+def test_options_of_other_rungs_are_refused(then, option, said, log):
+    """Ignored, they would look as if they worked."""
+    with pytest.raises(SettingError, match=said):
+        qbe(log, then=then, **{option: 1.0})
+
+
+def test_options_of_rungs_that_the_audit_leaves_out_are_not_refused(log):
+    simulator = qbe(log, then=("like", "cut"), likeness=us.likeness.transitions(), max_cut=0.5)
+    assert simulator.ladder == ("cut",)
+    assert simulator.settings["max_cut"] == 0.5
 
 
 def test_psrs_with_a_ladder_begins_as_psrs_with_a_reserve(log):

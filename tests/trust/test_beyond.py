@@ -96,18 +96,15 @@ def test_it_prints_and_is_plain_data(found):
     assert "less log" in found._repr_html_()
 
 
-def test_a_pilot_that_lasts_longer_than_the_runs_does_no_harm(log, monkeypatch):
+@pytest.mark.parametrize("every", [100, 100_000])
+def test_the_exact_part_is_that_of_all_runs_whether_any_is_read_or_not(log, every):
+    """That of the first few runs would be another one, and could be shorter than what is exact."""
     simulator = us.qbe(log, then="cut")
-    lengths = us.experiment(simulator, make, runs=100, progress=False).lengths
-    shortest, longest = np.sort(lengths)[[10, -1]]
-    monkeypatch.setattr(us.Runs, "horizon", lucky(us.Runs.horizon, int(longest)))
-    found = us.beyond(simulator, make, margin=0.5, every=int(longest), **OPTIONS | {"runs": 100})
-    assert found.steps == found.exact <= shortest + longest
-
-
-def lucky(horizon, reached):
-    """The horizon of runs, with a pilot of 20 runs that all last so long."""
-    return lambda runs, share=1.0: reached if len(runs) == 20 and not runs.halves else horizon(runs, share)
+    exact = us.experiment(us.qbe(log, stop="plain"), make, runs=60, backend="serial", progress=False)
+    found = us.beyond(simulator, make, margin=1e-6, every=every, **OPTIONS | {"runs": 60})
+    assert found.exact == found.steps == exact.horizon(0.9) != exact[:20].horizon(0.9)
+    assert found.longest == found.runs.horizon(0.9)
+    assert len(found.runs) == 60
 
 
 def test_a_probe_that_has_no_reading_beyond_the_exact_part_is_not_believed_there(log):

@@ -38,6 +38,9 @@ SIMULATORS_WITH: dict[str, tuple[str, ...]] = {
 }
 """The options of simulators, and which simulators have each."""
 
+RUNGS_WITH = {"radius": ("like", "untried"), "max_cut": ("cut",)}
+"""The options of lower rungs, and which rungs have each."""
+
 WITHOUT_STATES = ("actions_only", "any_row", "replay", "pers")
 """Simulators that use no states."""
 
@@ -87,9 +90,11 @@ def refuse_unused_of_simulators(options: argparse.Namespace, names: Sequence[str
                 kind = "simulators with queues of rows"
             flag = f"no-{flag}" if getattr(options, option) is False else flag
             raise SettingError(f"--{flag} is for {kind}, and not for {names[0]}; leave it out")
-    if (options.radius is not None or options.max_cut is not None) and options.then is None:
-        flag = "radius" if options.radius is not None else "max-cut"
-        raise SettingError(f"--{flag} is for lower rungs, and none is named; give --then like,cut, or leave it out")
+    for option, rungs in RUNGS_WITH.items():
+        if getattr(options, option) is not None and not set(options.then or ()) & set(rungs):
+            flag, given = option.replace("_", "-"), "none is named" if options.then is None else "there is none"
+            what = " or ".join(rungs)
+            raise SettingError(f"--{flag} is for the rung {what}, and {given}; give --then like,cut, or leave it out")
     if options.order == "rows" and set(names) <= {"replay", "pers"}:
         raise SettingError(
             f"--order rows shuffles rows among queues, and {names[0]} has none; give --order episodes (rows at random) "

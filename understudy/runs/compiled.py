@@ -93,16 +93,18 @@ class CompiledLoop:
         """True as long as the log has answers."""
         return bool(self.source.cursor[layout.CAUSE] == layout.RUNNING)
 
-    def advance(self, arrays: Any, until: int) -> None:
-        """Take steps until the run has `until` of them, the log has no answer, or the learner has no policy yet."""
-        self._call(arrays, until)
-        while self.record.count() and self.is_running:  # a log without an answer is not asked again
-            self._call(arrays, until)
-        if self._checks and self.record.n_steps < until and self.is_running:
-            self._refuse(arrays)
+    def advance(self, arrays: Any, until: int) -> bool:
+        """Take steps until the run has `until` of them, the log has no answer, the learner has no policy yet, or the
+        record has no room for another episode, which is then made. Return True if the learner has no policy yet.
 
-    def _call(self, arrays: Any, until: int) -> None:
+        So a call comes to an end also where all episodes are cut, and callers can ask whether the run was cancelled.
+        """
         self._advance(self.source, arrays, self.record.arrays, self._policy, until, self._checks)
+        if self.record.count() or self.record.n_steps == until or not self.is_running:
+            return False
+        if self._checks:
+            self._refuse(arrays)
+        return True
 
     def _refuse(self, arrays: Any) -> None:
         """Raise the error for kernels of an external learner that gave no valid policy."""

@@ -134,7 +134,8 @@ def experiment(
     not be compared: give its class a property `settings`, a mapping that says what it is. A run depends on its seed
     alone, not on workers or backend ("serial", "threads", "processes", or one of your own, see `contracts.Backend`; by
     default the fastest), nor on the runs it is stacked with, where learners can be stacked. With `keep_rows=False` runs
-    do not keep which rows they were served, which takes up to 4 bytes a step.
+    do not keep which rows they were served, which takes up to 4 bytes a step; on a ladder a byte a step is kept all the
+    same, the rung that served it, by which pages show how far runs are exact and what served them beyond that.
     """
     check_attributes("simulator", simulator)
     if offers(simulator, Simulator):

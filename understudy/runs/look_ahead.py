@@ -69,12 +69,11 @@ def epoch_by_epoch(setup: RunSetup) -> Generator[None, None, Run]:
     may_abandon = offers(learner, EpisodeAbandoner)
     every = readings.every if readings.probes else setup.limit
     while record.n_steps < setup.limit and loop.is_running:
-        setup.check_cancelled()
         begun_at = record.n_steps
         until = min(setup.limit, begun_at + learner.steps_until_update, (begun_at // every + 1) * every)
         while record.n_steps < until and loop.is_running:
-            loop.advance(ahead.cache, until)
-            if record.n_steps < until and loop.is_running:
+            setup.check_cancelled()
+            if loop.advance(ahead.cache, until):
                 ahead.look(record.n_steps, learner.steps_until_update - ahead.n_steps)
         if ahead.take_cut() and offers(learner, HearsCuts):
             learner.hear_cut()
@@ -84,8 +83,8 @@ def epoch_by_epoch(setup: RunSetup) -> Generator[None, None, Run]:
             check_epoch(learner)
             ahead.forget(record.n_steps)
             if may_abandon and learner.abandons_episode:
-                rehearsal.source.cursor[layout.EPISODE_OVER], record.arrays.earned[0] = 1, 0.0
-                record.count()
+                rehearsal.source.cursor[layout.EPISODE_OVER] = 1
+                record.abandon()
         if record.n_steps == until:
             record.read_probes(learner)
     return record.finish(learner, rehearsal.stop())

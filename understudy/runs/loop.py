@@ -61,7 +61,8 @@ def simulate(
     both offer arrays, and looks ahead where the learner says how long its policy stays the same;
     `compiled=False` forces plain Python, which serves the same rows. A learner that owns its loop is handed an env.
     With `keep_rows=False` the run does not keep which rows it was served: a run of any length then takes the memory
-    of its curves and episodes only. `keep_going` is called now and then; where it returns False, `Cancelled` is raised.
+    of its curves and episodes only, and on a ladder a byte a step for `Run.rungs`. `keep_going` is called now and then;
+    where it returns False, `Cancelled` is raised.
     """
     check_parts(simulator, learner, max_steps, every)
     seed = seed_of(seed)
@@ -163,8 +164,11 @@ def step_by_step(
             observation = owned(step.next_observation)  # a copy, made before the learner can write on it
             yield from learn(step)
             record.add(step, state, rung=rehearsal.rung)
+            over = step.terminated or step.truncated
+            if not over and may_abandon and learner.abandons_episode:
+                record.abandon()
+                over = True
             record.read_probes(learner)
-            over = step.terminated or step.truncated or (may_abandon and learner.abandons_episode)
     except NoAnswer as end:
         stopped = end.stop
     except Exception as error:

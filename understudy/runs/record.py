@@ -46,6 +46,7 @@ class RunRecord:
         self.n_steps = self.n_begun = self.n_finished = self.n_cut = self._begun_at = 0
         self._has_ladder = bool(ladder_of(simulator))
         self._serves_rows, self._serves_emissions = serves_rows(simulator), serves_emissions(simulator)
+        self._n_abandoned = 0
         self._earned: dict[int, float] = {}  # by the number of the copy whose episode is going on
         log = log_of(simulator)
         n_rows, n_episodes = max_steps or ROOM, ROOM
@@ -57,8 +58,9 @@ class RunRecord:
             emissions = np.empty(n_rows if readings.keep_rows and self._serves_emissions else 0, np.int32)
             rungs = np.empty(n_rows if self._has_ladder else 0, np.uint8)
         except (MemoryError, ValueError):
-            what = f"the rows of {n_rows:,} steps do not fit into memory"
-            raise SettingError(f"{what}; give a smaller max_steps=, or keep_rows=False") from None
+            what = "rows" if readings.keep_rows else "rungs"
+            advice = "give a smaller max_steps=" + ", or keep_rows=False" * readings.keep_rows
+            raise SettingError(f"the {what} of {n_rows:,} steps do not fit into memory; {advice}") from None
         self.arrays = RecordArrays(
             rows=rows,
             emissions=emissions,
@@ -93,6 +95,14 @@ class RunRecord:
         self.arrays.cuts[self.n_cut] = self.n_steps
         self.n_cut += 1
         self._earned.pop(copy)
+
+    def abandon(self) -> None:
+        """Record that the learner abandons the episode under way, if there is one: what was served of it stands, and
+        it has no return."""
+        if self._earned:
+            self._earned.clear()
+            self._n_abandoned += 1
+            self.arrays.earned[0] = 0.0
 
     def add(self, step: Step, state: int = -1, copy: int = 0, rung: int = 0) -> None:
         """Record a step, taken from this state where visits are counted, and served by this rung of a ladder."""
@@ -133,7 +143,7 @@ class RunRecord:
     def count(self) -> bool:
         """Take over what the compiled loop has counted. Return True if room for more episodes was needed and made."""
         self.n_steps, self.n_finished, self.n_begun, self.n_cut = self.arrays.tally.tolist()
-        under_way = self.n_begun > self.n_finished + self.n_cut
+        under_way = self.n_begun > self.n_finished + self.n_cut + self._n_abandoned
         self._earned = {0: float(self.arrays.earned[0])} if under_way else {}
         if self.n_begun < len(self.arrays.openings):
             return False

@@ -25,8 +25,8 @@ from understudy.simulators.sharing import shared_rehearsals
 
 CHOICES = (*RUNGS, "cut")
 MOST_WINDOW = 1_000_000
-CUT_WINDOW = 100
-"""The number of episodes over which the share of cut ones is counted, by default."""
+MAX_CUT, CUT_WINDOW = 0.02, 100
+"""The largest share of episodes in a row that may be cut, and of how many, by default."""
 
 
 class LadderReplay:
@@ -47,8 +47,8 @@ class LadderReplay:
         then: Sequence[str],
         likeness: Likeness | None,
         radius: float | None,
-        max_cut: float,
-        cut_window: int,
+        max_cut: float | None = None,
+        cut_window: int | None = None,
         audit: LikenessAudit | None = None,
         **options: Any,
     ) -> None:
@@ -59,7 +59,8 @@ class LadderReplay:
         replay = self._replay = Replay(name, index, **options)
         self.log, self.index = replay.log, index
         self.n_actions, self.n_states = replay.n_actions, replay.n_states
-        max_cut, cut_window = real("max_cut", max_cut, 0, 1), whole("cut_window", cut_window, most=MOST_WINDOW)
+        max_cut = MAX_CUT if max_cut is None else real("max_cut", max_cut, 0, 1)
+        cut_window = CUT_WINDOW if cut_window is None else whole("cut_window", cut_window, most=MOST_WINDOW)
         self._options: dict[str, Any] = {"then": self.ladder, "likeness": likeness, "radius": radius}
         self._options |= {"max_cut": max_cut, "cut_window": cut_window} | options
         self.settings = {name: value for name, value in replay.settings.items() if name != "stop" or not self.ladder}

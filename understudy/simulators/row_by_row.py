@@ -7,7 +7,7 @@ from understudy.contracts import Encoder, Likeness, Log
 from understudy.errors import SettingError
 from understudy.simulators.index import Index, index
 from understudy.simulators.kernels import layout
-from understudy.simulators.ladder import CUT_WINDOW, LadderReplay, supported_rungs
+from understudy.simulators.ladder import LadderReplay, checked_rungs, supported_rungs
 from understudy.simulators.options import LOG_LIMIT, option_code, require_propensities
 from understudy.simulators.replay import OWN, PROPENSITIES, STATE_MEAN, Replay
 
@@ -24,8 +24,8 @@ def psrs(
     then: Sequence[str] = (),
     likeness: Likeness | None = None,
     radius: float | None = None,
-    max_cut: float = 0.02,
-    cut_window: int = CUT_WINDOW,
+    max_cut: float | None = None,
+    cut_window: int | None = None,
     audit: bool = True,
 ) -> Replay | LadderReplay:
     """Per-state rejection sampling: rows of the current state, accepted as often as the learner takes their action.
@@ -71,8 +71,8 @@ def qbe(
     then: Sequence[str] = (),
     likeness: Likeness | None = None,
     radius: float | None = None,
-    max_cut: float = 0.02,
-    cut_window: int = CUT_WINDOW,
+    max_cut: float | None = None,
+    cut_window: int | None = None,
     audit: bool = True,
 ) -> Replay | LadderReplay:
     """Queue-based evaluation: draw the action from the policy, then take the oldest row of the state that has it.
@@ -89,8 +89,8 @@ def qbe(
       again, so results flatter where outcomes vary.
     - "untried": where the state never logged the action, any row of states alike with it, served before or not.
     - "cut", last: the episode ends there, and the next one begins. The run ends when more than `max_cut` of any
-      `cut_window` episodes in a row would be cut (two of a hundred). The law of episodes is off by at most the share
-      that was cut: in runs shorter than a window it may be larger than `max_cut`, and `Run.cuts` counts.
+      `cut_window` episodes in a row would be cut (by default .02 of 100). The law of episodes is off by at most the
+      share that was cut: in runs shorter than a window it may be larger than `max_cut`, and `Run.cuts` counts.
 
     Without a `radius`, `us.likeness.audit` finds one on this log; "like" and "untried" are left out where it finds
     none, and "reuse" where outcomes of a state and action vary. `simulator.ladder` has the rungs that are left and
@@ -111,20 +111,36 @@ def with_rungs(
 ) -> Replay | LadderReplay:
     """Return the simulator, with a ladder where rungs are named; those that the log does not support are left out.
 
-    Raise `SettingError` where an option of rungs is given, and no rung.
+    Raise `SettingError` where an option is given, and none of the rungs that it is for.
     """
-    if rungs["then"]:
-        if options["accept"] == layout.REJECTION:
-            options = options | {"reserve": True}
-        asked = (rungs[option] for option in ("then", "likeness", "radius"))
-        rungs = rungs | (supported_rungs(indexed, *asked) if audit else {})
-        return LadderReplay(name, indexed, **rungs, **options)
-    for option in ("likeness", "radius"):
-        if rungs[option] is not None:
-            raise SettingError(
-                f"{option}= is for rows of states alike, and no rung is named; give then=('like', 'cut')"
-            )
-    return Replay(name, indexed, **options)
+    refuse_unused_options(rungs)
+    if not rungs["then"]:
+        return Replay(name, indexed, **options)
+    if options["accept"] == layout.REJECTION:
+        options = options | {"reserve": True}
+    asked = (rungs[option] for option in ("then", "likeness", "radius"))
+    rungs = rungs | (supported_rungs(indexed, *asked) if audit else {})
+    return LadderReplay(name, indexed, **rungs, **options)
+
+
+OPTIONS_OF_RUNGS = {
+    ("likeness", "radius"): (("like", "untried"), "rows of states alike"),
+    ("max_cut", "cut_window"): (("cut",), "episodes that are cut"),
+}
+"""Options of rungs, the rungs that use them, and what they are for."""
+
+
+def refuse_unused_options(rungs: dict[str, Any]) -> None:
+    """Raise `SettingError` for an option that none of the named rungs uses: it would silently change nothing."""
+    then = checked_rungs(rungs["then"]) if rungs["then"] else ()
+    for options, (users, what) in OPTIONS_OF_RUNGS.items():
+        for option in options:
+            if rungs[option] is not None and not set(then) & set(users):
+                named = f"then={then!r} has neither" if len(users) > 1 else f"then={then!r} has no"
+                missing = f"{named} {' nor '.join(map(repr, users))}" if then else "no rung is named"
+                raise SettingError(
+                    f"{option}= is for {what}, and {missing}; give then=('like', 'cut'), or leave {option}= out"
+                )
 
 
 def states_only(

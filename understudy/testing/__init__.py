@@ -10,8 +10,9 @@ Each returns what it checked, which prints as a list. Parts of our own go throug
 
 from understudy.testing.encoders import check_encoder
 from understudy.testing.learners import check_learner
+from understudy.testing.likenesses import check_likeness
 from understudy.testing.probes import check_probe
 from understudy.testing.rules import Checked
 from understudy.testing.simulators import check_simulator
 
-__all__ = ["Checked", "check_encoder", "check_learner", "check_probe", "check_simulator"]
+__all__ = ["Checked", "check_encoder", "check_learner", "check_likeness", "check_probe", "check_simulator"]

@@ -189,7 +189,7 @@ def beyond(
         found = made
     probe, about, whole_log = found._probe(probe), found.runs.about, found.runs
     longest, every = whole_log.horizon(SHARE_GOING), int(about.every or 1)
-    if longest < every:  # the pilot was lucky
+    if longest < every:  # runs of `found` may be short
         return _nothing(simulator, whole_log, margin, probe)
     exact, others, n_parts = whole_log.exact_horizon(SHARE_GOING), variants(simulator), len(found.halves)
     given: dict[str, Any] = {"probes": probes, "every": every, "seed": about.seed or 0, "max_steps": longest}
@@ -233,16 +233,16 @@ def halves_of_ladder(
     simulator: LadderReplay, make: Callable[[int], Learner | LoopOwner], probes: Mapping[str, Any],
     asked: Mapping[str, Any], options: dict[str, Any],
 ) -> Halves | Runs:  # fmt: skip
-    """Return runs on the whole log and on halves of it, as long as nine of ten go in a pilot; the pilot where that is
-    too short to be read."""
+    """Return runs on the whole log and on halves of it, as long as nine of ten go; runs without readings where that is
+    too short for one. How often to read is known only after the same runs were made without it."""
     given = options | {"seed": asked["seed"]}
-    pilot = experiment(simulator, make, runs=min(asked["runs"], 20), max_steps=asked["max_steps"], **given)
-    longest = pilot.horizon(SHARE_GOING)
-    episodes = int(np.median([np.searchsorted(run.ends, longest, side="right") for run in pilot]))
+    unread = experiment(simulator, make, runs=asked["runs"], max_steps=asked["max_steps"], **given)
+    longest = unread.horizon(SHARE_GOING)
+    episodes = int(np.median([np.searchsorted(run.ends, longest, side="right") for run in unread]))
     readings = max(2, min(READINGS, episodes // EPISODES_OF_READING))
     every = max(1, longest // readings) if asked["every"] is None else asked["every"]
     if longest < every:
-        return pilot
+        return unread
     return halves(
         simulator, make, probes=probes, runs=asked["runs"], halves=asked["halves_of_log"],
         runs_of_half=asked["runs_of_half"], every=every, max_steps=longest, **given,
@@ -285,12 +285,8 @@ def variants(simulator: LadderReplay) -> dict[str, LadderReplay]:
     return found
 
 
-def _nothing(simulator: LadderReplay, pilot: Runs, margin: float, probe: str) -> Beyond:
-    """Return what is left where runs end at once."""
-    reason = Evidence(
-        "the log",
-        0,
-        f"before the first reading most runs end, after {pilot.horizon(SHARE_GOING):,} steps: {pilot[0].stopped}",
-    )
-    exact = pilot.exact_horizon(SHARE_GOING)
-    return Beyond(exact, exact, pilot.horizon(SHARE_GOING), margin, probe, (reason,), pilot, simulator.ladder)
+def _nothing(simulator: LadderReplay, runs: Runs, margin: float, probe: str) -> Beyond:
+    """Return what is left where runs end before the first reading: their exact part."""
+    longest, exact = runs.horizon(SHARE_GOING), runs.exact_horizon(SHARE_GOING)
+    why = f"before the first reading most runs end, after {longest:,} steps: {runs[0].stopped}"
+    return Beyond(exact, exact, longest, margin, probe, (Evidence("the log", 0, why),), runs, simulator.ladder)

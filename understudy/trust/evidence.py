@@ -17,6 +17,11 @@ OF_WHOLE = 1.0 / (1.0 / SHARE_OF_PART - 1.0)
 """How many times the difference of part and whole the error of the whole is, where errors go as one over the log; and
 how many times their squared difference its variance is. For halves both are 1."""
 
+OF_WHOLE_IN_LOG_ORDER = 1.0 / (1.0 - SHARE_OF_PART)
+"""How many times the squared difference of parts the variance of the whole is where all runs read the log in its own
+order. Then runs on a part read as many episodes as runs on the whole, the first ones, and two parts have the share of a
+part of these in common. For halves that is 2, as in `luck_of_one_log`."""
+
 AS_FAR = "which is as far as runs go"
 
 MOST_CUT = 0.1
@@ -71,7 +76,8 @@ def luck_of_parts(parts: HalvedReadings) -> np.ndarray:
     middle = np.where(known, moments.mean, 0.0).sum(axis=0) / np.maximum(n_parts, 1)
     squares = np.where(known, (moments.mean - middle) ** 2, 0.0).sum(axis=0) / np.maximum(n_parts - 1, 1)
     noise = np.where(known, moments.noise, 0.0).sum(axis=0) / np.maximum(n_parts, 1)
-    return np.where(n_parts > 2, ALLOWANCE * OF_WHOLE * np.maximum(squares - noise, 0.0), np.nan)
+    of_whole = OF_WHOLE_IN_LOG_ORDER if parts.in_log_order else OF_WHOLE
+    return np.where(n_parts > 2, ALLOWANCE * of_whole * np.maximum(squares - noise, 0.0), np.nan)
 
 
 def interval_evidence(readings: ReadingsAfter, margin: float) -> Evidence:
