@@ -21,6 +21,7 @@ from understudy.learners import FixedPolicy, QLearning, Uniform, script
 from understudy.logs import Log
 from understudy.runs import Runs, experiment, load, probes, simulate
 from understudy.runs.describing import plain
+from understudy.runs.experiment import check_folder
 from understudy.simulators import model, psrs, qbe, real
 
 BACKENDS = ["serial", "threads", "processes"]
@@ -319,6 +320,20 @@ def test_a_folder_of_another_learner_of_ones_own_is_refused(learner, log, tmp_pa
     experiment(psrs(log), lambda seed: learner(1), **options)
     with pytest.raises(ResultsError, match="another experiment: learner"):
         experiment(psrs(log), lambda seed: learner(2), **options)
+
+
+def test_whether_a_folder_can_go_on_is_told_without_writing(log, make, tmp_path):
+    settings = {"seed": 1, "every": 50, "max_steps": 100}
+    check_folder(tmp_path / "new", psrs(log), make, **settings)
+    assert not (tmp_path / "new").exists()
+    experiment(psrs(log), make, runs=2, out=tmp_path / "old", backend="serial", **settings)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    check_folder(tmp_path / "old", psrs(log), make, **settings)
+    with pytest.raises(ResultsError, match="simulator order is episodes there and log here"):
+        check_folder(tmp_path / "old", psrs(log, order="log"), make, **settings)
+    with pytest.raises(ResultsError, match="every is 50 there and 60 here"):
+        check_folder(tmp_path / "old", psrs(log), make, **settings | {"every": 60})
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_a_folder_of_another_simulator_of_ones_own_is_refused(tmp_path):
