@@ -10,7 +10,7 @@ import numpy as np
 from understudy.errors import LogError, SettingError, visible
 from understudy.logs.action_kinds import refuse_slate_column
 from understudy.logs.arrays import common_dtype, one_value_per_row
-from understudy.logs.arrow_columns import to_numpy
+from understudy.logs.arrow_columns import is_number, to_numpy
 from understudy.logs.coded_observations import (
     ROLES,
     CodingRules,
@@ -25,6 +25,7 @@ from understudy.logs.columns import (
     REQUIRED,
     action_codes,
     common_length,
+    flags,
     id_codes,
     integer_ids,
     propensity_array,
@@ -32,7 +33,7 @@ from understudy.logs.columns import (
 from understudy.logs.episodes import ranks_by_first_appearance
 from understudy.logs.formats.loaded import LoadedTable
 from understudy.logs.labels import checked_labels, listing
-from understudy.logs.loading import load, shown_path
+from understudy.logs.loading import load
 from understudy.logs.log import Log, assemble
 from understudy.logs.metadata import from_metadata, stored_coding, stored_source, with_stored
 from understudy.logs.propensities import PropensityOptions
@@ -40,7 +41,9 @@ from understudy.logs.propensity_order import order_propensities
 from understudy.logs.recoding import in_form, recoded, spec_of
 from understudy.logs.row_order import sorted_rows, with_episodes_together
 from understudy.logs.selection import Names, Selection, checked_names, select
+from understudy.logs.source_files import shown_path
 from understudy.logs.spec import Spec
+from understudy.logs.texts import CodedTexts, coded_texts, is_text
 from understudy.logs.times import TIMES, seconds
 
 
@@ -187,11 +190,12 @@ def _log_of(table: Any, wanted: dict[str, Any], options: _Options) -> Log:
         given_labels = options.like.actions if given_labels is None else given_labels
         n_actions = options.like.n_actions if n_actions is None else n_actions
     labels = _labels_to_read_with(given_labels, stored.get("actions"), found_propensities)
+    acted, acted_name = _actions(table, selections["action"]), selections["action"].names[0]
     if isinstance(wanted["propensity"], Sequence) and len(selections["propensity"].names) > 1:
         selections["propensity"], labels = order_propensities(
-            table, selections["propensity"], selections["action"], labels, labels_given=options.labels is not None
+            selections["propensity"], acted, acted_name, labels, labels_given=options.labels is not None
         )
-    columns, found_labels, episodes_are_codes = _clean_columns(table, selections, labels)
+    columns, found_labels, episodes_are_codes = _clean_columns(table, selections, acted, labels)
     as_stored = stored if wanted["observation"] in (None, "observation") else {}
     observed, coding = _observations(table, selections, options.rules, as_stored.get("coding"))
     columns |= observed
@@ -199,10 +203,11 @@ def _log_of(table: Any, wanted: dict[str, Any], options: _Options) -> Log:
     notes: tuple[str, ...] = tuple(stored.get("notes", ()))
     if sort_names is not None and order is not None:
         order, how = with_episodes_together(order, columns.get("episode"))
-        columns = {role: column[order] for role, column in columns.items()}
-        if episodes_are_codes:
-            columns["episode"] = ranks_by_first_appearance(columns["episode"])
         if np.any(order[1:] < order[:-1]):
+            for role in columns:  # one after the other, so that only one column is there twice
+                columns[role] = columns[role][order]
+            if episodes_are_codes:
+                columns["episode"] = ranks_by_first_appearance(columns["episode"])
             by = ", ".join(sort_names)
             notes += (f"order: rows were sorted by {by}{how}; row numbers here count from 0 in that order",)
     log = assemble(
@@ -246,8 +251,20 @@ def _labels_to_read_with(
     return given
 
 
+def _actions(table: Any, selection: Selection) -> np.ndarray | CodedTexts:
+    """Return the actions of all rows, as `action_codes` takes them."""
+    name = selection.names[0]
+    refuse_slate_column(selection.title(name), table.column(name))
+    return _ids(name, table.column(name))
+
+
+def _ids(name: str, column: Any) -> np.ndarray | CodedTexts:
+    """Return a column of ids, labels or truth values: text as codes, which are small, and other values as an array."""
+    return coded_texts(name, column) if is_text(column.type) else to_numpy(name, column)
+
+
 def _clean_columns(
-    table: Any, selections: Mapping[str, Selection], labels: Sequence[str] | None
+    table: Any, selections: Mapping[str, Selection], acted: np.ndarray | CodedTexts, labels: Sequence[str] | None
 ) -> tuple[dict[str, np.ndarray], tuple[str, ...] | None, bool]:
     """Return all columns but observations in their dtypes, the labels of actions, and if episode ids became codes.
 
@@ -255,25 +272,22 @@ def _clean_columns(
     """
     columns: dict[str, np.ndarray] = {}
     found_labels, episodes_are_codes = None, False
-    actions = selections["action"].names[0]
-    refuse_slate_column(selections["action"].title(actions), table.column(actions))
     for role, selection in selections.items():
-        if role in ROLES:
-            continue
-        name = selection.names[0]
-        if role in TIMES:
-            columns[role] = seconds(selection.title(name), table.column(name))
-            continue
-        parts = {name: to_numpy(name, table.column(name)) for name in selection.names}
+        name, title = selection.names[0], selection.title(selection.names[0])
         if role == "action":
-            columns[role], found_labels = action_codes(parts[name], labels, selection.title(name))
+            columns[role], found_labels = action_codes(acted, labels, title)
         elif role == "episode":
-            values = one_value_per_row(selection.title(name), parts[name])
-            ids = integer_ids(selection.title(name), values)
+            values = _ids(name, table.column(name))
+            values = values if isinstance(values, CodedTexts) else one_value_per_row(title, values)
+            ids = integer_ids(title, values)
             episodes_are_codes = ids is None
-            columns[role] = id_codes(selection.title(name), values) if ids is None else ids
-        else:
-            columns[role] = _clean_parts(selection, parts)
+            columns[role] = id_codes(title, values) if ids is None else ids
+        elif role in ("terminated", "truncated"):
+            columns[role] = flags(title, _ids(name, table.column(name)))
+        elif role in TIMES:
+            columns[role] = seconds(title, table.column(name))
+        elif role not in ROLES:
+            columns[role] = _numbers(table, selection)
     return columns, found_labels, episodes_are_codes
 
 
@@ -298,18 +312,26 @@ def _observations(
         return {
             role: parts[role][0] if alone else _joined(selection, named[role]) for role, selection in selected.items()
         }, coding
-    numbers = {
-        role: _clean_parts(selection, {name: to_numpy(name, table.column(name)) for name in selection.names})
-        for role, selection in selected.items()
-    }
+    numbers = {role: _numbers(table, selection) for role, selection in selected.items()}
     return (numbers, None) if stored is None else recoded(numbers, stored_coding(stored, numbers), rules)
 
 
-def _clean_parts(selection: Selection, parts: dict[str, np.ndarray]) -> np.ndarray:
+def _numbers(table: Any, selection: Selection) -> np.ndarray:
     """Return the columns of a selection in their dtype, stacked where they are the entries of an array."""
-    return _joined(
-        selection, {name: CLEAN[selection.role](selection.title(name), part) for name, part in parts.items()}
+    names = dict.fromkeys(selection.names)  # several actions may share a propensity
+    cleaned = (
+        (name, CLEAN[selection.role](selection.title(name), to_numpy(name, table.column(name)))) for name in names
     )
+    kinds = {table.column(name).type for name in names}
+    if not selection.stacked or len(kinds) > 1 or not is_number(kinds.pop()):
+        return _joined(selection, dict(cleaned))
+    matrix = np.empty((0, 0))
+    for name, part in cleaned:  # of one dtype, so each is put into its place before the next is read
+        if not len(matrix):
+            matrix = np.empty((len(part), len(selection.names)), part.dtype)
+        for at in [at for at, other in enumerate(selection.names) if other == name]:
+            matrix[:, at] = part
+    return selection.shaped(matrix)
 
 
 def _joined(selection: Selection, cleaned: dict[str, np.ndarray]) -> np.ndarray:
@@ -321,5 +343,5 @@ def _joined(selection: Selection, cleaned: dict[str, np.ndarray]) -> np.ndarray:
         raise LogError(f"{role} cannot be made of {listing(selection.names)}, which differ in shape")
     in_one_dtype = common_dtype({f"{role} column {name}": part for name, part in cleaned.items()})
     cleaned = dict(zip(cleaned, in_one_dtype, strict=True))
-    stacked = selection.stack([cleaned[name] for name in selection.names])  # several actions may share a propensity
+    stacked = selection.shaped(np.stack([cleaned[name] for name in selection.names], axis=1))
     return propensity_array(role, stacked) if role == "propensity" else stacked

@@ -1,0 +1,213 @@
+"""Parquet files, one or many, as one table: a column is read when it is asked for, one group of rows after another."""
+
+import json
+import re
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import Any, NamedTuple
+
+from understudy.errors import LogError
+from understudy.logs.arrays import short_repr
+from understudy.logs.source_files import SourceFile, refuse_no_file, refuse_unreadable, shown_path
+from understudy.logs.streamed import StreamedTable
+from understudy.storage import parse_json
+
+MAGIC = (b"PAR1", b"PARE")  # how files begin, plain and encrypted
+ROWS_AT_ONCE = 2**17
+"""Small groups of rows are read together, up to so many rows; large ones are read as a whole."""
+
+MOST_READERS = 4
+WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
+NULL = "__HIVE_DEFAULT_PARTITION__"
+"""What Hive writes for a missing value."""
+
+OURS = b"understudy"
+"""The key of what `write` stores beside the columns."""
+
+
+class _Opened(NamedTuple):
+    """A file of which the footer has been read."""
+
+    file: SourceFile
+    stamp: tuple[int, int]  # size and time of change: the file must stay as it is while its columns are read
+    metadata: Any
+    schema: Any
+
+    @property
+    def title(self) -> str:
+        return shown_path(self.file.path)
+
+
+def parquet_table(files: Sequence[SourceFile], progress: bool | None = None) -> StreamedTable:
+    """Return the rows of all files, in this order, as one table; only the files' footers are read here.
+
+    A name in a file's partition is a column, unless the file has one of that name: of integers where all files have
+    integers there, else of text. Raise `LogError` where a file is not Parquet. Where a column is not in all files, or
+    not of one type, that is raised when it is read.
+    """
+    import pyarrow as pa
+
+    opened = [_opened(file, alone=len(files) == 1) for file in files]
+    fields = list(opened[0].schema)
+    known = set(opened[0].schema.names)
+    for one in opened[1:]:
+        fields += [field for field in one.schema if field.name not in known]
+        known.update(one.schema.names)
+    partition = {name: None for one in opened for name in one.file.partition if name not in known}
+    kinds = {name: _partition_type(name, opened) for name in partition}
+    fields += [pa.field(name, kind) for name, kind in kinds.items()]
+    stored = _stored(opened)
+    schema = pa.schema(fields, None if stored is None else {OURS: stored})
+    read = partial(_read, opened, schema)
+    return StreamedTable(schema, sum(one.metadata.num_rows for one in opened), read, progress)
+
+
+def _opened(file: SourceFile, alone: bool) -> _Opened:
+    import pyarrow.parquet as pq
+
+    refuse_no_file(file.path)
+    with refuse_unreadable(file.path), open(file.path, "rb") as stream:  # Arrow takes no path that is not UTF-8
+        if not alone and stream.read(4) not in MAGIC:
+            raise LogError(
+                f"{shown_path(file.path)} is not a Parquet file, and only these are read together; move it away, name "
+                "the others by a pattern such as 'logs/*.parquet', or convert it (understudy convert)",
+                "file",
+            )
+        stream.seek(0)
+        parquet = pq.ParquetFile(stream)
+        schema = parquet.schema_arrow
+        schema.names  # noqa: B018 - decodes them, or raises here
+        return _Opened(file, _stamp(stream), parquet.metadata, schema)
+
+
+def _stamp(stream: Any) -> tuple[int, int]:
+    import os
+
+    found = os.fstat(stream.fileno())
+    return found.st_size, found.st_mtime_ns
+
+
+def _partition_type(name: str, opened: Sequence[_Opened]) -> Any:
+    import pyarrow as pa
+
+    values = [one.file.partition.get(name, NULL) for one in opened]
+    return pa.int64() if all(WHOLE.fullmatch(value) for value in values if value != NULL) else pa.string()
+
+
+def _read(opened: Sequence[_Opened], schema: Any, name: str) -> Iterator[Any]:
+    """Yield the values of a column as Arrow arrays, in the order of files and rows; the next ones are read meanwhile."""
+    import pyarrow as pa
+
+    _refuse_unlike(opened, name)
+    parts = [partial(_part, one, schema, name, groups) for one in opened for groups in _groups(one.metadata)]
+    n_readers = min(MOST_READERS, pa.cpu_count(), len(parts))
+    if n_readers < 2:
+        for part in parts:
+            yield from part()
+        return
+    pending: deque[Future[list[Any]]] = deque()
+    with ThreadPoolExecutor(n_readers) as readers:
+        try:
+            for part in parts:
+                pending.append(readers.submit(part))
+                if len(pending) > n_readers:
+                    yield from pending.popleft().result()
+            while pending:
+                yield from pending.popleft().result()
+        finally:
+            for waiting in pending:
+                waiting.cancel()
+
+
+def _groups(metadata: Any) -> Iterator[list[int]]:
+    """Yield the numbers of groups of rows that are read together."""
+    together: list[int] = []
+    n_rows = 0
+    for group in range(metadata.num_row_groups):
+        together.append(group)
+        n_rows += metadata.row_group(group).num_rows
+        if n_rows >= ROWS_AT_ONCE:
+            yield together
+            together, n_rows = [], 0
+    if together:
+        yield together
+
+
+def _part(one: _Opened, schema: Any, name: str, groups: list[int]) -> list[Any]:
+    """Return the chunks of a column in some groups of rows of a file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if name not in one.schema.names:
+        value, kind = one.file.partition[name], schema.field(name).type
+        known = None if value == NULL else int(value) if pa.types.is_integer(kind) else value
+        return [pa.repeat(pa.scalar(known, kind), sum(one.metadata.row_group(group).num_rows for group in groups))]
+    with refuse_unreadable(one.file.path), open(one.file.path, "rb") as stream:
+        if _stamp(stream) != one.stamp:
+            raise LogError(f"{one.title} was changed while it was read; read it again", "file")
+        parquet = pq.ParquetFile(stream, metadata=one.metadata, page_checksum_verification=True)
+        column = parquet.read_row_groups(groups, columns=[name], use_threads=False).column(name)
+        return [chunk for chunk in column.iterchunks() if len(chunk)]
+
+
+def _refuse_unlike(opened: Sequence[_Opened], name: str) -> None:
+    """Raise `LogError` for the first file that has no column of this name, or one of another type than the others."""
+    has = [one for one in opened if name in one.schema.names or name in one.file.partition]
+    if len(has) < len(opened):
+        lacks = next(one for one in opened if one not in has)
+        raise LogError(
+            f"{lacks.title} has no column {name}, and {has[0].title} has one; add it to the file, or leave the column "
+            "out of all files",
+            "file",
+        )
+    kinds = [one.schema.field(name).type if name in one.schema.names else None for one in opened]
+    for one, kind in zip(opened, kinds, strict=True):
+        if kind != kinds[0]:
+            held, first = (
+                "text in a folder's name" if k is None else short_repr(str(k))[1:-1] for k in (kind, kinds[0])
+            )
+            raise LogError(
+                f"column {name} holds {held} in {one.title} and {first} in {opened[0].title}; write it with one type",
+                "file",
+            )
+
+
+def _stored(opened: Sequence[_Opened]) -> bytes | None:
+    """Return what `write` stored beside the columns. Raise `LogError` where files do not belong to one log."""
+    texts = {one.title: (one.schema.metadata or {}).get(OURS) for one in opened}
+    first, text = next(iter(texts.items()))
+    if len(set(texts.values())) == 1:
+        return text
+    merged: dict[str, Any] = {}
+    for title, other in texts.items():
+        try:
+            known = dict(parse_json(other or "{}"))
+        except (TypeError, ValueError):
+            known = {}
+        merged = merged or known
+        different = [name for name in {*merged, *known} - MAY_DIFFER if merged.get(name) != known.get(name)]
+        if different or not known:
+            raise LogError(
+                f"{title} was written by another log than {first}: its {min(different, default='metadata')} differs; "
+                "read both with us.read (the second with like=) and join them with us.concatenate",
+                "file",
+            )
+        merged = {**merged, **_joined(merged, known)}
+    return json.dumps(merged).encode()
+
+
+MAY_DIFFER = {"notes", "n_observations", "max_episode_steps"}
+
+
+def _joined(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Return what two files of one log may say differently, for both."""
+    notes = [note for known in (one, other) for note in known.get("notes") or ()]
+    sizes = [known.get("n_observations") for known in (one, other)]
+    limits = [known.get("max_episode_steps") for known in (one, other)]
+    return {
+        "notes": list(dict.fromkeys(notes)),
+        "n_observations": None if None in sizes else max(sizes),
+        "max_episode_steps": limits[0] if limits[0] == limits[1] else None,
+    }
