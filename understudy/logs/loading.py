@@ -44,7 +44,7 @@ def load(
     progress: bool | None = None,
     **columns: Iterable[str],
 ) -> LoadedTable:
-    """Return the table in a file or several, an object of another library, or a Minari data set that is given by its id.
+    """Return the table in one or more files, an object of another library, or a Minari data set given by its id.
 
     `names` are the columns that were asked for; for other columns see `parse_csv`. With `recognize`, tables of Open
     Bandit are known by their columns.

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from understudy.errors import LogError
-from understudy.logs.arrays import short_repr
+from understudy.logs.arrow_columns import LONGEST
 from understudy.logs.source_files import SourceFile, refuse_no_file, refuse_unreadable, shown_path
 from understudy.logs.streamed import StreamedTable
 from understudy.storage import parse_json
@@ -97,7 +97,7 @@ def _partition_type(name: str, opened: Sequence[_Opened]) -> Any:
 
 
 def _read(opened: Sequence[_Opened], schema: Any, name: str) -> Iterator[Any]:
-    """Yield the values of a column as Arrow arrays, in the order of files and rows; the next ones are read meanwhile."""
+    """Yield the values of a column as Arrow arrays, in the order of files and rows, with some read ahead."""
     import pyarrow as pa
 
     _refuse_unlike(opened, name)
@@ -165,46 +165,48 @@ def _refuse_unlike(opened: Sequence[_Opened], name: str) -> None:
     kinds = [one.schema.field(name).type if name in one.schema.names else None for one in opened]
     for one, kind in zip(opened, kinds, strict=True):
         if kind != kinds[0]:
-            held, first = (
-                "text in a folder's name" if k is None else short_repr(str(k))[1:-1] for k in (kind, kinds[0])
-            )
             raise LogError(
-                f"column {name} holds {held} in {one.title} and {first} in {opened[0].title}; write it with one type",
+                f"column {name} holds {_in_words(kind)} in {one.title} and {_in_words(kinds[0])} in {opened[0].title}; "
+                "write it with one type",
                 "file",
             )
+
+
+def _in_words(kind: Any) -> str:
+    return "text in the name of a folder" if kind is None else str(kind)[:LONGEST]
 
 
 def _stored(opened: Sequence[_Opened]) -> bytes | None:
     """Return what `write` stored beside the columns. Raise `LogError` where files do not belong to one log."""
-    texts = {one.title: (one.schema.metadata or {}).get(OURS) for one in opened}
-    first, text = next(iter(texts.items()))
-    if len(set(texts.values())) == 1:
-        return text
-    merged: dict[str, Any] = {}
-    for title, other in texts.items():
+    texts = [(one.schema.metadata or {}).get(OURS) for one in opened]
+    if len(set(texts)) == 1:
+        return texts[0]
+    joined: dict[str, Any] = {}
+    for one, text in zip(opened, texts, strict=True):
         try:
-            known = dict(parse_json(other or "{}"))
-        except (TypeError, ValueError):
-            known = {}
-        merged = merged or known
-        different = [name for name in {*merged, *known} - MAY_DIFFER if merged.get(name) != known.get(name)]
+            known = parse_json(text or "{}")
+            joined = joined or known
+            different = [name for name in {*joined, *known} - MAY_DIFFER if joined.get(name) != known.get(name)]
+            joined = {**joined, **_joined(joined, known)}
+        except (AttributeError, TypeError, ValueError):
+            different = ["metadata"]
         if different or not known:
             raise LogError(
-                f"{title} was written by another log than {first}: its {min(different, default='metadata')} differs; "
-                "read both with us.read (the second with like=) and join them with us.concatenate",
+                f"{one.title} has other {min(different, default='metadata')} stored beside its columns than "
+                f"{opened[0].title}; read them one by one, with like= the first, and join them by us.concatenate",
                 "file",
             )
-        merged = {**merged, **_joined(merged, known)}
-    return json.dumps(merged).encode()
+    return json.dumps(joined).encode()
 
 
 MAY_DIFFER = {"notes", "n_observations", "max_episode_steps"}
+"""What files of one log may have stored differently."""
 
 
 def _joined(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     """Return what two files of one log may say differently, for both."""
     notes = [note for known in (one, other) for note in known.get("notes") or ()]
-    sizes = [known.get("n_observations") for known in (one, other)]
+    sizes: list[Any] = [known.get("n_observations") for known in (one, other)]
     limits = [known.get("max_episode_steps") for known in (one, other)]
     return {
         "notes": list(dict.fromkeys(notes)),

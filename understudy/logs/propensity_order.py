@@ -22,9 +22,9 @@ def order_propensities(
 ) -> tuple[Selection, Sequence[str] | None]:
     """Return the propensity columns in the order of the actions, and the labels to read actions with.
 
-    `actions` are those of the rows, as `action_codes` takes them, and `name` is that of their column. Columns that are not named after actions stay as they
-    are. Raise `SettingError` where the user gave labels in
-    another order than the columns.
+    `actions` are those of the rows, as `action_codes` takes them, and `name` is that of their column. Columns that
+    are not named after actions stay as they are. Raise `SettingError` where the user gave labels in another order than
+    the columns.
     """
     given = propensity.names
     if len(set(given)) < len(given):

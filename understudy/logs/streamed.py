@@ -1,4 +1,4 @@
-"""Tables whose columns are read when they are asked for, chunk by chunk: a log is filled without a second copy of it."""
+"""Tables whose columns are read when they are asked for, chunk by chunk, so that no second copy of a log is needed."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -76,9 +76,8 @@ class CodedTexts(NamedTuple):
         """Raise `LogError` for the first row whose text is in a mask of the distinct texts."""
         if bad.any():
             row = first_true(bad[self.codes])
-            raise LogError(
-                f"{name} is {short_repr(self.distinct[int(self.codes[row])].as_py())} in row {row}; {advice}"
-            )
+            text = self.distinct[int(self.codes[row])].as_py()
+            raise LogError(f"{name} is {short_repr(text)} in row {row}; {advice}")
 
 
 def coded_texts(name: str, column: Any) -> CodedTexts:

@@ -19,9 +19,9 @@ from understudy.logs.formats.dsjson_writing import write_dsjson
 from understudy.logs.formats.minari_writing import write_minari
 from understudy.logs.labels import listing
 from understudy.logs.loading import CSV, PARQUET
-from understudy.logs.source_files import checked_path, shown_path
 from understudy.logs.log import Log
 from understudy.logs.metadata import to_metadata
+from understudy.logs.source_files import checked_path, shown_path
 from understudy.storage import error_reason, write_whole
 
 ENDINGS = {"parquet": PARQUET, "csv": CSV, "dsjson": (".dsjson", *(f".dsjson{ending}" for ending in CODECS))}
