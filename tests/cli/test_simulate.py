@@ -284,3 +284,24 @@ def test_rungs_that_the_log_does_not_support_are_named_before_the_runs(events, t
     runs = us.load(tmp_path / "out" / "qbe")
     assert f"Exact up to step {runs.exact_horizon():,}" in text
     assert "exact to step" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_folder_and_a_pattern_of_parquet_files_are_one_log(events, tmp_path, columns, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame = pd.read_csv(events)
+    (tmp_path / "trips").mkdir()
+    for part, rows in enumerate(np.array_split(np.arange(len(frame)), 12)):
+        frame.iloc[rows].to_parquet(tmp_path / "trips" / f"part-{part}.parquet")
+    flags = [*columns, "--runs", "2", "--quick"]
+    assert main(["simulate", str(events), *flags]) == 0
+    first = us.load(tmp_path / "events-rehearsal")
+    for log in ("trips", "trips/*.parquet"):
+        assert main(["simulate", log, *flags]) == 0  # the second time there is nothing to do
+        assert [run.seed for run in us.load(tmp_path / "trips-rehearsal")] == [run.seed for run in first]
+    assert main(["check", "trips/part-1*", *columns]) in (0, 1)
+    assert main(["check", "trips/none-*.parquet", *columns]) == 2
+    assert "no file matches trips/none-*.parquet; check the pattern" in capsys.readouterr().err
+    for command in ("forecast", "compare", "convert"):
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        assert "logs/*.parquet" in " ".join(capsys.readouterr().out.split())

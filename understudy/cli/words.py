@@ -83,7 +83,7 @@ def plain_name(log: str) -> str:
     >>> plain_name("logs/events.parquet"), plain_name("logs/events-*.parquet"), plain_name("logs/*.parquet")
     ('events', 'events', 'logs')
     """
-    for name in reversed((*Path(log).resolve().parent.parts, name_of_log(log))):
+    for name in (name_of_log(log), *(folder.name for folder in Path(log).resolve().parents)):
         known = re.split(r"[*?[]", name)[0].rstrip("-_=. ") if is_pattern(log) else name
         if plain := known.split(".")[0]:
             return plain

@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -97,13 +98,12 @@ def files_of(source: Any) -> list[SourceFile] | None:
 
 
 def _matching(pattern: str) -> list[SourceFile]:
-    skips = not os.path.basename(pattern).startswith(HIDDEN)
+    asked_for = [name for name in Path(pattern).parts if name.startswith(HIDDEN)]
     paths: set[Path] = set()
     for match in map(Path, glob.glob(pattern, recursive=True)):
-        if match.is_dir():
-            paths.update(_walk(match))
-        elif not (skips and match.name.startswith(HIDDEN)):
-            paths.add(match)
+        hidden = [name for name in match.parts if name.startswith(HIDDEN)]
+        if all(any(fnmatch(name, one) for one in asked_for) for name in hidden):
+            paths.update(_walk(match) if match.is_dir() else [match])
     if not paths:
         raise LogError(
             f"no file matches {shown_path(pattern)}; check the pattern (in a shell it is put in quotes)", "file"
