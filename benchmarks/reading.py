@@ -65,7 +65,8 @@ def rows(n, kind, first, rng):
 
 
 def write_files(folder, n, kind, n_files):
-    """Write a log to so many files of a folder, a piece at a time."""
+    """Write a log to so many files of a new folder, a piece at a time."""
+    folder.mkdir()
     rng, first = np.random.default_rng(0), 0
     for number in range(n_files):
         writer = None
@@ -98,30 +99,35 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
+def child(*arguments):
+    """Return what this program prints in a process of its own, whose peak begins with the low one of this process."""
+    command = [sys.executable, "-m", "benchmarks.reading", *map(str, arguments)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
 def main():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.reading", description=__doc__.split("\n")[0])
     parser.add_argument("--rows", type=float, nargs="+", default=[1e6, 5e6])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--files", type=int, default=8)
-    parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
+    parser.add_argument("--read", nargs=4, help=argparse.SUPPRESS)
+    parser.add_argument("--write", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.child:
-        how, folder, kind, small = options.child
+    if options.read:
+        how, folder, kind, small = options.read
         return measured(how, Path(folder), kind, Path(small))
+    if options.write:
+        folder, n, kind, n_files = options.write
+        return write_files(Path(folder), int(n), kind, int(n_files))
     print("| log | rows | | M rows a CPU second | bytes a row | at the peak |\n|---|---:|---|---:|---:|---:|")
     for kind in NAMES:
         for n in map(int, options.rows):
             with tempfile.TemporaryDirectory() as scratch:
-                folder, small = Path(scratch) / "log", Path(scratch) / "small"
-                for path, size, n_files in ((folder, n, options.files), (small, SMALL, 1)):
-                    path.mkdir()
-                    write_files(path, size, kind, n_files)
+                folder, small = f"{scratch}/log", f"{scratch}/small"
+                child("--write", folder, n, kind, options.files)
+                child("--write", small, SMALL, kind, 1)
                 for how in ("us.read", "read_table"):
-                    child = [sys.executable, "-m", "benchmarks.reading", "--child", how, folder, kind, small]
-                    found = [
-                        json.loads(subprocess.run(child, check=True, capture_output=True, text=True).stdout)
-                        for _ in range(options.repeats)
-                    ]
+                    found = [json.loads(child("--read", how, folder, kind, small)) for _ in range(options.repeats)]
                     seconds, size, most = (min(values) for values in zip(*found, strict=True))
                     print(
                         f"| {kind} | {n:.0e} | {how} | {n / seconds / 1e6:.2f} | {size / n:.0f} | {most / n:.0f} |",

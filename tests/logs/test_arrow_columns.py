@@ -9,6 +9,7 @@ import pytest
 from understudy.errors import LogError
 from understudy.logs import read
 from understudy.logs.arrow_columns import to_numpy
+from understudy.logs.streamed import StreamedColumn
 
 ENDED = {
     "observation": [0, 1, 2, 5],
@@ -228,3 +229,9 @@ def test_the_row_at_fault_is_counted_through_all_chunks(values, words):
     whole = pa.array(values)
     with pytest.raises(LogError, match=words):
         to_numpy("x", pa.chunked_array([whole.slice(0, 2), whole.slice(2)]))
+
+
+def test_a_column_that_does_not_fit_into_memory_is_refused_in_one_sentence():
+    column = StreamedColumn("x", pa.int64(), 2**55, lambda name: iter([pa.array([1])]))
+    with pytest.raises(LogError, match="column x has 36,028,797,018,963,968 rows, which do not fit into memory; read"):
+        to_numpy("x", column)

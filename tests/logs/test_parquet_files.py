@@ -1,5 +1,6 @@
 """Parquet files, one or many, as one table."""
 
+import json
 import os
 
 import numpy as np
@@ -8,6 +9,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
+from benchmarks.reading import child
 from understudy.errors import LogError, SettingError
 from understudy.logs import parquet_files
 from understudy.logs.log import Log
@@ -179,7 +181,7 @@ def test_files_may_differ_in_columns_that_are_not_used(tmp_path):
 
 
 HOSTILE = {
-    "notes.txt": (b"read me", "notes.txt is not a Parquet file, and only these are read together"),
+    "notes.txt": (b"read me", r"notes\.txt is not a Parquet file; convert it"),
     "b.csv": (b"observation,action,reward\n1,0,1\n", "b.csv is not a Parquet file"),
     "b.parquet": (b"", "b.parquet is an empty file"),
     "c.parquet": (b"PAR1 and nothing else", "c.parquet cannot be read"),
@@ -227,8 +229,8 @@ def test_a_log_of_too_many_rows_is_refused_before_it_is_read(tmp_path, monkeypat
     monkeypatch.setattr(parquet_files, "_part", None)
     opened = parquet_files._opened
 
-    def many(file, alone):
-        one = opened(file, alone)
+    def many(file):
+        one = opened(file)
         return one._replace(metadata=type("Metadata", (), {"num_rows": 2**31})())
 
     monkeypatch.setattr(parquet_files, "_opened", many)
@@ -256,3 +258,14 @@ def test_other_formats_are_not_read_together(tmp_path):
         (tmp_path / f"{name}.csv").write_text("observation,action,reward\n1,0,1\n")
     with pytest.raises(SettingError, match="format='csv' is about single files"):
         read(tmp_path, format="csv")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["numbers", "text"])
+def test_the_peak_of_memory_is_little_more_than_the_log(tmp_path, kind):
+    """Of a log of 82 bytes a row, at most 120 at the peak; files whose groups of rows are small, in one process each."""
+    for folder, n_rows, n_files in (("log", 1_000_000, 3), ("small", 1000, 1)):
+        child("--write", tmp_path / folder, n_rows, kind, n_files)
+    _, size, peak = json.loads(child("--read", "us.read", tmp_path / "log", kind, tmp_path / "small"))
+    assert 80e6 < size < 83e6
+    assert peak < 120e6

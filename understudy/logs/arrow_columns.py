@@ -35,6 +35,10 @@ def to_numpy(name: str, column: Any, n_rows: int | None = None) -> np.ndarray:
         raise LogError(
             f"column {name} holds {kind}, which cannot be read ({error_reason(error)}); convert it first"
         ) from None
+    except MemoryError:
+        raise LogError(
+            f"column {name} has {len(column):,} rows, which do not fit into memory; read fewer files or columns"
+        ) from None
 
 
 def _filled(column: Any) -> np.ndarray | None:

@@ -15,7 +15,7 @@ from understudy.logs.formats.loaded import LoadedTable
 from understudy.logs.formats.minari_sets import EpisodeSource, load_minari, load_minari_id
 from understudy.logs.formats.open_bandit import is_open_bandit, open_bandit
 from understudy.logs.formats.vw_text import is_vw_text, load_vw_text
-from understudy.logs.parquet_files import parquet_table
+from understudy.logs.parquet_files import PARQUET, parquet_table
 from understudy.logs.source_files import (
     SourceFile,
     checked_path,
@@ -25,7 +25,7 @@ from understudy.logs.source_files import (
     shown_path,
 )
 
-PARQUET, CSV = (".parquet", ".pq"), (".csv", *(f".csv{ending}" for ending in CODECS))
+CSV = (".csv", *(f".csv{ending}" for ending in CODECS))
 FORMATS = ("parquet", "csv", "open-bandit", "vw", "dsjson", "hdf5", "minari")
 """The values of `format`."""
 

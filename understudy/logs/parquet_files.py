@@ -1,6 +1,7 @@
 """Parquet files, one or many, as one table: a column is read when it is asked for, one group of rows after another."""
 
 import json
+import os
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,9 @@ from understudy.logs.arrow_columns import LONGEST
 from understudy.logs.source_files import SourceFile, refuse_no_file, refuse_unreadable, shown_path
 from understudy.logs.streamed import StreamedTable
 from understudy.storage import parse_json
+
+PARQUET = (".parquet", ".pq")
+"""The endings of Parquet files."""
 
 MAGIC = (b"PAR1", b"PARE")  # how files begin, plain and encrypted
 ROWS_AT_ONCE = 2**17
@@ -49,7 +53,7 @@ def parquet_table(files: Sequence[SourceFile], progress: bool | None = None) -> 
     """
     import pyarrow as pa
 
-    opened = [_opened(file, alone=len(files) == 1) for file in files]
+    opened = [_opened(file) for file in files]
     fields = list(opened[0].schema)
     known = set(opened[0].schema.names)
     for one in opened[1:]:
@@ -64,27 +68,28 @@ def parquet_table(files: Sequence[SourceFile], progress: bool | None = None) -> 
     return StreamedTable(schema, sum(one.metadata.num_rows for one in opened), read, progress)
 
 
-def _opened(file: SourceFile, alone: bool) -> _Opened:
+def _opened(file: SourceFile) -> _Opened:
     import pyarrow.parquet as pq
 
     refuse_no_file(file.path)
     with refuse_unreadable(file.path), open(file.path, "rb") as stream:  # Arrow takes no path that is not UTF-8
-        if not alone and stream.read(4) not in MAGIC:
+        if stream.read(4) not in MAGIC and file.path.suffix not in PARQUET:
             raise LogError(
-                f"{shown_path(file.path)} is not a Parquet file, and only these are read together; move it away, name "
-                "the others by a pattern such as 'logs/*.parquet', or convert it (understudy convert)",
+                f"{shown_path(file.path)} is not a Parquet file; convert it (understudy convert), or name the Parquet "
+                "files beside it by a pattern such as 'logs/*.parquet'",
                 "file",
             )
         stream.seek(0)
         parquet = pq.ParquetFile(stream)
-        schema = parquet.schema_arrow
+        metadata, schema = parquet.metadata, parquet.schema_arrow
         schema.names  # noqa: B018 - decodes them, or raises here
-        return _Opened(file, _stamp(stream), parquet.metadata, schema)
+        counts = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+        if min(counts, default=0) < 0 or sum(counts) != metadata.num_rows:
+            raise LogError(f"{shown_path(file.path)} says of itself how many rows it has in two ways; write it again")
+        return _Opened(file, _stamp(stream), metadata, schema)
 
 
 def _stamp(stream: Any) -> tuple[int, int]:
-    import os
-
     found = os.fstat(stream.fileno())
     return found.st_size, found.st_mtime_ns
 
