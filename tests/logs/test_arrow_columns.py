@@ -9,7 +9,7 @@ import pytest
 from understudy.errors import LogError
 from understudy.logs import read
 from understudy.logs.arrow_columns import to_numpy
-from understudy.logs.streamed import StreamedColumn
+from understudy.logs.streamed import StreamedTable
 
 ENDED = {
     "observation": [0, 1, 2, 5],
@@ -232,6 +232,7 @@ def test_the_row_at_fault_is_counted_through_all_chunks(values, words):
 
 
 def test_a_column_that_does_not_fit_into_memory_is_refused_in_one_sentence():
-    column = StreamedColumn("x", pa.int64(), 2**55, lambda name: iter([pa.array([1])]))
+    table = pa.table({"x": [1]})
+    column = StreamedTable(table.schema, 2**55, lambda names: iter([table])).column("x")
     with pytest.raises(LogError, match="column x has 36,028,797,018,963,968 rows, which do not fit into memory; read"):
         to_numpy("x", column)

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 from understudy.errors import LogError
+from understudy.logs import arrow_columns
 from understudy.logs.coded_observations import CodingRules
 from understudy.logs.selection import select
 from understudy.logs.streamed import StreamedTable
@@ -27,10 +28,10 @@ def streamed(columns):
     """The columns in chunks of one row, and how often each was read."""
     reads = []
 
-    def read(name):
-        reads.append(name)
+    def read(names):
+        reads.extend(names)
         for row in range(3):
-            yield columns[name].slice(row, 1)
+            yield pa.table({name: columns[name].slice(row, 1) for name in names})
 
     schema = pa.schema({name: column.type for name, column in columns.items()})
     return StreamedTable(schema, 3, read), reads
@@ -62,6 +63,16 @@ def test_each_column_is_read_once_and_in_its_dtype(in_memory):
     assert in_memory or len(set(reads)) == len(reads) == 8
 
 
+@pytest.mark.parametrize("at_once", [1, 2, 64])
+def test_columns_are_read_some_at_a_time(monkeypatch, at_once):
+    monkeypatch.setattr(arrow_columns, "AT_ONCE", at_once)
+    wide = {f"observation_{at}": pa.array([at, at + 10, at + 20]) for at in range(5)}
+    table, reads = streamed({**COLUMNS, **wide})
+    columns, _, _ = cleaned(table, observation=None)
+    assert columns["observation"].tolist() == [[0, 1, 2, 3, 4], [10, 11, 12, 13, 14], [20, 21, 22, 23, 24]]
+    assert len(reads) == len(set(reads))
+
+
 def test_columns_of_several_types_are_stacked_in_one_that_holds_all():
     table, _ = streamed(COLUMNS)
     columns, _, _ = cleaned(table, observation=["z", "x"])
@@ -86,10 +97,11 @@ def test_actions_that_share_a_propensity_have_it_both():
         ("terminated", ["no", "perhaps", "yes"], "terminated is 'perhaps' in row 1; give true and false, or 1 and 0"),
         ("reward", [0, 1, None], "column reward has no value in row 2"),
         ("reward", ["1", "1", "x"], "reward is 'x' in row 2, not a number"),
+        ("x", [1, 2, None], "column x has no value in row 2"),
     ],
 )
 def test_messages_name_the_row_counted_through_all_chunks(name, values, words):
     columns = {**COLUMNS, name: pa.array(values)}
     for table in (streamed(columns)[0], pa.table(columns)):
         with pytest.raises(LogError, match=words):
-            cleaned(table, episode="episode", terminated="terminated")
+            cleaned(table, observation=["x", "z"], episode="episode", terminated="terminated")

@@ -1,5 +1,6 @@
 """Arrow columns as NumPy arrays, and back."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,10 +8,11 @@ import numpy as np
 from understudy.errors import LogError
 from understudy.logs.arrays import as_array, first_true, short_repr
 from understudy.logs.labels import numbers_of
-from understudy.logs.streamed import StreamedColumn
+from understudy.logs.streamed import StreamedColumn, StreamedTable
 from understudy.storage import error_reason
 
 DEEPEST = 16  # lists within lists
+AT_ONCE = 64  # columns that are read from files together: each time a file is opened costs time, and each column memory
 LONGEST = 300  # characters of a type in a message
 ARROW_UNITS = ("D", "s", "ms", "us", "ns")  # of NumPy's dates that Arrow takes
 TEXT_TYPES = ("string", "large_string", "binary", "large_binary", "fixed_size_binary")
@@ -68,10 +70,35 @@ def _is_plain(kind: Any) -> bool:
     """True for numbers, truth values, and lists of these, of which a NumPy array has one dtype whatever they are."""
     for _ in range(DEEPEST):
         kind = kind.value_type if _is_list(kind) else kind
-    return is_number(kind)
+    return _is_number(kind)
 
 
-def is_number(kind: Any) -> bool:
+def side_by_side(table: Any, names: Sequence[str]) -> np.ndarray | None:
+    """Return columns of one type of numbers as a matrix, (N, names), filled piece by piece.
+
+    None where they have no such type, or where a value is missing that `to_numpy` would refuse with its row.
+    """
+    from pyarrow import types
+
+    kinds = {table.schema.field(name).type for name in names}
+    if len(kinds) > 1 or not _is_number(kind := kinds.pop()):
+        return None
+    matrix: np.ndarray | None = None
+    for begin in range(0, len(names), AT_ONCE):
+        block, row = names[begin : begin + AT_ONCE], 0
+        for piece in table.pieces(block) if isinstance(table, StreamedTable) else [table.select(block)]:
+            for at, column in enumerate(piece.columns, start=begin):
+                if column.null_count and not types.is_floating(kind):
+                    return None
+                values = column.to_numpy()
+                if matrix is None:
+                    matrix = np.empty((table.num_rows, len(names)), values.dtype)
+                matrix[row : row + len(values), at] = values
+            row += piece.num_rows
+    return matrix
+
+
+def _is_number(kind: Any) -> bool:
     """True for Arrow's types of numbers and truth values that have a NumPy dtype."""
     from pyarrow import types
 

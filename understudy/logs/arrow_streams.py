@@ -1,7 +1,7 @@
 """Tables from objects of other libraries: DataFrames, DuckDB's relations and results, Arrow's datasets and streams."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
@@ -91,19 +91,19 @@ def _is_parquet(dataset: ArrowDataset) -> bool:
     return isinstance(dataset, arrow.FileSystemDataset) and isinstance(dataset.format, arrow.ParquetFileFormat)
 
 
-def _scanned(dataset: Any, name: str) -> Iterator[Any]:
-    """Yield the values of one column of a dataset of Parquet files."""
+def _scanned(dataset: Any, names: Sequence[str]) -> Iterator[Any]:
+    """Yield tables of some columns of a dataset of Parquet files."""
     import pyarrow as pa
     from pyarrow import dataset as arrow
 
     checked = arrow.ParquetFragmentScanOptions(page_checksum_verification=True)
     few = {"batch_readahead": 2, "fragment_readahead": 1}  # by default a column of a small log is in memory as a whole
     try:
-        columns = {name: arrow.field(name)}
+        columns = {name: arrow.field(name) for name in names}
         for batch in dataset.scanner(columns=columns, fragment_scan_options=checked, **few).to_batches():
-            yield batch.column(0)
+            yield pa.table(batch)
     except (pa.ArrowException, OSError) as error:
-        raise LogError(f"column {name} cannot be read ({error_reason(error)}); check the dataset", "file") from None
+        raise LogError(f"column {names[0]} cannot be read ({error_reason(error)}); check the dataset", "file") from None
 
 
 def _reader(source: Any) -> tuple[Any, int | None]:

@@ -43,6 +43,10 @@ class _Opened(NamedTuple):
     def title(self) -> str:
         return shown_path(self.file.path)
 
+    def has(self, name: str) -> bool:
+        """True if one column of the file has this name."""
+        return self.schema.get_field_index(name) >= 0
+
 
 def parquet_table(files: Sequence[SourceFile], progress: bool | None = None) -> StreamedTable:
     """Return the rows of all files, in this order, as one table; only the files' footers are read here.
@@ -101,26 +105,26 @@ def _partition_type(name: str, opened: Sequence[_Opened]) -> Any:
     return pa.int64() if all(WHOLE.fullmatch(value) for value in values if value != NULL) else pa.string()
 
 
-def _read(opened: Sequence[_Opened], schema: Any, name: str) -> Iterator[Any]:
-    """Yield the values of a column as Arrow arrays, in the order of files and rows, with some read ahead."""
+def _read(opened: Sequence[_Opened], schema: Any, names: Sequence[str]) -> Iterator[Any]:
+    """Yield tables of some columns, in the order of files and rows; the next ones are read meanwhile."""
     import pyarrow as pa
 
-    _refuse_unlike(opened, name)
-    parts = [partial(_part, one, schema, name, groups) for one in opened for groups in _groups(one.metadata)]
+    for name in names:
+        _refuse_unlike(opened, name)
+    parts = [partial(_part, one, schema, names, groups) for one in opened for groups in _groups(one.metadata)]
     n_readers = min(MOST_READERS, pa.cpu_count(), len(parts))
     if n_readers < 2:
-        for part in parts:
-            yield from part()
+        yield from (part() for part in parts)
         return
-    pending: deque[Future[list[Any]]] = deque()
+    pending: deque[Future[Any]] = deque()
     with ThreadPoolExecutor(n_readers) as readers:
         try:
             for part in parts:
                 pending.append(readers.submit(part))
                 if len(pending) > n_readers:
-                    yield from pending.popleft().result()
+                    yield pending.popleft().result()
             while pending:
-                yield from pending.popleft().result()
+                yield pending.popleft().result()
         finally:
             for waiting in pending:
                 waiting.cancel()
@@ -140,34 +144,44 @@ def _groups(metadata: Any) -> Iterator[list[int]]:
         yield together
 
 
-def _part(one: _Opened, schema: Any, name: str, groups: list[int]) -> list[Any]:
-    """Return the chunks of a column in some groups of rows of a file."""
+def _part(one: _Opened, schema: Any, names: Sequence[str], groups: list[int]) -> Any:
+    """Return a table of some columns in some groups of rows of a file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    if name not in one.schema.names:
-        value, kind = one.file.partition[name], schema.field(name).type
-        known = None if value == NULL else int(value) if pa.types.is_integer(kind) else value
-        return [pa.repeat(pa.scalar(known, kind), sum(one.metadata.row_group(group).num_rows for group in groups))]
-    with refuse_unreadable(one.file.path), open(one.file.path, "rb") as stream:
-        if _stamp(stream) != one.stamp:
-            raise LogError(f"{one.title} was changed while it was read; read it again", "file")
-        parquet = pq.ParquetFile(stream, metadata=one.metadata, page_checksum_verification=True)
-        column = parquet.read_row_groups(groups, columns=[name], use_threads=False).column(name)
-        return [chunk for chunk in column.iterchunks() if len(chunk)]
+    n_rows = sum(one.metadata.row_group(group).num_rows for group in groups)
+    in_file = [name for name in names if one.has(name)]
+    columns = {name: _repeated(one.file.partition[name], schema.field(name).type, n_rows)
+               for name in names if name not in in_file}  # fmt: skip
+    if in_file:
+        with refuse_unreadable(one.file.path), open(one.file.path, "rb") as stream:
+            if _stamp(stream) != one.stamp:
+                raise LogError(f"{one.title} was changed while it was read; read it again", "file")
+            parquet = pq.ParquetFile(stream, metadata=one.metadata, page_checksum_verification=True)
+            table = parquet.read_row_groups(groups, columns=in_file, use_threads=False)
+        columns |= {name: table.column(name) for name in in_file}  # which may have more: a has a.b
+    return pa.table({name: columns[name] for name in names})
+
+
+def _repeated(value: str, kind: Any, n_rows: int) -> Any:
+    """Return what the folder of a file says, for so many of its rows."""
+    import pyarrow as pa
+
+    known = None if value == NULL else int(value) if pa.types.is_integer(kind) else value
+    return pa.repeat(pa.scalar(known, kind), n_rows)
 
 
 def _refuse_unlike(opened: Sequence[_Opened], name: str) -> None:
     """Raise `LogError` for the first file that has no column of this name, or one of another type than the others."""
-    has = [one for one in opened if name in one.schema.names or name in one.file.partition]
-    if len(has) < len(opened):
-        lacks = next(one for one in opened if one not in has)
+    has = [one.has(name) or name in one.file.partition for one in opened]
+    if not all(has):
+        lacks, other = opened[has.index(False)], opened[has.index(True)]
         raise LogError(
-            f"{lacks.title} has no column {name}, and {has[0].title} has one; add it to the file, or leave the column "
+            f"{lacks.title} has no column {name}, and {other.title} has one; add it to the file, or leave the column "
             "out of all files",
             "file",
         )
-    kinds = [one.schema.field(name).type if name in one.schema.names else None for one in opened]
+    kinds = [one.schema.field(name).type if one.has(name) else None for one in opened]
     for one, kind in zip(opened, kinds, strict=True):
         if kind != kinds[0]:
             raise LogError(

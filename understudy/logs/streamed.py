@@ -1,6 +1,6 @@
-"""Tables whose columns are read when they are asked for, chunk by chunk, so that no second copy of a log is needed."""
+"""Tables whose columns are read when they are asked for, piece by piece, so that no second copy of a log is needed."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,48 +9,8 @@ from understudy.progress import progress_bar
 
 LARGE = 10_000_000  # rows from which on progress is shown unless told otherwise
 
-Read = Callable[[str], Iterator[Any]]
-"""A function of a column's name that yields its values, in the order of rows, as Arrow arrays."""
-
-
-@dataclass(frozen=True)
-class StreamedColumn:
-    """A column of which one chunk after another is read. It has those methods of Arrow's columns that readers use."""
-
-    name: str
-    type: Any
-    n_rows: int
-    read: Read
-    progress: bool | None = None
-
-    def __len__(self) -> int:
-        return self.n_rows
-
-    def iterchunks(self) -> Iterator[Any]:
-        """Yield the chunks. Raise `LogError` where they have not as many rows as was said before."""
-        import pyarrow as pa
-
-        found = 0
-        show = False if self.progress is None and self.n_rows < LARGE else self.progress
-        with progress_bar(f"reading {self.name}"[:60], self.n_rows, show) as report:
-            for chunk in self.read(self.name):
-                found += len(chunk)
-                if found > self.n_rows:
-                    break
-                yield chunk
-                report(found)
-        pa.default_memory_pool().release_unused()  # what was unpacked for this column; the next one may be larger
-        if found != self.n_rows:
-            more = "more" if found > self.n_rows else f"{found:,}"
-            raise LogError(
-                f"column {self.name} has {more} rows, and there should be {self.n_rows:,}; write the file again", "file"
-            )
-
-    def combine_chunks(self) -> Any:
-        """Return the whole column in memory."""
-        import pyarrow as pa
-
-        return pa.chunked_array(list(self.iterchunks()), self.type).combine_chunks()
+Read = Callable[[Sequence[str]], Iterator[Any]]
+"""A function of the names of columns that yields Arrow tables of these columns, one for some rows after another."""
 
 
 @dataclass(frozen=True)
@@ -60,19 +20,70 @@ class StreamedTable:
     schema: Any
     num_rows: int
     read: Read
-    progress: bool | None = None
+    progress: bool | None = None  # as in `read`
 
     @property
     def column_names(self) -> list[str]:
         """The names of the columns; two may have one name."""
         return list(self.schema.names)
 
-    def column(self, name: str) -> StreamedColumn:
+    def column(self, name: str) -> "StreamedColumn":
         """Return the column of this name, which only one may have; nothing is read yet."""
-        return StreamedColumn(name, self.schema.field(name).type, self.num_rows, self.read, self.progress)
+        return StreamedColumn(self, name)
 
-    def select(self, names: list[str]) -> Any:
+    def pieces(self, names: Sequence[str]) -> Iterator[Any]:
+        """Yield Arrow tables of these columns, one for some rows after another.
+
+        Raise `LogError` where they have not as many rows as was said before.
+        """
+        import pyarrow as pa
+
+        found = 0
+        show = False if self.progress is None and self.num_rows < LARGE else self.progress
+        with progress_bar(f"reading {names[0]}"[:60], self.num_rows, show) as report:
+            for piece in self.read(names):
+                found += piece.num_rows
+                if found > self.num_rows:
+                    break
+                yield piece
+                report(found)
+        pa.default_memory_pool().release_unused()  # what was unpacked for these columns
+        if found != self.num_rows:
+            more = "more" if found > self.num_rows else f"{found:,}"
+            raise LogError(
+                f"column {names[0]} has {more} rows, and there should be {self.num_rows:,}; write the file again",
+                "file",
+            )
+
+    def select(self, names: Sequence[str]) -> Any:
         """Return an Arrow table of these columns, in memory."""
         import pyarrow as pa
 
-        return pa.table({name: self.column(name).combine_chunks() for name in names})
+        return pa.concat_tables(self.pieces(names))
+
+
+@dataclass(frozen=True)
+class StreamedColumn:
+    """A column of a streamed table. It has those methods of Arrow's columns that readers use."""
+
+    table: StreamedTable
+    name: str
+
+    @property
+    def type(self) -> Any:
+        """The Arrow type of the values."""
+        return self.table.schema.field(self.name).type
+
+    def __len__(self) -> int:
+        return self.table.num_rows
+
+    def iterchunks(self) -> Iterator[Any]:
+        """Yield the values as Arrow arrays, in the order of rows; they are read now."""
+        for piece in self.table.pieces([self.name]):
+            yield from piece.column(0).iterchunks()
+
+    def combine_chunks(self) -> Any:
+        """Return the whole column in memory."""
+        import pyarrow as pa
+
+        return pa.chunked_array(list(self.iterchunks()), self.type).combine_chunks()

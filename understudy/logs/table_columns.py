@@ -8,7 +8,7 @@ import numpy as np
 from understudy.errors import LogError
 from understudy.logs.action_kinds import refuse_slate_column
 from understudy.logs.arrays import common_dtype, one_value_per_row
-from understudy.logs.arrow_columns import is_number, to_numpy
+from understudy.logs.arrow_columns import side_by_side, to_numpy
 from understudy.logs.coded_observations import ROLES, CodingRules, Given, code_observations, refuse_other_names
 from understudy.logs.coding import Coding
 from understudy.logs.columns import CLEAN, action_codes, flags, id_codes, integer_ids, propensity_array
@@ -87,20 +87,16 @@ def observations_of(
 
 def _numbers(table: Any, selection: Selection) -> np.ndarray:
     """Return the columns of a selection in their dtype, stacked where they are the entries of an array."""
-    names = dict.fromkeys(selection.names)  # several actions may share a propensity
-    cleaned = (
-        (name, CLEAN[selection.role](selection.title(name), to_numpy(name, table.column(name)))) for name in names
-    )
-    kinds = {table.column(name).type for name in names}
-    if not selection.stacked or len(kinds) > 1 or not is_number(kinds.pop()):
-        return _joined(selection, dict(cleaned))
-    matrix = np.empty((0, 0))
-    for name, part in cleaned:  # of one dtype, so each is put into its place before the next is read
-        if not len(matrix):
-            matrix = np.empty((len(part), len(selection.names)), part.dtype)
-        for at in [at for at, other in enumerate(selection.names) if other == name]:
-            matrix[:, at] = part
-    return selection.shaped(matrix)
+    names = list(dict.fromkeys(selection.names))  # several actions may share a propensity
+    clean = CLEAN[selection.role]
+    matrix = side_by_side(table, names) if selection.stacked else None
+    if matrix is None:
+        return _joined(
+            selection, {name: clean(selection.title(name), to_numpy(name, table.column(name))) for name in names}
+        )
+    if len(names) < len(selection.names):
+        matrix = matrix[:, [names.index(name) for name in selection.names]]
+    return selection.shaped(clean(selection.role, matrix))
 
 
 def _joined(selection: Selection, cleaned: dict[str, np.ndarray]) -> np.ndarray:
