@@ -288,3 +288,24 @@ def test_rungs_that_the_log_does_not_support_are_named_before_the_runs(events, t
     assert "<p>Left out of --then reuse,cut by the audit of the log: reuse;" in page
     assert main(["report", str(tmp_path / "out"), "--report", str(tmp_path / "again.html")]) == 0
     assert (tmp_path / "again.html").read_text(encoding="utf-8") == page
+
+
+def test_a_folder_and_a_pattern_of_parquet_files_are_one_log(events, tmp_path, columns, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame = pd.read_csv(events)
+    (tmp_path / "trips").mkdir()
+    for part, rows in enumerate(np.array_split(np.arange(len(frame)), 12)):
+        frame.iloc[rows].to_parquet(tmp_path / "trips" / f"part-{part}.parquet")
+    flags = [*columns, "--runs", "2", "--quick"]
+    assert main(["simulate", str(events), *flags]) == 0
+    first = us.load(tmp_path / "events-rehearsal" / "psrs")
+    for log in ("trips", "trips/*.parquet"):
+        assert main(["simulate", log, *flags]) == 0  # the second time there is nothing to do
+        assert us.load(tmp_path / "trips-rehearsal" / "psrs").lengths.tolist() == first.lengths.tolist()
+    assert main(["check", "trips/part-1*", *columns]) in (0, 1)
+    assert main(["check", "trips/none-*.parquet", *columns]) == 2
+    assert "no file matches trips/none-*.parquet; check the pattern" in capsys.readouterr().err
+    for command in ("forecast", "compare", "convert"):
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        assert "logs/*.parquet" in " ".join(capsys.readouterr().out.split())

@@ -3,7 +3,7 @@ import argparse
 import numpy as np
 
 import understudy as us
-from understudy.cli.words import as_flags, audit_of, in_flags, say, show_table
+from understudy.cli.words import as_flags, audit_of, in_flags, name_of_log, plain_name, say, show_table
 from understudy.reporting.measurements import measure
 
 
@@ -51,3 +51,16 @@ def test_the_table_shows_each_set_of_runs_and_compares_learners(log, capsys):
     assert "careful" in printed
     assert "bold" in printed
     assert "earn" in printed
+
+
+def test_a_results_folder_is_named_after_a_file_a_folder_or_the_beginning_of_a_pattern(tmp_path, monkeypatch):
+    (tmp_path / "days").mkdir()
+    monkeypatch.chdir(tmp_path / "days")
+    (tmp_path / "a[1].parquet").touch()
+    names = {
+        "events.v2.parquet": "events", "../logs/events.parquet": "events", "logs": "logs", "logs/": "logs", ".": "days",
+        "logs/*.parquet": "logs", "logs/**/*.parquet": "logs", "events-*.parquet": "events", "*.parquet": "days",
+        "day=*": "day", "../a[1].parquet": "a[1]", "/*": "log", ".parquet": "days",
+    }  # fmt: skip
+    assert {log: plain_name(log) for log in names} == names
+    assert [name_of_log(log) for log in ("logs/*.parquet", "logs/", ".")] == ["*.parquet", "logs", "days"]

@@ -8,6 +8,8 @@ import pytest
 
 from understudy.errors import LogError
 from understudy.logs import read
+from understudy.logs.arrow_columns import to_numpy
+from understudy.logs.streamed import StreamedTable
 
 ENDED = {
     "observation": [0, 1, 2, 5],
@@ -196,3 +198,41 @@ def test_categories_are_sorted_by_value_and_ordered_ones_by_their_order():
 def test_an_order_with_a_category_missing_is_refused_by_row():
     with pytest.raises(LogError, match="order_by column t has no value in row 1"):
         by_order(pa.array(["b", None, "a"]).dictionary_encode())
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1, 2, 3, 4], [0.5, None, 1.5, 2.5], [True, False, True, True], [[1, 2], [3, 4], [5, 6], [7, 8]],
+        [[[1.0], [2.0]], [[3.0], [None]], [[5.0], [6.0]], [[7.0], [8.0]]], ["a", "b", "a", "c"],
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_column_in_chunks_is_the_array_that_it_is_as_a_whole(values):
+    whole = pa.array(values)
+    in_chunks = pa.chunked_array([whole.slice(0, 1), whole.slice(1, 0), whole.slice(1, 3)])
+    one, other = to_numpy("x", whole), to_numpy("x", in_chunks)
+    assert (one.dtype, one.shape) == (other.dtype, other.shape)
+    np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([1, 2, None], "column x has no value in row 2"),
+        ([[1], [2], [3, 4]], "column x has 2 entries in row 2 and 1 in row 0"),
+        ([[1, 2], [3, 4], [5, None]], "column x has no value in row 2"),
+        ([[1, 2], [3, 4], None], "column x has no value in row 2"),
+    ],
+)
+def test_the_row_at_fault_is_counted_through_all_chunks(values, words):
+    whole = pa.array(values)
+    with pytest.raises(LogError, match=words):
+        to_numpy("x", pa.chunked_array([whole.slice(0, 2), whole.slice(2)]))
+
+
+def test_a_column_that_does_not_fit_into_memory_is_refused_in_one_sentence():
+    table = pa.table({"x": [1]})
+    column = StreamedTable(table.schema, 2**55, lambda names: iter([table])).column("x")
+    with pytest.raises(LogError, match="column x has 36,028,797,018,963,968 rows, which do not fit into memory; read"):
+        to_numpy("x", column)

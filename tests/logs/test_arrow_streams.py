@@ -8,6 +8,7 @@ import pytest
 
 from understudy.errors import LogError
 from understudy.logs import Log, arrow_streams, read
+from understudy.logs.streamed import StreamedTable
 
 COLUMNS = {"observation": [0, 1, 2, 5], "action": ["a", "b", "a", "b"], "reward": [0.0, 0.5, 1.0, 0.0]}
 EXPECTED = Log.from_columns(**COLUMNS, ends="every-row").fingerprint
@@ -84,3 +85,29 @@ def test_two_columns_of_a_frame_with_one_name_are_refused():
     frame = pd.DataFrame([[1, 0, 1.0, 2.0]], columns=["observation", "action", "reward", "reward"])
     with pytest.raises(LogError, match="the frame has 2 columns named reward; rename all but one"):
         read(frame)
+
+
+def test_a_dataset_of_parquet_is_read_column_by_column_and_with_its_filter(tmp_path):
+    table = pa.table({**COLUMNS, "day": [1, 2, 2, 2], "a.b": [0, 0, 0, 0], "a": [7, 8, 9, 10]})
+    ds.write_dataset(table, tmp_path / "days", format="parquet", partitioning=["day"], partitioning_flavor="hive")
+    days = ds.dataset(tmp_path / "days", partitioning="hive")
+    assert isinstance(arrow_streams.load_object(days), StreamedTable)
+    assert read(days, ends="every-row").fingerprint == EXPECTED
+    later = read(days.filter(ds.field("day") == 2), observation=["day", "a"], ends="every-row")
+    assert later.observation.tolist() == [[2, 8], [2, 9], [2, 10]]
+
+
+def test_a_dataset_of_another_format_is_read_once(tmp_path):
+    ds.write_dataset(pa.table(COLUMNS), tmp_path / "parts", format="csv")
+    parts = ds.dataset(tmp_path / "parts", format="csv")
+    assert isinstance(arrow_streams.load_object(parts), pa.Table)
+    assert read(parts, ends="every-row").fingerprint == EXPECTED
+
+
+def test_a_dataset_whose_files_are_gone_is_refused_in_one_sentence(tmp_path):
+    parts = dataset(tmp_path)
+    table = arrow_streams.load_object(parts)
+    for path in (tmp_path / "parts").iterdir():
+        path.unlink()
+    with pytest.raises(LogError, match=r"column reward cannot be read .*; check the dataset"):
+        table.column("reward").combine_chunks()

@@ -1,7 +1,9 @@
+import numpy as np
 import pytest
 
 from understudy.errors import LogError
-from understudy.logs import Log
+from understudy.logs import Log, next_observations
+from understudy.logs.next_observations import add_next_observations
 
 
 def small(**changes):
@@ -52,3 +54,26 @@ def test_an_end_inside_an_episode_is_not_hidden_by_dropping_its_last_row():
     assert len(log) == 6
     with pytest.raises(LogError, match="terminated"):
         log.require_no_errors()
+
+
+@pytest.mark.parametrize("length", [2, 40])
+@pytest.mark.parametrize("block", [3, 1000])
+def test_rows_dropped_in_place_are_those_dropped_from_a_copy(monkeypatch, block, length):
+    monkeypatch.setattr(next_observations, "BLOCK", block)
+    rng = np.random.default_rng(0)
+    starts = np.arange(0, 401, length)
+    columns = {
+        "observation": rng.integers(9, size=(400, 2)), "action": rng.integers(3, size=400),
+        "terminated": np.zeros(400, bool), "truncated": np.zeros(400, bool), "episode": np.arange(400) // length,
+    }  # fmt: skip
+    columns["terminated"][starts[1::3] - 1] = True
+    given = {name: column.copy() for name, column in columns.items()}
+    columns["action"].setflags(write=False)
+    copied, notes = add_next_observations(columns, starts)
+    assert all(np.array_equal(columns[name], given[name]) for name in given)
+    moved, same_notes = add_next_observations(columns, starts, owned=True)
+    assert notes == same_notes
+    assert 0 < len(moved["action"]) < 400
+    assert all(np.array_equal(moved[name], copied[name]) for name in copied)
+    assert np.array_equal(columns["action"], given["action"])  # which cannot be written to
+    assert (moved["observation"].base is columns["observation"]) == (length == 40)  # or else memory is given back

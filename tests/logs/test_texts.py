@@ -3,7 +3,7 @@ import pyarrow as pa
 import pytest
 
 from understudy.errors import LogError
-from understudy.logs.texts import Texts, plain_array
+from understudy.logs.texts import Texts, coded_texts, plain_array
 
 
 def test_categories_that_no_row_has_are_left_out():
@@ -48,3 +48,39 @@ def test_categories_of_numbers_stay_categories_in_the_order_given(labels):
     array = plain_array(pa.DictionaryArray.from_arrays(pa.array([1, 0, 1], pa.int8()), pa.array(labels)))
     assert array.dictionary.to_pylist() == [str(label).lower() for label in labels]
     assert array.indices.to_pylist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize("coded", [False, True])
+def test_text_in_chunks_has_codes_by_first_appearance(coded):
+    chunks = [pa.array(part) for part in (["b", "a", "b"], ["c"], ["a", "d", "b"])]
+    chunks = [chunk.dictionary_encode() for chunk in chunks] if coded else chunks
+    found = coded_texts("x", pa.chunked_array(chunks))
+    assert found.codes.tolist() == [0, 1, 0, 2, 1, 3, 0]
+    assert found.distinct.to_pylist() == ["b", "a", "c", "d"]
+
+
+def test_categories_are_coded_by_the_rows_and_not_by_their_own_order():
+    array = pa.DictionaryArray.from_arrays(pa.array([2, 0, 2]), pa.array(["a", "never", "b"]))
+    found = coded_texts("x", pa.chunked_array([array]))
+    assert (found.codes.tolist(), found.distinct.to_pylist()) == ([0, 1, 0], ["b", "a"])
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        pa.array(["a", None]),
+        pa.array(["a", None]).dictionary_encode(),
+        pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["a", None])),
+    ],
+)
+def test_a_missing_text_is_named_by_its_row_in_all_chunks(last):
+    first = pa.array(["a", "b", "c"])
+    first = first.dictionary_encode().cast(last.type) if pa.types.is_dictionary(last.type) else first
+    with pytest.raises(LogError, match="column x has no value in row 4"):
+        coded_texts("x", pa.chunked_array([first, last]))
+
+
+def test_coded_text_that_is_not_utf8_is_refused():
+    array = pa.array([b"a", b"caf\xe9"], pa.large_binary()).view(pa.large_string())
+    with pytest.raises(LogError, match="column x holds text that is not UTF-8"):
+        coded_texts("x", pa.chunked_array([array]))

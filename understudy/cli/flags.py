@@ -121,7 +121,8 @@ def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
 
 def add_log(parser: argparse.ArgumentParser) -> None:
     """Add the flags that name a log and its columns."""
-    parser.add_argument("log", metavar="LOG", help="a file, a row for each step (or the id of a Minari data set)")
+    several = "a folder of Parquet files, or a pattern in quotes ('logs/*.parquet')"
+    parser.add_argument("log", metavar="LOG", help=f"a file, a row for each step; {several}; a Minari id")
     parser.add_argument("--format", choices=FORMATS, help="of LOG (known by its name or content, except Minari ids)")
     columns = parser.add_argument_group("columns, where they are not named as here")
     for name, meaning in COLUMN_FLAGS.items():

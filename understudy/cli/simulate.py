@@ -34,7 +34,7 @@ from understudy.cli.trusting import (
     with_dependence,
 )
 from understudy.cli.unused import WITHOUT_STATES, refuse_unused_encoder, refuse_unused_times
-from understudy.cli.words import audit_of, say, say_pending, show_table
+from understudy.cli.words import audit_of, name_of_log, plain_name, say, say_pending, show_table
 from understudy.errors import visible
 from understudy.logs.naming import feature_name, is_date
 from understudy.logs.propensities.advice import source_words
@@ -100,8 +100,8 @@ def run_simulate(options: argparse.Namespace) -> int:
     refuse_unused_encoder(options, [options.learner], names)
     log = for_linear_learners(log, [options.learner], options)
 
-    folder = Path(options.out or f"{Path(options.log).name.split('.')[0]}-rehearsal")
-    title = f"{options.learner}{deployment_words(options)} rehearsed on {visible(Path(options.log).name)}"
+    folder = Path(options.out or f"{plain_name(options.log)}-rehearsal")
+    title = f"{options.learner}{deployment_words(options)} rehearsed on {visible(name_of_log(options.log))}"
     results = ResultsFolder(folder, title, shared_options(options, log), audit)
     goes_on = results.check()
     encoder = encoder_for(log, options, folder / "encoder.npz" if goes_on else None)

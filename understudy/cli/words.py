@@ -4,11 +4,13 @@ import argparse
 import re
 import shlex
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import understudy as us
 from understudy.cli.flags import COLUMN_FLAGS
 from understudy.errors import visible
+from understudy.logs.source_files import is_pattern
 from understudy.reporting.measurements import Measurements
 from understudy.reporting.summary import pending_sentences
 from understudy.tables import Table
@@ -70,6 +72,24 @@ def in_flags(audit: us.Audit) -> us.Audit:
     """Return an audit whose sentences have flags in the place of Python's arguments."""
     findings = (replace(finding, sentence=as_flags(finding.sentence)) for finding in audit.findings)
     return replace(audit, findings=tuple(findings))
+
+
+def name_of_log(log: str) -> str:
+    """Return the name of a log's file, folder or pattern, or the id of a Minari data set, for a title."""
+    return Path(log).name or Path(log).resolve().name
+
+
+def plain_name(log: str) -> str:
+    """Return the name that a results folder has from a log: of its file or folder, or what a pattern begins with.
+
+    >>> plain_name("logs/events.parquet"), plain_name("logs/events-*.parquet"), plain_name("logs/*.parquet")
+    ('events', 'events', 'logs')
+    """
+    for name in (name_of_log(log), *(folder.name for folder in Path(log).resolve().parents)):
+        known = re.split(r"[*?[]", name)[0].rstrip("-_=. ") if is_pattern(log) else name
+        if plain := known.split(".")[0]:
+            return plain
+    return "log"
 
 
 def audit_of(log: us.Log, options: argparse.Namespace) -> us.Audit:

@@ -39,12 +39,14 @@ def refuse_slate_column(name: str, column: Any) -> None:
     """Raise `LogError` for an Arrow column whose values are lists of several actions."""
     import pyarrow.compute as pc
 
-    if str(column.type).startswith(("list", "large_list", "fixed_size_list")):
-        several = pc.greater(pc.list_value_length(column), 1).to_numpy(zero_copy_only=False)
-        if several.astype(bool).any():
-            row = first_true(several.astype(bool))
-            shown = short_repr(column[row].as_py())
-            raise LogError(f"{name} is {shown} in row {row}, which is several at once (a slate), {SLATES}")
+    row = 0
+    for chunk in column.iterchunks() if str(column.type).startswith(("list", "large_list", "fixed_size_list")) else ():
+        several = pc.fill_null(pc.greater(pc.list_value_length(chunk), 1), False).to_numpy(zero_copy_only=False)
+        if several.any():
+            at = first_true(several)
+            shown = short_repr(chunk[at].as_py())
+            raise LogError(f"{name} is {shown} in row {row + at}, which is several at once (a slate), {SLATES}")
+        row += len(chunk)
 
 
 def refuse_continuous(name: str, array: np.ndarray) -> None:

@@ -1,5 +1,6 @@
 """Arrow columns as NumPy arrays, and back."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,9 +8,11 @@ import numpy as np
 from understudy.errors import LogError
 from understudy.logs.arrays import as_array, first_true, short_repr
 from understudy.logs.labels import numbers_of
+from understudy.logs.streamed import StreamedColumn, StreamedTable
 from understudy.storage import error_reason
 
 DEEPEST = 16  # lists within lists
+AT_ONCE = 64  # columns that are read from files together: each time a file is opened costs time, and each column memory
 LONGEST = 300  # characters of a type in a message
 ARROW_UNITS = ("D", "s", "ms", "us", "ns")  # of NumPy's dates that Arrow takes
 TEXT_TYPES = ("string", "large_string", "binary", "large_binary", "fixed_size_binary")
@@ -25,7 +28,8 @@ def to_numpy(name: str, column: Any, n_rows: int | None = None) -> np.ndarray:
     import pyarrow as pa
 
     try:
-        return _converted(name, column, n_rows)
+        filled = _filled(column)
+        return _converted(name, column, n_rows) if filled is None else filled
     except (UnicodeDecodeError, pa.ArrowException, NotImplementedError) as error:
         kind = str(column.type)[:LONGEST]
         if isinstance(error, UnicodeDecodeError) or "string" in kind:
@@ -33,6 +37,88 @@ def to_numpy(name: str, column: Any, n_rows: int | None = None) -> np.ndarray:
         raise LogError(
             f"column {name} holds {kind}, which cannot be read ({error_reason(error)}); convert it first"
         ) from None
+    except MemoryError:
+        raise LogError(
+            f"column {name} has {len(column):,} rows, which do not fit into memory; read fewer files or columns"
+        ) from None
+
+
+def _filled(column: Any) -> np.ndarray | None:
+    """Return numbers, truth values, or lists of these, as one array that is filled chunk by chunk.
+
+    None for a column that is one chunk in memory, or that `_converted` has to look at as a whole, to name the row at
+    fault or to choose a dtype.
+    """
+    import pyarrow as pa
+
+    in_chunks = isinstance(column, StreamedColumn) or (isinstance(column, pa.ChunkedArray) and column.num_chunks > 1)
+    if not in_chunks or not _is_plain(column.type):
+        return None
+    filled, n_filled = None, 0
+    for chunk in column.iterchunks():
+        part = _entries(chunk)
+        if part is None or (filled is not None and part.shape[1:] != filled.shape[1:]):
+            return None
+        if filled is None:
+            filled = np.empty((len(column), *part.shape[1:]), part.dtype)
+        filled[n_filled : n_filled + len(part)] = part
+        n_filled += len(part)
+    return filled
+
+
+def _is_plain(kind: Any) -> bool:
+    """True for numbers, truth values, and lists of these, of which a NumPy array has one dtype whatever they are."""
+    for _ in range(DEEPEST):
+        kind = kind.value_type if _is_list(kind) else kind
+    return _is_number(kind)
+
+
+def side_by_side(table: Any, names: Sequence[str]) -> np.ndarray | None:
+    """Return columns of one type of numbers as a matrix, (N, names), filled piece by piece.
+
+    None where they have no such type, or where a value is missing that `to_numpy` would refuse with its row.
+    """
+    from pyarrow import types
+
+    kinds = {table.schema.field(name).type for name in names}
+    if len(kinds) > 1 or not _is_number(kind := kinds.pop()):
+        return None
+    matrix: np.ndarray | None = None
+    for begin in range(0, len(names), AT_ONCE):
+        block, row = names[begin : begin + AT_ONCE], 0
+        for piece in table.pieces(block) if isinstance(table, StreamedTable) else [table.select(block)]:
+            for at, column in enumerate(piece.columns, start=begin):
+                if column.null_count and not types.is_floating(kind):
+                    return None
+                values = column.to_numpy()
+                if matrix is None:
+                    matrix = np.empty((table.num_rows, len(names)), values.dtype)
+                matrix[row : row + len(values), at] = values
+            row += piece.num_rows
+    return matrix
+
+
+def _is_number(kind: Any) -> bool:
+    """True for Arrow's types of numbers and truth values that have a NumPy dtype."""
+    from pyarrow import types
+
+    return types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
+
+
+def _entries(chunk: Any) -> np.ndarray | None:
+    """Return one chunk of a plain column as an array; None where a value is missing, or lists differ in length."""
+    from pyarrow import types
+
+    shape = [len(chunk)]
+    while _is_list(chunk.type):
+        lengths = chunk.value_lengths().to_numpy(zero_copy_only=False)
+        if chunk.null_count or not len(lengths) or (lengths != lengths[0]).any():
+            return None
+        shape.append(int(lengths[0]))
+        chunk = chunk.flatten()
+    if chunk.null_count and not types.is_floating(chunk.type):
+        return None
+    return chunk.to_numpy(zero_copy_only=False).reshape(shape)
 
 
 def not_utf8(name: str) -> LogError:
@@ -44,7 +130,7 @@ def _converted(name: str, column: Any, n_rows: int | None) -> np.ndarray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray | StreamedColumn) else column
     if isinstance(array, pa.ChunkedArray):  # it stays in chunks where it has more than 2 GiB
         return np.concatenate([to_numpy(name, chunk) for chunk in array.chunks])
     kind, types = array.type, pa.types
@@ -85,7 +171,8 @@ def sort_key(name: str, column: Any) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    array = pa.concat_arrays(column.chunks) if column.num_chunks else column.combine_chunks()
+    chunks = list(column.iterchunks())
+    array = pa.concat_arrays(chunks) if chunks else column.combine_chunks()
     if isinstance(array.type, pa.BaseExtensionType):
         array = array.storage
     if pa.types.is_run_end_encoded(array.type):

@@ -1,13 +1,15 @@
 """Tables from objects of other libraries: DataFrames, DuckDB's relations and results, Arrow's datasets and streams."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 from understudy.errors import LogError
 from understudy.logs.arrow_columns import values_to_arrow
 from understudy.logs.labels import listing
+from understudy.logs.streamed import StreamedTable
 from understudy.progress import Report, progress_bar
 from understudy.storage import error_reason
 
@@ -25,7 +27,9 @@ class ArrowStreamable(Protocol):
 class ArrowDataset(Protocol):
     """A dataset of Arrow's: files that are read when they are asked for."""
 
-    def scanner(self) -> Any: ...
+    schema: Any
+
+    def scanner(self, **options: Any) -> Any: ...
 
     def count_rows(self) -> int: ...
 
@@ -56,7 +60,8 @@ class OldDuckResult(Protocol):
 def load_object(source: Any, progress: bool | None = None) -> Any:
     """Return a mapping of columns, a DataFrame, a relation of DuckDB or a dataset of Arrow's as an Arrow table.
 
-    What is not in memory yet is read in batches; `progress` is as in `read`.
+    What is not in memory yet is read in batches; a dataset of Parquet files is a `StreamedTable`. `progress` is as in
+    `read`.
     """
     import pyarrow as pa
 
@@ -65,6 +70,8 @@ def load_object(source: Any, progress: bool | None = None) -> Any:
     if isinstance(source, Mapping):
         return _load_mapping(source)
     try:
+        if isinstance(source, ArrowDataset) and _is_parquet(source):
+            return StreamedTable(source.schema, source.count_rows(), partial(_scanned, source), progress)
         reader, total = _reader(source)
         if reader is not None:
             return _collected(reader, total, progress)
@@ -75,6 +82,28 @@ def load_object(source: Any, progress: bool | None = None) -> Any:
         _refuse_mixed_column(source, error)
         raise LogError(f"the table has no Arrow form ({error_reason(error)}); convert its columns first") from None
     raise LogError(f"cannot read a {type(source).__name__}; give a path or a DataFrame, or use Log.from_columns")
+
+
+def _is_parquet(dataset: ArrowDataset) -> bool:
+    """True for a dataset of Parquet files: others, such as CSV, would be parsed again for each column."""
+    from pyarrow import dataset as arrow
+
+    return isinstance(dataset, arrow.FileSystemDataset) and isinstance(dataset.format, arrow.ParquetFileFormat)
+
+
+def _scanned(dataset: Any, names: Sequence[str]) -> Iterator[Any]:
+    """Yield tables of some columns of a dataset of Parquet files."""
+    import pyarrow as pa
+    from pyarrow import dataset as arrow
+
+    checked = arrow.ParquetFragmentScanOptions(page_checksum_verification=True)
+    few = {"batch_readahead": 2, "fragment_readahead": 1}  # by default a column of a small log is in memory as a whole
+    try:
+        columns = {name: arrow.field(name) for name in names}
+        for batch in dataset.scanner(columns=columns, fragment_scan_options=checked, **few).to_batches():
+            yield pa.table(batch)
+    except (pa.ArrowException, OSError) as error:
+        raise LogError(f"column {names[0]} cannot be read ({error_reason(error)}); check the dataset", "file") from None
 
 
 def _reader(source: Any) -> tuple[Any, int | None]:

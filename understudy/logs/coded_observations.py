@@ -90,15 +90,15 @@ def code_observations(
             f"observation has {counted(len(pairs), 'column')}, and the log it is to be coded like has "
             f"{len(rules.like.columns)}; give {listing(rules.like.names)}"
         )
-    if rules.like is None:
-        coding = Coding(tuple(_recognized(pair, rules) for pair in pairs), rules.unseen or "error")
-    else:
-        coding = Coding(rules.like.columns, rules.unseen or rules.like.unseen)
-    coded = {
-        role: [_coded(column, one, coding.unseen) for column, one in zip(given[role], coding.columns, strict=True)]
-        for role in ROLES
-        if role in given
-    }
+    unseen = rules.unseen or ("error" if rules.like is None else rules.like.unseen)
+    coded: dict[str, list[np.ndarray]] = {role: [] for role in ROLES if role in given}
+    found = []
+    for at, pair in enumerate(pairs):  # one after the other, since a column of text is large
+        arrays = [plain_array(column.values) for column in pair]
+        found.append(_recognized(pair, arrays, rules) if rules.like is None else rules.like.columns[at])
+        for role, column, array in zip(coded, pair, arrays, strict=True):
+            coded[role].append(_coded(column, array, found[-1], unseen))
+    coding = Coding(tuple(found), unseen)
     return coded, coding if rules.like is not None or any(map(_is_coded, coding.columns)) else None
 
 
@@ -137,13 +137,13 @@ def _refuse_unequal_lengths(columns: Sequence[Given]) -> None:
         raise LogError(f"columns differ in length: {lengths}; give each one value a row", "lengths")
 
 
-def _recognized(pair: Sequence[Given], rules: CodingRules) -> ColumnCoding:
-    parts = {column.title: plain_array(column.values) for column in pair}
+def _recognized(pair: Sequence[Given], arrays: Sequence[Any], rules: CodingRules) -> ColumnCoding:
+    parts = {column.title: array for column, array in zip(pair, arrays, strict=True)}
     return recognize(pair[0].name, parts, any(column.name in rules.categories for column in pair))
 
 
-def _coded(column: Given, coding: ColumnCoding, unseen: str) -> np.ndarray:
-    numbers = coded_values(coding, column.title, plain_array(column.values), unseen)
+def _coded(column: Given, array: Any, coding: ColumnCoding, unseen: str) -> np.ndarray:
+    numbers = coded_values(coding, column.title, array, unseen)
     if numbers.ndim > 1:
         raise LogError(f"{column.title} holds lists, beside columns that are coded; give each of its entries a column")
     return numbers

@@ -16,12 +16,15 @@ from understudy.logs.arrays import (
     contains_text,
     content_in_words,
     exact_floats,
+    first_true,
     first_word,
     is_missing,
     one_value_per_row,
     refuse_rows,
     short_repr,
 )
+from understudy.logs.episodes import ranks_by_first_appearance
+from understudy.logs.texts import CodedTexts
 from understudy.logs.times import times
 
 REQUIRED = ("observation", "action", "reward")
@@ -134,10 +137,14 @@ def flags(name: str, values: Any) -> np.ndarray:
     >>> flags("terminated", ["no", "yes"])
     array([False,  True])
     """
+    advice = "give true and false, or 1 and 0"
+    if isinstance(values, CodedTexts):
+        found = np.array([FLAG_WORDS.get(text, 2) for text in values.distinct.to_pylist()])
+        values.refuse(name, found == 2, advice)
+        return (found == 1)[values.codes]
     array = one_value_per_row(name, values)
     if array.dtype.kind == "b":
         return array
-    advice = "give true and false, or 1 and 0"
     if contains_text(array):
         words = [FLAG_WORDS.get(item, 2) if isinstance(item, str) else 2 for item in array.tolist()]
         refuse_rows(name, array, np.array(words) == 2, advice)
@@ -162,8 +169,10 @@ def episode_ids(name: str, values: Any) -> np.ndarray:
     return id_codes(name, array) if ids is None else ids
 
 
-def integer_ids(name: str, array: np.ndarray) -> np.ndarray | None:
+def integer_ids(name: str, array: np.ndarray | CodedTexts) -> np.ndarray | None:
     """Return ids that are integers as int64; None if some are not, or are too large. Raise `LogError` for NaN."""
+    if isinstance(array, CodedTexts):
+        return None
     kind = array.dtype.kind
     if kind in "bi" or (kind == "u" and int(array.max()) < 2**63):
         return array.astype(np.int64, copy=False)
@@ -180,13 +189,18 @@ def integer_ids(name: str, array: np.ndarray) -> np.ndarray | None:
     return array.astype(np.int64) if np.all(array == np.floor(array)) else None
 
 
-def id_codes(name: str, array: np.ndarray) -> np.ndarray:
+def id_codes(name: str, array: np.ndarray | CodedTexts) -> np.ndarray:
     """Return a code for each id, 0, 1, ... by first appearance. Raise `LogError` where an id is missing."""
+    if isinstance(array, CodedTexts):
+        array.refuse(name, array.missing(), NO_EPISODE)
+        return array.codes.astype(np.int64)
     if array.dtype.kind in "mM":
         refuse_rows(name, array, np.isnat(array), NO_EPISODE)
         array = array.astype(np.int64)
+    if array.dtype.kind in "iuf":
+        return ranks_by_first_appearance(array)
     codes, ids = codes_by_first_appearance(name, array)
-    _refuse_items(name, array, codes, [is_missing(item) for item in ids], NO_EPISODE)
+    _refuse_items(name, ids, codes, [is_missing(item) for item in ids], NO_EPISODE)
     return codes
 
 
@@ -209,11 +223,13 @@ def action_codes(
     >>> action_codes([True, False], ["true", "false"])
     (array([0, 1], dtype=int32), ('true', 'false'))
     """
+    given = None if labels is None else labeling.checked_labels(labels)
+    if isinstance(values, CodedTexts):
+        return _text_codes(values.codes, values.distinct.to_pylist(), given, name)
     refuse_slates(name, values)
     array = one_value_per_row(name, values)
-    given = None if labels is None else labeling.checked_labels(labels)
     if contains_text(array):
-        return _text_codes(array, given, name)
+        return _text_codes(*codes_by_first_appearance(name, array), given, name)
     truth = array.dtype.kind == "b"
     if given is None and truth:
         return array.astype(np.int32), TRUTH_VALUES
@@ -283,20 +299,23 @@ CLEAN: dict[str, Callable[[str, Any], np.ndarray]] = {
 """The function that brings each column to its dtype; for actions see `action_codes`, which needs the labels too."""
 
 
-def _text_codes(array: np.ndarray, labels: tuple[str, ...] | None, name: str) -> tuple[np.ndarray, tuple[str, ...]]:
-    codes, found = codes_by_first_appearance(name, array)
+def _text_codes(
+    codes: np.ndarray, found: list[Any], labels: tuple[str, ...] | None, name: str
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return the position of each row's text among the labels, and the labels; `found` has the text of each code."""
     no_labels = [not isinstance(item, str) or is_missing(item) for item in found]
-    _refuse_items(name, array, codes, no_labels, "give every row a label")
+    _refuse_items(name, found, codes, no_labels, "give every row a label")
     labels = labels or labeling.sorted_labels(found, name)
     positions = labeling.positions_of(found, labels)
-    _refuse_items(name, array, codes, [at is None for at in positions], labeling.advice_on_labels(labels))
+    _refuse_items(name, found, codes, [at is None for at in positions], labeling.advice_on_labels(labels))
     taken: dict[int, int] = {}
     again = [taken.setdefault(at, code) != code for code, at in enumerate(positions) if at is not None]
-    _refuse_items(name, array, codes, again, "another text of the column has the same label, so write both alike")
+    _refuse_items(name, found, codes, again, "another text of the column has the same label, so write both alike")
     return np.array(positions, np.int32)[codes], labels
 
 
-def _refuse_items(name: str, array: np.ndarray, codes: np.ndarray, bad: list[bool], advice: str) -> None:
-    """Raise `LogError` for the first row whose value is bad; `bad` has an entry for each code."""
+def _refuse_items(name: str, found: list[Any], codes: np.ndarray, bad: list[bool], advice: str) -> None:
+    """Raise `LogError` for the first row whose value is bad; `found` and `bad` have an entry for each code."""
     if any(bad):
-        refuse_rows(name, array, np.array(bad)[codes], advice)
+        row = first_true(np.array(bad)[codes])
+        raise LogError(f"{name} is {short_repr(found[codes[row]])} in row {row}; {advice}")

@@ -6,6 +6,7 @@ import numpy as np
 
 from understudy.errors import LogError, SettingError
 from understudy.logs.arrays import first_true
+from understudy.logs.episodes import later_pieces, starts_of
 
 EVERY_ROW = "every-row"
 ENDS = ("terminated", "truncated", "unfinished", EVERY_ROW)
@@ -90,5 +91,8 @@ def _ends_unknown(episode: np.ndarray) -> LogError:
 
 def _last_rows(episode: np.ndarray) -> np.ndarray:
     """Return the last row of each episode; if it is in pieces, that of the last piece."""
+    starts = starts_of(episode)
+    if not len(later_pieces(episode, starts)):
+        return starts[1:] - 1
     _, from_behind = np.unique(episode[::-1], return_index=True)
     return len(episode) - 1 - from_behind

@@ -15,9 +15,17 @@ from understudy.logs.formats.loaded import LoadedTable
 from understudy.logs.formats.minari_sets import EpisodeSource, load_minari, load_minari_id
 from understudy.logs.formats.open_bandit import is_open_bandit, open_bandit
 from understudy.logs.formats.vw_text import is_vw_text, load_vw_text
-from understudy.storage import error_reason
+from understudy.logs.parquet_files import PARQUET, parquet_table
+from understudy.logs.source_files import (
+    SourceFile,
+    checked_path,
+    files_of,
+    refuse_no_file,
+    refuse_unreadable,
+    shown_path,
+)
 
-PARQUET, CSV = (".parquet", ".pq"), (".csv", *(f".csv{ending}" for ending in CODECS))
+CSV = (".csv", *(f".csv{ending}" for ending in CODECS))
 FORMATS = ("parquet", "csv", "open-bandit", "vw", "dsjson", "hdf5", "minari")
 """The values of `format`."""
 
@@ -25,27 +33,6 @@ ENDINGS = {"parquet": PARQUET, "csv": (".csv",), "vw": (".vw",), "dsjson": (".ds
 """The endings of files of each format, before that of their compression. Other files are known by how they begin."""
 
 HEAD = 2**16  # bytes by which a format is known
-LONGEST = 300  # characters of a path in a message
-
-
-def checked_path(path: str | os.PathLike) -> Path:
-    """Return the path. Raise `LogError` for one that no system can hold."""
-    text = os.fsdecode(path)
-    try:
-        possible = b"\0" not in os.fsencode(text)
-    except UnicodeEncodeError:
-        possible = False
-    if not possible:
-        raise LogError(
-            f"{shown_path(text)} cannot be a path, since it holds a NUL or half a surrogate pair; rename it", "file"
-        )
-    return Path(text)
-
-
-def shown_path(path: str | os.PathLike) -> str:
-    """Return a path as a message shows it: its middle left out where it is very long."""
-    text = os.fsdecode(path)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]}...{text[-LONGEST // 2 :]}"
 
 
 def load(
@@ -57,7 +44,7 @@ def load(
     progress: bool | None = None,
     **columns: Iterable[str],
 ) -> LoadedTable:
-    """Return the table in a file, an object of another library, or a Minari data set that is given by its id.
+    """Return the table in one or more files, an object of another library, or a Minari data set given by its id.
 
     `names` are the columns that were asked for; for other columns see `parse_csv`. With `recognize`, tables of Open
     Bandit are known by their columns.
@@ -67,7 +54,13 @@ def load(
     path: Path | None = None
     if isinstance(source, str | os.PathLike) and format == "minari":
         source = load_minari_id(os.fspath(source))
-    if isinstance(source, str | os.PathLike):
+    files = files_of(source)
+    if files is not None and format in (None, "parquet", "open-bandit"):
+        path = files[0].path
+        loaded = LoadedTable(parquet_table(files, progress))
+    elif files is not None:
+        raise SettingError(f"format={format!r} is about single files, and only Parquet files are read together")
+    elif isinstance(source, str | os.PathLike):
         path = checked_path(source)
         loaded = load_file(path, format, names, progress, **columns)
     elif format in (None, "minari") and isinstance(source, EpisodeSource):
@@ -90,31 +83,17 @@ def load_file(
     **columns: Iterable[str],
 ) -> LoadedTable:
     """Return the table in a file; `format` is found by its name and its content where it is None."""
-    import pyarrow as pa
-
-    title = shown_path(path)
     loaders: dict[str, Callable[[], LoadedTable]] = {
-        "parquet": lambda: LoadedTable(_load_parquet(path)),
+        "parquet": lambda: LoadedTable(parquet_table([SourceFile(path, {})], progress)),
         "csv": lambda: LoadedTable(_load_csv(path, progress, **columns)),
         "vw": lambda: load_vw_text(path, progress),
         "dsjson": lambda: load_dsjson(path, progress),
         "hdf5": lambda: load_hdf5(path, names, progress),
     }
-    try:
-        if path.is_dir():
-            raise LogError(f"{title} is a folder; name a file (in Python, read several and concatenate them)", "file")
-        if not path.exists():
-            raise LogError(f"{title} does not exist; check the path", "file")
-        if not path.is_file():  # reading a pipe could wait forever
-            raise LogError(f"{title} is not a plain file; save its content as one", "file")
-        if path.stat().st_size == 0:
-            raise LogError(f"{title} is an empty file; write it again", "file")
+    with refuse_unreadable(path):
+        refuse_no_file(path)
         kind = _format_of(path) if format in (None, "open-bandit") else format
         return loaders[kind or "csv"]()
-    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError, MemoryError) as error:
-        raise LogError(
-            f"{title} cannot be read ({error_reason(error)}); write it again, or check the path", "file"
-        ) from None
 
 
 def _format_of(path: Path) -> str:
@@ -137,15 +116,6 @@ def _format_of(path: Path) -> str:
         f".parquet, ...), or say format= one of {', '.join(FORMATS)}",
         "file",
     )
-
-
-def _load_parquet(path: Path) -> Any:
-    import pyarrow.parquet as pq
-
-    with open(path, "rb") as file:  # a file, not a path: from a path Arrow would guess partitions
-        table = pq.ParquetFile(file, page_checksum_verification=True).read()
-    table.column_names  # noqa: B018 - decodes them, or raises here
-    return table
 
 
 def _load_csv(path: Path, progress: bool | None, **columns: Iterable[str]) -> Any:

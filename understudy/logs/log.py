@@ -267,15 +267,16 @@ def assemble(
     checks_times: bool = True,
     categories: Iterable[str] = (),
     propensities: PropensityOptions = PropensityOptions(),  # noqa: B008 - it cannot be changed
+    owned: bool = False,
 ) -> Log:
     """Return a log of columns that are in their dtypes, with actions as codes; what is missing is derived.
 
-    `categories` names the columns of the coding that are known to be categories.
+    `categories` names the columns of the coding that are known to be categories. Columns that are `owned` nobody else
+    uses: where rows are dropped, those that can be written to are overwritten.
     """
-    propensity = columns.get("propensity")
-    n_actions = count_actions(columns["action"], labels, n_actions, propensity)
+    n_actions = count_actions(columns["action"], labels, n_actions, columns.get("propensity"))
     notes = []
-    if labels is not None and not labels_given and propensity is not None and propensity.ndim == 2:
+    if labels is not None and not labels_given and "propensity" in columns and columns["propensity"].ndim == 2:
         notes.append(f"labels: propensity columns are taken to be in the order {', '.join(labels)}")
     notes += [] if coding is None else notes_on_categories(coding.columns, categories)
     notes += [] if labels is None or labels_given else notes_on_labels("action", labels)
@@ -286,10 +287,11 @@ def assemble(
     if checks_times:
         check_times(columns, starts)
     limit = common_time_limit(starts, columns["truncated"])  # before a row is dropped
-    columns.setdefault("step", step_numbers(starts))
+    if "step" not in columns:
+        columns["step"] = step_numbers(starts)
     notes += notes_on_ends
     if "next_observation" not in columns:
-        columns, notes_on_next = add_next_observations(columns, starts)
+        columns, notes_on_next = add_next_observations(columns, starts, owned)
         notes += notes_on_next
     observation, next_observation = same_kind(columns["observation"], columns["next_observation"])
     columns |= {"observation": observation, "next_observation": next_observation}

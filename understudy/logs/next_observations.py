@@ -6,15 +6,20 @@ from understudy.errors import LogError
 from understudy.logs.episodes import later_pieces
 from understudy.logs.findings import counted
 
+BLOCK = 2**16  # rows that are moved at a time
+MOST_KEPT = 0.9
+"""Where no more than this share of the rows is kept, the memory of the others is given back."""
+
 
 def add_next_observations(
-    columns: dict[str, np.ndarray], starts: np.ndarray
+    columns: dict[str, np.ndarray], starts: np.ndarray, owned: bool = False
 ) -> tuple[dict[str, np.ndarray], list[str]]:
     """Return the columns with a `next_observation`, and notes on how it was made.
 
     A terminated last row gets its own observation, from which nothing is learned. Any other last row is dropped, unless
     that would hide an error: an episode in pieces, or one with an end before its last row. Where the dropped row was
-    truncated, the row before it becomes so.
+    truncated, the row before it becomes so. Rows are dropped in place from columns that are `owned`: nobody else uses
+    them.
     """
     last = starts[1:] - 1
     terminated = columns["terminated"][last]
@@ -22,11 +27,13 @@ def add_next_observations(
     ended_before_last = ends.sum() > ends[last].sum()
     stays = terminated | ended_before_last | (len(later_pieces(columns["episode"], starts)) > 0)
     dropped = last[~stays]
-    following = np.arange(1, starts[-1] + 1)
-    following[last] = last
+    observation = columns["observation"]
+    following = np.empty_like(observation)
+    following[:-1] = observation[1:]
+    following[last] = observation[last]
     truncated = columns["truncated"].copy()
     truncated[dropped[truncated[dropped] & (dropped > starts[:-1][~stays])] - 1] = True
-    columns = {**columns, "next_observation": columns["observation"][following], "truncated": truncated}
+    columns = {**columns, "next_observation": following, "truncated": truncated}
     notes = _notes(n_rows=len(following), n_episodes=len(last), n_terminated=int(terminated.sum()))
     if len(dropped):
         notes.append(
@@ -35,10 +42,22 @@ def add_next_observations(
         )
         kept = np.ones(len(following), bool)
         kept[dropped] = False
-        columns = {name: column[kept] for name, column in columns.items()}
+        columns = {name: _rows(column, kept, owned) for name, column in columns.items()}
     if not len(columns["action"]):
         raise LogError("no row has a next observation; give next_observation=, or more than one row an episode")
     return columns, notes
+
+
+def _rows(column: np.ndarray, kept: np.ndarray, owned: bool) -> np.ndarray:
+    """Return the rows that are kept: moved up within the column, if it is owned, so that it is in memory once."""
+    if not owned or not column.flags.writeable:
+        return column[kept]
+    n_kept = 0
+    for first in range(0, len(column), BLOCK):
+        rows = column[first : first + BLOCK][kept[first : first + BLOCK]]
+        column[n_kept : n_kept + len(rows)] = rows
+        n_kept += len(rows)
+    return column[:n_kept] if n_kept > MOST_KEPT * len(column) else column[:n_kept].copy()
 
 
 def _notes(n_rows: int, n_episodes: int, n_terminated: int) -> list[str]:

@@ -7,32 +7,31 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import SettingError
-from understudy.logs.arrow_columns import to_numpy
 from understudy.logs.columns import action_codes
 from understudy.logs.labels import listing, positions_of, sorted_labels, spelled_value
 from understudy.logs.selection import Selection
 
 
 def order_propensities(
-    table: Any,
     propensity: Selection,
-    action: Selection,
+    actions: Any,
+    name: str,
     labels: Sequence[str] | None,
     *,
     labels_given: bool,
 ) -> tuple[Selection, Sequence[str] | None]:
     """Return the propensity columns in the order of the actions, and the labels to read actions with.
 
-    Columns that are not named after actions stay as they are. Raise `SettingError` where the user gave labels in
-    another order than the columns.
+    `actions` are those of the rows, as `action_codes` takes them, and `name` is that of their column. Columns that
+    are not named after actions stay as they are. Raise `SettingError` where the user gave labels in another order than
+    the columns.
     """
     given = propensity.names
     if len(set(given)) < len(given):
         return propensity, labels
     known = labels
     if known is None:
-        name = action.names[0]
-        codes, found = action_codes(to_numpy(name, table.column(name)), None, name)
+        codes, found = action_codes(actions, None, name)
         if found is None and None not in positions_of(all_codes := [str(code) for code in range(len(given))], given):
             return replace(propensity, names=_in_order_of(all_codes, given)), None
         known = [str(code) for code in np.unique(codes)] if found is None else list(found)

@@ -8,40 +8,30 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from understudy.errors import LogError, SettingError, visible
-from understudy.logs.action_kinds import refuse_slate_column
-from understudy.logs.arrays import common_dtype, one_value_per_row
-from understudy.logs.arrow_columns import to_numpy
 from understudy.logs.coded_observations import (
     ROLES,
     CodingRules,
-    Given,
-    code_observations,
     coding_rules,
-    refuse_other_names,
 )
-from understudy.logs.coding import Coding
 from understudy.logs.columns import (
-    CLEAN,
     REQUIRED,
-    action_codes,
     common_length,
-    id_codes,
-    integer_ids,
-    propensity_array,
 )
 from understudy.logs.episodes import ranks_by_first_appearance
 from understudy.logs.formats.loaded import LoadedTable
 from understudy.logs.labels import checked_labels, listing
-from understudy.logs.loading import load, shown_path
+from understudy.logs.loading import load
 from understudy.logs.log import Log, assemble
-from understudy.logs.metadata import from_metadata, stored_coding, stored_source, with_stored
+from understudy.logs.metadata import from_metadata, stored_source, with_stored
 from understudy.logs.propensities import PropensityOptions
 from understudy.logs.propensity_order import order_propensities
-from understudy.logs.recoding import in_form, recoded, spec_of
+from understudy.logs.recoding import in_form, spec_of
 from understudy.logs.row_order import sorted_rows, with_episodes_together
-from understudy.logs.selection import Names, Selection, checked_names, select
+from understudy.logs.selection import Names, checked_names, select
+from understudy.logs.source_files import shown_path
 from understudy.logs.spec import Spec
-from understudy.logs.times import TIMES, seconds
+from understudy.logs.table_columns import actions_of, clean_columns, observations_of
+from understudy.logs.times import TIMES
 
 
 def read(
@@ -71,7 +61,7 @@ def read(
     n_samples: int | None = None,
     renormalize: bool = False,
 ) -> Log:
-    """Return a log from a file, a mapping of columns, a pandas, polars or Arrow table, or what DuckDB reads.
+    """Return a log from files, a mapping of columns, a pandas, polars or Arrow table or dataset, or what DuckDB reads.
 
     Each column is found under its own name, or under the name given here; observations and propensities may be lists
     of names, or spread over `observation_0, observation_1, ...`; propensities also a mapping from each action's label
@@ -94,6 +84,12 @@ def read(
 
     In a CSV, actions, episodes and categories with different texts are different: 7 and 007 are two of them. Only an
     empty cell is a missing value there.
+
+    A folder, a pattern such as "logs/*.parquet", or a list of paths stands for Parquet files that are read as one log.
+    Those of folders and patterns are sorted by path, numbers in it as numbers (part-9 before part-10); a list keeps its
+    order. Rows are counted through all files, and an episode may go on in the next one. Names of folders such as
+    `day=2024-05-01` are columns, too; what begins with a dot or `_` is left out of folders. Of Parquet only those
+    columns are read that the log needs, each into its place, so that little more memory is used than the log itself.
 
     Files are Parquet, CSV, Open Bandit's CSV, Vowpal Wabbit's text and dsjson, and HDF5 in D4RL's form; text may be
     compressed (.gz, .zst, .bz2). The format is known by the name or content, or is given as `format`, one of "parquet",
@@ -187,22 +183,24 @@ def _log_of(table: Any, wanted: dict[str, Any], options: _Options) -> Log:
         given_labels = options.like.actions if given_labels is None else given_labels
         n_actions = options.like.n_actions if n_actions is None else n_actions
     labels = _labels_to_read_with(given_labels, stored.get("actions"), found_propensities)
+    acted, acted_name = actions_of(table, selections["action"]), selections["action"].names[0]
     if isinstance(wanted["propensity"], Sequence) and len(selections["propensity"].names) > 1:
         selections["propensity"], labels = order_propensities(
-            table, selections["propensity"], selections["action"], labels, labels_given=options.labels is not None
+            selections["propensity"], acted, acted_name, labels, labels_given=options.labels is not None
         )
-    columns, found_labels, episodes_are_codes = _clean_columns(table, selections, labels)
+    columns, found_labels, episodes_are_codes = clean_columns(table, selections, acted, labels)
     as_stored = stored if wanted["observation"] in (None, "observation") else {}
-    observed, coding = _observations(table, selections, options.rules, as_stored.get("coding"))
+    observed, coding = observations_of(table, selections, options.rules, as_stored.get("coding"))
     columns |= observed
     found_coding = as_stored.get("coding") is None and options.rules.like is None
     notes: tuple[str, ...] = tuple(stored.get("notes", ()))
     if sort_names is not None and order is not None:
         order, how = with_episodes_together(order, columns.get("episode"))
-        columns = {role: column[order] for role, column in columns.items()}
-        if episodes_are_codes:
-            columns["episode"] = ranks_by_first_appearance(columns["episode"])
         if np.any(order[1:] < order[:-1]):
+            for role in columns:  # one after the other, so that only one column is there twice
+                columns[role] = columns[role][order]
+            if episodes_are_codes:
+                columns["episode"] = ranks_by_first_appearance(columns["episode"])
             by = ", ".join(sort_names)
             notes += (f"order: rows were sorted by {by}{how}; row numbers here count from 0 in that order",)
     log = assemble(
@@ -215,6 +213,7 @@ def _log_of(table: Any, wanted: dict[str, Any], options: _Options) -> Log:
         checks_times=named_times,  # rows of a file of ours may have been selected in any order
         categories=options.rules.categories if found_coding else () if coding is None else coding.names,
         propensities=options.propensities._replace(stored=stored_source(stored, wanted["propensity"])),
+        owned=True,  # what came from memory is a read-only view of Arrow's
     )
     return in_form(with_stored(log, stored, notes, wanted, selections["observation"]), options.form)
 
@@ -244,82 +243,3 @@ def _labels_to_read_with(
             "leave it out, or name the propensity columns"
         )
     return given
-
-
-def _clean_columns(
-    table: Any, selections: Mapping[str, Selection], labels: Sequence[str] | None
-) -> tuple[dict[str, np.ndarray], tuple[str, ...] | None, bool]:
-    """Return all columns but observations in their dtypes, the labels of actions, and if episode ids became codes.
-
-    This comes before rows are sorted, so that messages name a value by its row in the file.
-    """
-    columns: dict[str, np.ndarray] = {}
-    found_labels, episodes_are_codes = None, False
-    actions = selections["action"].names[0]
-    refuse_slate_column(selections["action"].title(actions), table.column(actions))
-    for role, selection in selections.items():
-        if role in ROLES:
-            continue
-        name = selection.names[0]
-        if role in TIMES:
-            columns[role] = seconds(selection.title(name), table.column(name))
-            continue
-        parts = {name: to_numpy(name, table.column(name)) for name in selection.names}
-        if role == "action":
-            columns[role], found_labels = action_codes(parts[name], labels, selection.title(name))
-        elif role == "episode":
-            values = one_value_per_row(selection.title(name), parts[name])
-            ids = integer_ids(selection.title(name), values)
-            episodes_are_codes = ids is None
-            columns[role] = id_codes(selection.title(name), values) if ids is None else ids
-        else:
-            columns[role] = _clean_parts(selection, parts)
-    return columns, found_labels, episodes_are_codes
-
-
-def _observations(
-    table: Any, selections: Mapping[str, Selection], rules: CodingRules, stored: Any
-) -> tuple[dict[str, np.ndarray], Coding | None]:
-    """Return observations and next observations as numbers, and how they were coded, if they were.
-
-    `stored` is the coding in the file's metadata, if there is one.
-    """
-    selected = {role: selections[role] for role in ROLES if role in selections}
-    given = {
-        role: [Given(name, selection.title(name), table.column(name)) for name in selection.names]
-        for role, selection in selected.items()
-    }
-    refuse_other_names(rules, given)
-    found = code_observations(given, rules) if stored is None else None
-    if found is not None:
-        parts, coding = found
-        named = {role: dict(zip(selected[role].names, parts[role], strict=True)) for role in selected}
-        alone = coding is not None and len(coding.columns) == 1
-        return {
-            role: parts[role][0] if alone else _joined(selection, named[role]) for role, selection in selected.items()
-        }, coding
-    numbers = {
-        role: _clean_parts(selection, {name: to_numpy(name, table.column(name)) for name in selection.names})
-        for role, selection in selected.items()
-    }
-    return (numbers, None) if stored is None else recoded(numbers, stored_coding(stored, numbers), rules)
-
-
-def _clean_parts(selection: Selection, parts: dict[str, np.ndarray]) -> np.ndarray:
-    """Return the columns of a selection in their dtype, stacked where they are the entries of an array."""
-    return _joined(
-        selection, {name: CLEAN[selection.role](selection.title(name), part) for name, part in parts.items()}
-    )
-
-
-def _joined(selection: Selection, cleaned: dict[str, np.ndarray]) -> np.ndarray:
-    """Return columns that are in their dtypes as one, stacked where they are the entries of an array."""
-    role = selection.role
-    if not selection.stacked:
-        return cleaned[selection.names[0]]
-    if len({part.shape for part in cleaned.values()}) > 1:
-        raise LogError(f"{role} cannot be made of {listing(selection.names)}, which differ in shape")
-    in_one_dtype = common_dtype({f"{role} column {name}": part for name, part in cleaned.items()})
-    cleaned = dict(zip(cleaned, in_one_dtype, strict=True))
-    stacked = selection.stack([cleaned[name] for name in selection.names])  # several actions may share a propensity
-    return propensity_array(role, stacked) if role == "propensity" else stacked

@@ -43,9 +43,8 @@ class Selection:
         """Return what a message calls one of the columns."""
         return self.role if name == self.role else f"{self.role} column {name}"
 
-    def stack(self, entries: list[np.ndarray]) -> np.ndarray:
-        """Return the entries, one array for each name, as one array with a row for each row."""
-        stacked = np.stack(entries, axis=1)
+    def shaped(self, stacked: np.ndarray) -> np.ndarray:
+        """Return columns that are side by side, (N, names, ...), with each entry where the number in its name says."""
         if not self.numbered:
             return stacked
         indices = [_indices(self.role, name) for name in self.names]
@@ -56,7 +55,7 @@ class Selection:
                 f"{listing(self.names)} do not fill an array of shape {short_repr(shape)}; name the columns with "
                 f"{self.role}="
             )
-        return stacked.reshape(len(stacked), *shape, *entries[0].shape[1:])
+        return stacked.reshape(len(stacked), *shape, *stacked.shape[2:])
 
 
 def select(table: Any, wanted: Mapping[str, Names]) -> dict[str, Selection]:

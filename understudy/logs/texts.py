@@ -1,7 +1,7 @@
 """Arrow columns of text: their distinct texts, and which of them each row has."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -60,16 +60,64 @@ class Texts:
             raise LogError(f"{self.title} is {short_repr(text)} in row {row}; {advice}")
 
 
+class CodedTexts(NamedTuple):
+    """A column of text: a code for each row, 0, 1, ... by first appearance, and the distinct texts by code."""
+
+    codes: np.ndarray  # (N,) int32
+    distinct: Any  # an Arrow array of text
+
+    def missing(self) -> np.ndarray:
+        """Return a mask of the distinct texts that are empty, or only spaces."""
+        import pyarrow.compute as pc
+
+        return pc.equal(pc.utf8_trim_whitespace(self.distinct), "").to_numpy(zero_copy_only=False)
+
+    def refuse(self, name: str, bad: np.ndarray, advice: str) -> None:
+        """Raise `LogError` for the first row whose text is in a mask of the distinct texts."""
+        if bad.any():
+            row = first_true(bad[self.codes])
+            text = self.distinct[int(self.codes[row])].as_py()
+            raise LogError(f"{name} is {short_repr(text)} in row {row}; {advice}")
+
+
+def coded_texts(name: str, column: Any) -> CodedTexts:
+    """Return an Arrow column of text, or of categories of text, as codes, without a loop over its rows in Python.
+
+    Raise `LogError` for the first row without a value, and for text that is not UTF-8.
+    """
+    import pyarrow as pa
+
+    codes, distinct, n_rows = [], [], 0
+    for array in _plain(column.iterchunks()):
+        refuse_nulls(f"column {name}", array, n_rows)
+        is_coded = pa.types.is_dictionary(array.type)
+        coded = (array.indices if is_coded else array).dictionary_encode()
+        words = array.dictionary.take(coded.dictionary) if is_coded else coded.dictionary
+        if words.null_count:
+            refuse_nulls(f"column {name}", words.take(coded.indices), n_rows)
+        codes.append(coded.indices.to_numpy())
+        distinct.append(words)
+        n_rows += len(array)
+    # Each chunk has codes of its own: a text that several chunks have gets one code.
+    joined = pa.concat_arrays(distinct).dictionary_encode()
+    code_of = np.split(joined.indices.to_numpy(), np.cumsum([len(words) for words in distinct[:-1]]))
+    try:
+        joined.dictionary.validate(full=True)
+    except pa.ArrowInvalid:
+        raise not_utf8(name) from None
+    return CodedTexts(np.concatenate([of[part] for of, part in zip(code_of, codes, strict=True)]), joined.dictionary)
+
+
 def no_value(title: str, row: int) -> LogError:
     """Return the error for a row without a value."""
     return LogError(f"{title} has no value in row {row}; fill it in, or drop the row")
 
 
-def refuse_nulls(title: str, array: Any) -> None:
-    """Raise `LogError` for the first row of an Arrow array that is null or NaN."""
+def refuse_nulls(title: str, array: Any, first_row: int = 0) -> None:
+    """Raise `LogError` for the first row of an Arrow array that is null or NaN; `first_row` is that of the array."""
     empty = array.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
     if empty.any():
-        raise no_value(title, first_true(empty))
+        raise no_value(title, first_row + first_true(empty))
 
 
 def is_text(kind: Any) -> bool:
@@ -94,7 +142,7 @@ def plain_array(column: Any) -> Any:
     """Return an Arrow column as one array of plain values, of text, or of categories of text."""
     import pyarrow as pa
 
-    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    chunks = [column] if isinstance(column, pa.Array) else column.iterchunks()
     arrays = list(_plain(chunks))
     if not pa.types.is_dictionary(arrays[0].type):
         return pa.concat_arrays(arrays)
@@ -102,7 +150,7 @@ def plain_array(column: Any) -> Any:
     return whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
 
 
-def _plain(chunks: list[Any]) -> Iterator[Any]:
+def _plain(chunks: Iterable[Any]) -> Iterator[Any]:
     import pyarrow as pa
     import pyarrow.compute as pc
 

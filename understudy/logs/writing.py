@@ -18,9 +18,11 @@ from understudy.logs.csv_tables import parse_csv
 from understudy.logs.formats.dsjson_writing import write_dsjson
 from understudy.logs.formats.minari_writing import write_minari
 from understudy.logs.labels import listing
-from understudy.logs.loading import CSV, PARQUET, checked_path, shown_path
+from understudy.logs.loading import CSV
 from understudy.logs.log import Log
 from understudy.logs.metadata import to_metadata
+from understudy.logs.parquet_files import PARQUET
+from understudy.logs.source_files import checked_path, shown_path
 from understudy.storage import error_reason, write_whole
 
 ENDINGS = {"parquet": PARQUET, "csv": CSV, "dsjson": (".dsjson", *(f".dsjson{ending}" for ending in CODECS))}
