@@ -1,6 +1,7 @@
 """`understudy simulate`: rehearse a learner on a log, into a results folder with a page."""
 
 import argparse
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from understudy.cli.choices import (
     read_log,
     reading_interval,
     refuse_suspicious,
+    round_number,
     shared_options,
     simulator_for,
     simulators_of,
@@ -27,6 +29,7 @@ from understudy.cli.trusting import (
     check_halves,
     experiment_for,
     forecast_for,
+    going_on,
     selfcheck_for,
     uses_propensities,
     with_dependence,
@@ -40,6 +43,7 @@ from understudy.reporting.belief import belief, doubts_propensities
 from understudy.reporting.measurements import measure
 from understudy.reporting.page import write_page
 from understudy.results import ResultsFolder, write_state_audit
+from understudy.runs.failures import failures_sentence
 from understudy.simulators.ladder import LadderReplay
 
 
@@ -60,6 +64,15 @@ def say_rungs(name: str, simulator: Any, options: argparse.Namespace) -> None:
     if left_out:
         say(f"{name}: left out of --then by the audit of the log: {', '.join(left_out)}")
     say(f"{name}: {simulator.audit.sentence}")
+
+
+def say_failed(name: str, runs: us.Runs) -> None:
+    """Say which runs failed, those on halves of the log included, and where their tracebacks are."""
+    sets = {"": runs} | {f" on half {number} of the log": half for number, half in enumerate(runs.halves)}
+    for where, its_runs in sets.items():
+        if its_runs.failed:
+            told = failures_sentence(its_runs.failed, len(its_runs) + len(its_runs.failed))
+            say(f"{name}{where}: {told}; tracebacks are in the results folder, and the same command makes them again")
 
 
 def rising_dates(log: us.Log) -> list[str]:
@@ -123,19 +136,28 @@ def run_simulate(options: argparse.Namespace) -> int:
     runs, forecasts, classics = {}, {}, {}
     for name in names:
         simulator, make = deployments[name]
-        forecast = forecast_for(name, simulator, make, folder, options)
+        forecast, beside, every = None, None, options.every
+        with going_on(options, f"{name}: no forecast"):
+            forecast = forecast_for(name, simulator, make, folder, options)
+        with going_on(options, f"{name}: no run on trial"):
+            every = every or reading_interval(simulator, make, log, options)
         if forecast is not None:
             forecasts[name] = forecast
             say(f"{name}: {forecast}")
         n_finished = results.n_finished(name)
         if n_finished:
             print(f"{name}: {min(n_finished, options.runs):,} of {options.runs:,} runs were there already")
-        runs[name] = experiment_for(options, simulator, log, name, folder)(
-            simulator, make, runs=options.runs, seed=options.seed, max_steps=options.max_steps,
-            probes=probes, every=options.every or reading_interval(simulator, make, log, options),
-            workers=options.workers, out=folder / name, title=name, keep_rows=not options.no_rows,
-        )  # fmt: skip
-        beside = classics_for(name, simulator, make, folder, options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", us.FailedRunsWarning)  # said below, once
+            runs[name] = experiment_for(options, simulator, log, name, folder)(
+                simulator, make, runs=options.runs, seed=options.seed, max_steps=options.max_steps,
+                probes=probes, every=every or round_number(len(log) / 200),
+                workers=options.workers, out=folder / name, title=name, keep_rows=not options.no_rows,
+                errors="keep" if options.keep_going else "raise",
+            )  # fmt: skip
+        say_failed(name, runs[name])
+        with going_on(options, f"{name}: no off-policy estimates beside the curve"):
+            beside = classics_for(name, simulator, make, folder, options)
         if beside is not None:
             classics[name] = beside
             say(f"{name}: {beside.sentence}")
