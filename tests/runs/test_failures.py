@@ -127,6 +127,9 @@ class DoomedPPO(PPO):
             raise FloatingPointError("diverged")
         PPO.update_all(learners)
 
+    def update(self):
+        self.update_all([self])
+
 
 @pytest.mark.parametrize("where", ["collect", "update"])
 def test_of_stacked_runs_only_the_one_that_raises_fails(where, log, monkeypatch, assert_same_runs):

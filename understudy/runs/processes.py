@@ -26,6 +26,7 @@ import cloudpickle
 from understudy.contracts.backing import Block, GivesUp, RunBlock, always
 from understudy.contracts.offering import offers
 from understudy.errors import RunError
+from understudy.runs import array_files
 from understudy.runs.sending import pickled_for_workers
 
 RETRIES = 2
@@ -42,7 +43,7 @@ def in_processes(
     """
     waiting, deaths, early_deaths = dict(enumerate(blocks)), Counter[int](), 0
     with tempfile.TemporaryDirectory(prefix="understudy-") as folder:
-        pickled = pickled_for_workers(run_block, Path(folder))
+        pickled, kept = pickled_for_workers(run_block)
         while waiting:
             untouched = [place for place in waiting if not deaths[place]]
             places, n = (untouched, workers) if untouched else (sorted(waiting, key=deaths.__getitem__), 1)
@@ -68,6 +69,7 @@ def in_processes(
                 if not offers(run_block, GivesUp):
                     raise RunError(f"{block} could not be made: {reason}") from died
                 yield block, run_block.give_up(block, reason)
+        del kept  # copies of arrays, and with them their files
 
 
 def _in_pool(blocks: dict[int, Block], workers: int, pickled: bytes, folder: str) -> Iterator[tuple[int, Any]]:
@@ -77,7 +79,8 @@ def _in_pool(blocks: dict[int, Block], workers: int, pickled: bytes, folder: str
     """
     from loky import ProcessPoolExecutor
 
-    initargs = (pickled, os.getpid(), folder)
+    folders = [name for name in (folder, array_files.FILES.folder) if name is not None]
+    initargs = (pickled, os.getpid(), folders)
     executor = ProcessPoolExecutor(min(workers, max(1, len(blocks))), initializer=_start_worker, initargs=initargs)
     try:
         with _without_interrupts():  # workers inherit it: Ctrl-C is for this process, which ends them
@@ -127,9 +130,9 @@ _run_block: RunBlock | None = None
 _start_error: Exception | None = None
 
 
-def _start_worker(pickled: bytes, parent: int, folder: str) -> None:
+def _start_worker(pickled: bytes, parent: int, folders: Sequence[str]) -> None:
     global _run_block, _start_error
-    threading.Thread(target=_exit_with_parent, args=(parent, folder), daemon=True).start()
+    threading.Thread(target=_exit_with_parent, args=(parent, folders), daemon=True).start()
     os.environ["OMP_NUM_THREADS"] = "1"  # before torch is loaded: there is a worker for each core already
     try:
         _run_block = cloudpickle.loads(pickled)
@@ -137,11 +140,12 @@ def _start_worker(pickled: bytes, parent: int, folder: str) -> None:
         _start_error = error
 
 
-def _exit_with_parent(parent: int, folder: str) -> None:
-    """Wait until the process that started this worker was killed; then remove its folder and end this worker."""
+def _exit_with_parent(parent: int, folders: Sequence[str]) -> None:
+    """Wait until the process that started this worker was killed; then remove its folders and end this worker."""
     while os.getppid() == parent:
         time.sleep(1.0)
-    shutil.rmtree(folder, ignore_errors=True)
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
     os._exit(1)
 
 
