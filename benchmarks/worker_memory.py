@@ -56,16 +56,8 @@ def measure(rows: int, workers: int) -> tuple[float, float, float]:
 
     Each worker has two runs.
     """
-    driven = [
-        sys.executable,
-        "-m",
-        "benchmarks.worker_memory",
-        "--drive",
-        "--rows",
-        str(rows),
-        "--workers",
-        str(workers),
-    ]
+    given = ["--drive", "--rows", str(rows), "--workers", str(workers)]
+    driven = [sys.executable, "-m", "benchmarks.worker_memory", *given]
     best = (0.0, 0.0, 0.0)
     with subprocess.Popen(driven) as driver:
         while driver.poll() is None:

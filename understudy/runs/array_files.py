@@ -1,7 +1,7 @@
 """Files of large arrays, from which worker processes map them into memory: written once for as long as an array lives.
 
-Several experiments on one log, on one half of it or with several learners share them. What is mapped from a file already
-is not written at all.
+Several experiments on one log, on one half of it or with several learners share them. What is mapped from a file
+already is not written at all.
 """
 
 import os
@@ -115,7 +115,7 @@ def place_in_mapped_file(array: np.ndarray) -> ArrayPlace | None:
 
 
 def _is_mapped_from(path: str, address: int) -> bool:
-    """True if the file at a path is the one that is mapped at an address: not another that has replaced it. Linux only."""
+    """True if the file at a path is the one that is mapped at an address, and not one that replaced it. Linux only."""
     try:
         found = os.stat(path)
         with open("/proc/self/maps", encoding="utf-8", errors="replace") as lines:
