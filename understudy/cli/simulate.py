@@ -44,6 +44,7 @@ from understudy.reporting.measurements import measure
 from understudy.reporting.page import write_page
 from understudy.results import ResultsFolder, write_state_audit
 from understudy.runs.failures import failures_sentence
+from understudy.runs.folder import Folder
 from understudy.simulators.ladder import LadderReplay
 
 
@@ -64,6 +65,14 @@ def say_rungs(name: str, simulator: Any, options: argparse.Namespace) -> None:
     if left_out:
         say(f"{name}: left out of --then by the audit of the log: {', '.join(left_out)}")
     say(f"{name}: {simulator.audit.sentence}")
+
+
+def every_of(folder: Path) -> int | None:
+    """Return the steps between two readings of runs that are there already; None where there are none.
+
+    A run on trial that raised then and does not now would give another number, and another experiment.
+    """
+    return Folder(folder).about.get("every") if (folder / "experiment.json").exists() else None
 
 
 def say_failed(name: str, runs: us.Runs) -> None:
@@ -136,7 +145,7 @@ def run_simulate(options: argparse.Namespace) -> int:
     runs, forecasts, classics = {}, {}, {}
     for name in names:
         simulator, make = deployments[name]
-        forecast, beside, every = None, None, options.every
+        forecast, beside, every = None, None, options.every or every_of(folder / name)
         with going_on(options, f"{name}: no forecast"):
             forecast = forecast_for(name, simulator, make, folder, options)
         with going_on(options, f"{name}: no run on trial"):

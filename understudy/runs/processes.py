@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +48,9 @@ def in_processes(
             untouched = [place for place in waiting if not deaths[place]]
             places, n = (untouched, workers) if untouched else (sorted(waiting, key=deaths.__getitem__), 1)
             try:
-                for place, runs in _in_pool({place: waiting[place] for place in places}, n, pickled, folder):
-                    yield waiting.pop(place), runs
+                with closing(_in_pool({place: waiting[place] for place in places}, n, pickled, folder)) as results:
+                    for place, runs in results:
+                        yield waiting.pop(place), runs
                 continue
             except BrokenProcessPool as error:
                 under_way, died = _marked_places(folder) & set(waiting), error
@@ -72,7 +73,9 @@ def in_processes(
         del kept  # copies of arrays, and with them their files
 
 
-def _in_pool(blocks: dict[int, Block], workers: int, pickled: bytes, folder: str) -> Iterator[tuple[int, Any]]:
+def _in_pool(
+    blocks: dict[int, Block], workers: int, pickled: bytes, folder: str
+) -> Generator[tuple[int, Any], None, None]:
     """Yield the place of each block with its runs, as they finish. Raise `BrokenProcessPool` where a worker dies.
 
     Whatever ends this early (an error, Ctrl-C, `close`) kills the workers.
