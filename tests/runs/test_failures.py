@@ -25,7 +25,7 @@ RUNS = 6
 
 def seeds_of(log, make):
     """Return the seeds of the first runs of an experiment."""
-    return [run.seed for run in experiment(psrs(log), make, runs=RUNS, max_steps=1)]
+    return [run.seed for run in experiment(psrs(log), make, runs=RUNS, max_steps=1, backend="serial")]
 
 
 class Doomed(QLearning):
@@ -67,7 +67,7 @@ def test_others_go_on_and_the_same_call_completes_the_folder(backend, log, tmp_p
     complete = experiment(psrs(log), make, **options)
     assert (len(complete), complete.failed, load(out).failed) == (RUNS, (), ())
     assert not list(out.glob("runs/*.failed.json"))
-    assert_same_runs(complete, experiment(psrs(log), maker(()), runs=RUNS, max_steps=30))
+    assert_same_runs(complete, experiment(psrs(log), maker(()), runs=RUNS, max_steps=30, backend="serial"))
 
 
 def test_an_error_that_comes_again_does_not_keep_later_runs_from_being_made(log, tmp_path):
@@ -82,7 +82,7 @@ def test_an_error_that_comes_again_does_not_keep_later_runs_from_being_made(log,
 
 def test_where_all_runs_fail_there_is_one_error_that_says_why(log):
     with pytest.raises(RunError, match=r"6 of 6 runs failed: run 0 .*diverged.*; and 3 more; mend"):
-        experiment(psrs(log), maker(seeds_of(log, maker(()))), runs=RUNS, max_steps=30, errors="keep")
+        experiment(psrs(log), maker(seeds_of(log, maker(()))), runs=RUNS, max_steps=30, backend="serial", errors="keep")
 
 
 def test_a_word_for_errors_that_is_not_known_is_refused(log):
@@ -151,7 +151,16 @@ def test_of_stacked_runs_only_the_one_that_raises_fails(where, log, monkeypatch,
 
 def test_halves_of_which_runs_failed_are_cut_to_equally_many(log, tmp_path):
     out, value = tmp_path / "results", {"value": probes.start_value([0])}
-    options = {"runs": 5, "halves": 5, "runs_of_half": 4, "every": 5, "max_steps": 30, "out": out, "progress": False}
+    options = {
+        "runs": 5,
+        "halves": 5,
+        "runs_of_half": 4,
+        "every": 5,
+        "max_steps": 30,
+        "out": out,
+        "progress": False,
+        "backend": "serial",
+    }
     whole = halves(psrs(log), maker(()), probes=value, **options | {"out": None})
     doomed = [whole.runs[0].seed, whole.halves[2][1].seed]
     with pytest.warns(FailedRunsWarning):
@@ -165,7 +174,7 @@ def test_halves_of_which_runs_failed_are_cut_to_equally_many(log, tmp_path):
 
 
 def test_pairs_of_runs_need_the_same_ones_to_have_failed(log):
-    runs = experiment(psrs(log), maker(()), runs=3, max_steps=5)
+    runs = experiment(psrs(log), maker(()), runs=3, max_steps=5, backend="serial")
     failed = FailedRun(0, 7, "ValueError")
     with pytest.raises(SettingError, match="cannot be paired: run 0 failed"):
         ratio_of_medians(runs, type(runs)(runs.runs, runs.about, failed=(failed,)))
@@ -173,7 +182,7 @@ def test_pairs_of_runs_need_the_same_ones_to_have_failed(log):
 
 
 def test_a_page_says_which_runs_failed(log):
-    runs = experiment(psrs(log), maker(()), runs=3, max_steps=5)
+    runs = experiment(psrs(log), maker(()), runs=3, max_steps=5, backend="serial")
     with_failed = type(runs)(runs.runs, runs.about, failed=(FailedRun(9, 7, "ValueError: odd"),))
     (said,) = [sentence for sentence in cautions({"psrs": with_failed}) if "failed" in sentence]
     assert said.startswith("In “psrs”, 1 of 4 runs failed: run 9 (seed 7): ValueError: odd.")
@@ -182,7 +191,7 @@ def test_a_page_says_which_runs_failed(log):
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", "\x00"])
 def test_a_damaged_file_of_a_failed_run_is_as_if_not_there(log, tmp_path, content):
-    experiment(psrs(log), maker(()), runs=1, max_steps=5, out=tmp_path / "r")
+    experiment(psrs(log), maker(()), runs=1, max_steps=5, backend="serial", out=tmp_path / "r")
     (tmp_path / "r" / "runs" / "000007.failed.json").write_text(content)
     assert load(tmp_path / "r").failed == ()
 
