@@ -28,9 +28,11 @@ if TYPE_CHECKING:  # what editors and type checkers see; the same names as in _H
     from understudy.errors import CensoringWarning as CensoringWarning
     from understudy.errors import ContractError as ContractError
     from understudy.errors import EncoderError as EncoderError
+    from understudy.errors import FailedRunsWarning as FailedRunsWarning
     from understudy.errors import LogError as LogError
     from understudy.errors import PolicyError as PolicyError
     from understudy.errors import ResultsError as ResultsError
+    from understudy.errors import RunError as RunError
     from understudy.errors import ServedAgainWarning as ServedAgainWarning
     from understudy.errors import SettingError as SettingError
     from understudy.errors import UnderstudyError as UnderstudyError
@@ -120,8 +122,9 @@ _HOMES = {
     "encoders": ["ExogenousSplit", "StateAudit", "exogenous_split"],
     "envs": ["record"],
     "errors": [
-        "CensoringWarning", "ContractError", "EncoderError", "LogError", "PolicyError", "ResultsError",
-        "ServedAgainWarning", "SettingError", "UnderstudyError", "UnderstudyWarning", "UsageError",
+        "CensoringWarning", "ContractError", "EncoderError", "FailedRunsWarning", "LogError", "PolicyError",
+        "ResultsError", "RunError", "ServedAgainWarning", "SettingError", "UnderstudyError", "UnderstudyWarning",
+        "UsageError",
     ],
     "evaluation": [
         "Earnings", "Efficiency", "Fidelity", "Halves", "Interval", "LearnedPolicy", "MeanCurve", "OffPolicy", "Ratio",

@@ -57,12 +57,20 @@ class ResultsError(UnderstudyError, ValueError):
     """A results folder that cannot be written, read, or used for these runs."""
 
 
+class RunError(UnderstudyError, RuntimeError):
+    """Runs that could not be made: a process that died in them again and again, or a learner that raised in all."""
+
+
 class UnderstudyWarning(UserWarning):
     """Anything that the library warns of: the answer is given, but read the message before you use it."""
 
 
 class CensoringWarning(UnderstudyWarning):
     """An average over the runs that were still going, which differ from those that had stopped."""
+
+
+class FailedRunsWarning(UnderstudyWarning):
+    """Some runs raised and were left out, as `errors="keep"` asks: what is computed is of the others alone."""
 
 
 class ServedAgainWarning(UnderstudyWarning):

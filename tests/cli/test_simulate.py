@@ -309,3 +309,39 @@ def test_a_folder_and_a_pattern_of_parquet_files_are_one_log(events, tmp_path, c
         with pytest.raises(SystemExit):
             main([command, "--help"])
         assert "logs/*.parquet" in " ".join(capsys.readouterr().out.split())
+
+
+FRAGILE = """
+import os
+import numpy as np
+
+class Fragile:
+    def __init__(self, spec, seed=0):
+        self.n, self.breaks = spec.n_actions, seed % 2 == 0
+    def policy(self, observation):
+        return np.full(self.n, 1 / self.n)
+    def learn(self, step):
+        if self.breaks and "MENDED" not in os.environ:
+            raise FloatingPointError("diverged")
+"""
+
+
+def test_with_keep_going_runs_that_raise_are_left_out_and_made_by_the_same_command_later(
+    events, tmp_path, capsys, columns, monkeypatch
+):
+    (tmp_path / "fragile.py").write_text(FRAGILE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    arguments = ["simulate", str(events), *columns, "--simulator", "psrs", "--learner", "fragile:Fragile", "--quick"]
+    arguments += ["--runs", "8", "--max-steps", "50", "--workers", "1", "--out", "out"]
+    assert main([*arguments, "--keep-going"]) == 0
+    told, runs = capsys.readouterr(), us.load("out/psrs")
+    assert 0 < len(runs.failed) < 8
+    assert {one.seed % 2 for one in runs.failed} == {0}
+    assert f"psrs: {len(runs.failed)} of 8 runs failed: run " in told.out + told.err
+    assert "psrs: no run on trial: FloatingPointError: diverged" in told.out + told.err
+    assert "failed" in (tmp_path / "out" / "report.html").read_text()
+    monkeypatch.setenv("MENDED", "yes")
+    assert main([*arguments, "--keep-going"]) == 0
+    runs = us.load("out/psrs")
+    assert (len(runs), runs.failed) == (8, ())

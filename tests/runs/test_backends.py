@@ -1,16 +1,14 @@
 """Here, in threads or in processes: the same results, as they finish, and nothing left behind."""
 
-import glob
 import os
 import tempfile
 import threading
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from understudy.runs.backends import BACKENDS, LARGE, in_processes, in_threads, in_turn, n_cores
+from understudy.runs.backends import BACKENDS, in_processes, in_threads, in_turn, n_cores
 
 EVERYWHERE = pytest.mark.parametrize("backend", BACKENDS)
 
@@ -132,75 +130,6 @@ def test_in_turn_stays_in_this_thread():
 
 def test_processes_are_others():
     assert os.getpid() not in {pid for _, pid in in_processes(lambda number, wanted: os.getpid(), [0], 1)}
-
-
-def test_large_arrays_travel_as_memory_maps_that_are_gone_afterwards(scratch):
-    large = np.arange(LARGE // 8, dtype=np.float64)
-    turned = np.asfortranarray(np.arange(LARGE // 4, dtype=np.float64).reshape(2, -1))
-    readonly = np.ones(LARGE // 4, dtype=np.int64)
-    readonly.setflags(write=False)
-    records = np.zeros(LARGE // 8, dtype=[("a", np.int32), ("b", np.float32)])
-    folder = str(scratch)
-
-    def task(number, wanted):
-        large[0] += 1.0  # a worker may write, and nobody else sees it
-        mapped = isinstance(large.base, np.memmap) and large.base.filename is not None
-        return {
-            "mapped": mapped,
-            "sum": large.sum(),
-            "same": bool((turned.ravel() == np.arange(turned.size)).all()) and turned.flags.f_contiguous,
-            "writable": (large.flags.writeable, readonly.flags.writeable),
-            "records": records.dtype.names,
-            "files": sorted(os.path.basename(path) for path in glob.glob(f"{folder}/*/*")),
-        }
-
-    for _, told in in_processes(task, [0, 1], 1):
-        assert told["mapped"]
-        assert told["same"]
-        assert told["writable"] == (True, False)
-        assert told["records"] == ("a", "b")
-        assert len(told["files"]) == 4
-        assert all(name.endswith(".npy") for name in told["files"])
-    assert large[0] == 0.0
-    assert os.listdir(scratch) == []
-
-
-def test_small_arrays_objects_and_repeated_numbers_travel_by_the_pipe(scratch):
-    small, repeated = np.arange(10), np.broadcast_to(np.int64(3), LARGE)
-    objects, folder = np.array([None, "text"], dtype=object), str(scratch)
-
-    def task(number, wanted):
-        return small.sum(), int(repeated.sum()), objects[1], glob.glob(f"{folder}/*/*")
-
-    assert dict(in_processes(task, [0], 1)) == {0: (45, 3 * LARGE, "text", [])}
-
-
-def test_the_same_array_is_written_once(scratch):
-    large, folder = np.zeros(LARGE), str(scratch)
-    also = {"again": large}
-
-    def task(number, wanted):
-        return also["again"] is large, len(glob.glob(f"{folder}/*/*"))
-
-    assert dict(in_processes(task, [0], 1)) == {0: (True, 1)}
-
-
-def test_what_cannot_travel_is_an_error_that_names_another_backend(scratch):
-    lock = threading.Lock()
-    with pytest.raises(TypeError) as caught:
-        list(in_processes(lambda number, wanted: lock.locked(), [0], 1))
-    assert "backend=" in " ".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
-    assert os.listdir(scratch) == []
-
-
-@pytest.mark.filterwarnings("ignore:A worker stopped")
-def test_a_worker_that_dies_is_an_error_and_leaves_nothing(scratch):
-    def task(number, wanted):
-        os._exit(3)
-
-    with pytest.raises(Exception, match=r"terminated|died|exit"):
-        list(in_processes(task, [0, 1], 1))
-    assert os.listdir(scratch) == []
 
 
 def test_no_pickle_is_left_anywhere(scratch, monkeypatch):

@@ -306,6 +306,10 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
     runs.add_argument("--every", type=positive, help="steps between two readings of probes (about a hundred in a run)")
     runs.add_argument("--workers", type=positive, help="threads or processes (one for each core)")
     runs.add_argument(
+        "--keep-going", action="store_true", help="leave runs out that raise an error, named; the same command makes "
+        "them again",
+    )  # fmt: skip
+    runs.add_argument(
         "--no-rows", action="store_true", help="do not keep which rows each run was served: up to 4 bytes a step less"
     )
     runs.add_argument(

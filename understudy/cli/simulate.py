@@ -1,6 +1,7 @@
 """`understudy simulate`: rehearse a learner on a log, into a results folder with a page."""
 
 import argparse
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from understudy.cli.choices import (
     read_log,
     reading_interval,
     refuse_suspicious,
+    round_number,
     shared_options,
     simulator_for,
     simulators_of,
@@ -28,6 +30,7 @@ from understudy.cli.trusting import (
     check_halves,
     experiment_for,
     forecast_for,
+    going_on,
     keep_rung_notes,
     selfcheck_for,
     uses_propensities,
@@ -43,6 +46,8 @@ from understudy.reporting.measurements import measure
 from understudy.reporting.page import write_page
 from understudy.results import ResultsFolder, write_state_audit
 from understudy.runs.experiment import check_folder
+from understudy.runs.failures import failures_sentence
+from understudy.runs.folder import Folder
 from understudy.simulators.ladder import LadderReplay
 
 
@@ -67,6 +72,23 @@ def rung_note(simulator: Any, options: argparse.Namespace) -> str | None:
     return f"{words * bool(left_out)}{simulator.audit.sentence}"
 
 
+def every_of(folder: Path) -> int | None:
+    """Return the steps between two readings of runs that are there already; None where there are none.
+
+    A run on trial that raised then and does not now would give another number, and another experiment.
+    """
+    return Folder(folder).about.get("every") if (folder / "experiment.json").exists() else None
+
+
+def say_failed(name: str, runs: us.Runs) -> None:
+    """Say which runs failed, those on halves of the log included, and where their tracebacks are."""
+    sets = {"": runs} | {f" on half {number} of the log": half for number, half in enumerate(runs.halves)}
+    for where, its_runs in sets.items():
+        if its_runs.failed:
+            told = failures_sentence(its_runs.failed, len(its_runs) + len(its_runs.failed))
+            say(f"{name}{where}: {told}; tracebacks are in the results folder, and the same command makes them again")
+
+
 def rising_dates(log: us.Log) -> list[str]:
     """Return the names of dates that are observed and never fall from one episode to the next."""
     first = log.observation.reshape(len(log), -1)[log.starts[:-1]]
@@ -74,9 +96,14 @@ def rising_dates(log: us.Log) -> list[str]:
     return [feature_name(log.spec, entry) for entry in dates if (np.diff(first[:, entry]) >= 0).all()]
 
 
-def settings_for(simulator: Any, make: Any, probes: Any, log: us.Log, options: argparse.Namespace) -> dict[str, Any]:
+def settings_for(
+    name: str, deployment: Any, probes: Any, log: us.Log, folder: Path, options: argparse.Namespace
+) -> dict[str, Any]:
     """Return the settings of the runs of a simulator that decide whether they can go on in a folder."""
-    every = options.every or reading_interval(simulator, make, log, options)
+    every = options.every or every_of(folder)
+    with going_on(options, f"{name}: no run on trial"):
+        every = every or reading_interval(*deployment, log, options)
+    every = every or round_number(len(log) / 200)
     return {"seed": options.seed, "max_steps": options.max_steps, "probes": probes, "every": every}
 
 
@@ -119,7 +146,7 @@ def run_simulate(options: argparse.Namespace) -> int:
         say(states)
     if not options.anyway and states is not None and set(names) - set(WITHOUT_STATES):
         refuse_suspicious(states)
-    settings = {name: settings_for(*deployments[name], probes, log, options) for name in names}
+    settings = {name: settings_for(name, deployments[name], probes, log, folder / name, options) for name in names}
     for name in names:  # before anything is written that belongs to runs of before
         check_folder(folder / name, *deployments[name], **settings[name])
     results.create()
@@ -139,21 +166,28 @@ def run_simulate(options: argparse.Namespace) -> int:
     runs, forecasts, classics, past = {}, {}, {}, {}
     for name in names:
         simulator, make = deployments[name]
-        forecast = forecast_for(name, simulator, make, folder, options)
+        forecast, further, beside = None, None, None
+        with going_on(options, f"{name}: no forecast"):
+            forecast = forecast_for(name, simulator, make, folder, options)
         if forecast is not None:
             forecasts[name] = forecast
             say(f"{name}: {forecast}")
         n_finished = results.n_finished(name)
         if n_finished:
             print(f"{name}: {min(n_finished, options.runs):,} of {options.runs:,} runs were there already")
-        runs[name] = experiment_for(options, simulator, log, name, folder)(
-            simulator, make, runs=options.runs, workers=options.workers, out=folder / name, title=name,
-            keep_rows=not options.no_rows, **settings[name],
-        )  # fmt: skip
-        further = beyond_for(name, simulator, make, runs[name], probes, folder, options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", us.FailedRunsWarning)  # said below, once
+            runs[name] = experiment_for(options, simulator, log, name, folder)(
+                simulator, make, runs=options.runs, workers=options.workers, out=folder / name, title=name,
+                keep_rows=not options.no_rows, errors="keep" if options.keep_going else "raise", **settings[name],
+            )  # fmt: skip
+        say_failed(name, runs[name])
+        with going_on(options, f"{name}: no evidence past the exact part"):
+            further = beyond_for(name, simulator, make, runs[name], probes, folder, options)
         if further is not None:
             past[name] = further
-        beside = classics_for(name, simulator, make, folder, options)
+        with going_on(options, f"{name}: no off-policy estimates beside the curve"):
+            beside = classics_for(name, simulator, make, folder, options)
         if beside is not None:
             classics[name] = beside
             say(f"{name}: {beside.sentence}")

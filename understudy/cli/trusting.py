@@ -1,8 +1,8 @@
 """What `understudy simulate` does to tell how far to believe its runs: self-check, forecasts, halves of the log."""
 
 import argparse
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ from understudy.results import (
 )
 from understudy.runs.describing import plain
 from understudy.simulators.ladder import LadderReplay
+from understudy.storage import error_reason
 from understudy.trust.self_tests import SHAPES, SelfTest
 
 FEWEST_RUNS = 8
@@ -59,6 +60,17 @@ OF_SIMULATORS = tuple(SIMULATORS_WITH)
 """Options of simulators that a results folder does not hold, and a forecast depends on."""
 
 LEFT_OUT = "the audit doubts the propensities, which QBE does not use, and they were left out"
+
+
+@contextmanager
+def going_on(options: argparse.Namespace, what: str) -> Iterator[None]:
+    """Context manager: with --keep-going, an error raised within is said, after `what` it left out, and ends there."""
+    try:
+        yield
+    except Exception as error:
+        if not options.keep_going:
+            raise
+        say(f"{what}: {type(error).__name__}: {error_reason(error)}")
 
 
 def check_halves(options: argparse.Namespace) -> None:

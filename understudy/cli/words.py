@@ -34,6 +34,7 @@ ADVICE = {
     r"\bn_samples=": "--propensity-samples",
     r"\bn_actions=(\d+)": r"--n-actions \1",
     r"\brenormalize=True": "--renormalize",
+    r"\berrors=['\"]keep['\"]": "--keep-going",
     r"say with features= what [^,;]* saw, or use qbe": "use qbe",
     r"; say with features= what .*": "; use qbe, which needs no propensities",
     r'\bby="arrival"': "--delay arrival",

@@ -4,7 +4,7 @@ A class offers a capability by having the members of its protocol: the library l
 says what is promised and what is gained.
 """
 
-from understudy.contracts.backing import Backend, Closable
+from understudy.contracts.backing import Backend, Closable, GivesUp
 from understudy.contracts.consumption import LogUse, RepeatableSimulator, TellsUse
 from understudy.contracts.encoding import (
     CountsFits,
@@ -99,6 +99,7 @@ __all__ = [
     "EpochLearner",
     "Exhausted",
     "FollowsLog",
+    "GivesUp",
     "HasActionCount",
     "HasClock",
     "HasCodes",

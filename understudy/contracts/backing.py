@@ -11,6 +11,23 @@ RunBlock = Callable[[Block, Callable[[], bool]], Any]
 raises, because the runs are cancelled."""
 
 
+def always() -> bool:
+    """Return True: the run is not cancelled."""
+    return True
+
+
+@runtime_checkable
+class GivesUp(Protocol):
+    """The `run_block` of an experiment, told that a block cannot be made: the workers that tried it died, say.
+
+    Promised: `give_up` takes a block that was not yielded. Gained: its runs are recorded as failed, for `errors="keep"`
+    and for the next call.
+    """
+
+    def give_up(self, block: Block, reason: str) -> Any:
+        """Return what to yield with this block, or raise `RunError` where errors are not kept."""
+
+
 @runtime_checkable
 class Closable(Protocol):
     """An iterator that can be closed early, as generators can.

@@ -23,6 +23,7 @@ from understudy.evaluation.trusted import Trusted, trusted_horizon
 from understudy.logs import Log
 from understudy.progress import progress_bar
 from understudy.runs import Runs, experiment
+from understudy.runs.failures import check_same_failed
 from understudy.runs.folder import half_folder
 from understudy.settings import real, seed_of, whole
 
@@ -70,7 +71,7 @@ class Halves:
         if not isinstance(self.runs, Runs) or not self.runs.halves:
             raise SettingError("these runs have no halves; make them with us.halves(simulator, make, ...)")
         counts = [len(half) for half in self.runs.halves]
-        if min(counts) < max(counts) or min(counts) < 2:
+        if any(len(half) + len(half.failed) < max(counts) for half in self.runs.halves) or min(counts) < 2:
             raise ResultsError(
                 f"the halves of the log have {min(counts)} to {max(counts)} finished runs each, and need equally "
                 "many, 2 or more; call us.halves or understudy simulate again with the same out= to finish them"
@@ -86,8 +87,9 @@ class Halves:
 
     @property
     def halves(self) -> tuple[Runs, ...]:
-        """The runs on each half of the log."""
-        return self.runs.halves
+        """The runs on each half of the log: equally many, so where some failed, as many as the fewest have."""
+        fewest = min(len(half) for half in self.runs.halves)
+        return tuple(half[:fewest] for half in self.runs.halves)
 
     @property
     def probes(self) -> list[str]:
@@ -199,6 +201,9 @@ def check_paired(one: Halves, other: Halves) -> None:
                 f"these runs cannot be paired: {name} is {ours!r} in one and {theirs!r} in the other; make both with "
                 "the same log, seed= and every="
             )
+    check_same_failed(one.runs.failed, other.runs.failed)
+    for ours, theirs in zip(one.runs.halves, other.runs.halves, strict=False):
+        check_same_failed(ours.failed, theirs.failed)
     shapes = [(len(found.runs), len(found.halves), len(found.halves[0])) for found in (one, other)]
     if shapes[0] != shapes[1]:
         raise SettingError(
@@ -223,9 +228,9 @@ def halves(
     """Return an experiment on a log and on random halves of its episodes, which tell how far to believe it.
 
     `simulator` is on one log, and `make(seed)` makes a learner, as for `experiment`, whose other options are taken,
-    too: `max_steps`, `probes`, `every`, `workers`, `backend`, `compiled`, `keep_rows`. Each half has `runs_of_half`
-    runs, by default a fifth of `runs`. With the defaults the halves take two to three times as long as the runs on
-    the whole log; for learners that train networks, give fewer, such as `halves=8, runs_of_half=10`.
+    too: `max_steps`, `probes`, `every`, `workers`, `backend`, `compiled`, `keep_rows`, `errors`. Each half has
+    `runs_of_half` runs, by default a fifth of `runs`. With the defaults the halves take two to three times as long as
+    the runs on the whole log; for learners that train networks, give fewer, such as `halves=8, runs_of_half=10`.
 
     The same seed gives the same halves, whatever the learner. With `out`, runs are kept in that folder and its folder
     "halves", and go on where they stopped; `us.Halves(us.load(out))` reads them.

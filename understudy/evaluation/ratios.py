@@ -8,6 +8,7 @@ import numpy as np
 
 from understudy.errors import SettingError
 from understudy.runs import Runs
+from understudy.runs.failures import check_same_failed
 from understudy.tables import arrow_table, record_table
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def ratio_of_spreads(ours: Any, theirs: Any) -> Ratio:
 
 def _ratio(statistic: Callable[..., Any], ours: Any, theirs: Any) -> Ratio:
     """The ratio of a statistic of two equally long sets of values, resampled in pairs."""
+    check_same_failed(*(side.failed if isinstance(side, Runs) else () for side in (ours, theirs)))
     ours, theirs = (side.lengths if isinstance(side, Runs) else np.asarray(side) for side in (ours, theirs))
     if ours.ndim != 1 or ours.shape != theirs.shape or not len(ours):
         raise SettingError(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from understudy.contracts import Encoder, Likeness, Log, SuggestsRadii
 from understudy.contracts.encoding import check_encodes, states_of
@@ -154,4 +154,4 @@ def root(*halves: MeanSquare) -> tuple[float, float]:
     error = float(np.sqrt(np.sum([half.error**2 for half in halves]))) / len(halves)
     if not np.isfinite(mean):
         return float("nan"), float("nan")
-    return mean**0.5, float(np.sqrt(mean + norm.ppf(LEVEL) * error)) if np.isfinite(error) else float("inf")
+    return mean**0.5, float(np.sqrt(mean + ndtri(LEVEL) * error)) if np.isfinite(error) else float("inf")

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from understudy.contracts import Log
 from understudy.errors import SettingError
@@ -103,7 +103,7 @@ def upper_distances(
         if np.abs(squared - before).max(initial=0.0) <= ENOUGH * squared.mean():
             break
     found = mean_over_actions(actions, squared, discount)
-    upper = np.sqrt(found.squared + norm.ppf(LEVEL) * np.sqrt(found.variance))
+    upper = np.sqrt(found.squared + ndtri(LEVEL) * np.sqrt(found.variance))
     upper[found.known_share < LEAST_KNOWN] = np.inf
     np.fill_diagonal(upper, 0.0)
     return states, upper

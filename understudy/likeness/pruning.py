@@ -1,7 +1,7 @@
 """Pairs of like states that the log shows to differ are left out."""
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from understudy.contracts import Log
 from understudy.likeness.differences import cells_of, noise_of
@@ -57,7 +57,7 @@ class ValueCells:
         mean = squared.sum(axis=1) / total
         noise = np.where(weight > 0, noise, 0.0)
         error = np.sqrt((2 * noise**2 + 4 * weight * noise * np.maximum(mean, 0.0)[:, None]).sum(axis=1)) / total
-        return mean - norm.ppf(LEVEL) * error > VALUE_SHARE**2
+        return mean - ndtri(LEVEL) * error > VALUE_SHARE**2
 
 
 def without_differing(lists: Lists, cells: ValueCells) -> Lists:

@@ -6,6 +6,7 @@ from understudy.evaluation.earnings import SHARE
 from understudy.logs import Audit
 from understudy.logs.rules import FEW_EPISODES
 from understudy.runs import Runs
+from understudy.runs.failures import failures_sentence
 
 MOST_NAMED = 3
 """Sets named in one sentence."""
@@ -20,15 +21,26 @@ MISLEADING = (
 def cautions(named: Mapping[str, Runs], audit: Audit | None = None, states_tested: bool = True) -> list[str]:
     """Return a sentence for each reason to be careful.
 
-    Reasons are what the audit of the log found, states that merge observations and were not tested, bounds that were
-    exceeded, few logged episodes, and lengths that few runs reached.
+    Reasons are what the audit of the log found, runs that failed, states that merge observations and were not tested,
+    bounds that were exceeded, few logged episodes, and lengths that few runs reached.
     """
     simulated = {name: runs for name, runs in named.items() if not runs.about.is_real and len(runs)}
     found = () if audit is None else audit.findings
     wrong = [finding for finding in found if finding.severity in ("error", "doubt") or finding.rule in MISLEADING]
     from_audit = [f"The audit of the log found: {finding.sentence}." for finding in wrong if finding.severity != "note"]
     untested = [] if states_tested else _untested(simulated)
-    return [*from_audit, *untested, *_biased(simulated), *_few_episodes(simulated), *_few_runs(simulated)]
+    failed = _failed(named)
+    return [*from_audit, *failed, *untested, *_biased(simulated), *_few_episodes(simulated), *_few_runs(simulated)]
+
+
+def _failed(named: Mapping[str, Runs]) -> list[str]:
+    """Return a sentence for each set of which runs failed."""
+    return [
+        f"In “{name}”, {failures_sentence(runs.failed, len(runs) + len(runs.failed))}. All numbers are of the others, "
+        "and are off where runs fail because of what they met."
+        for name, runs in named.items()
+        if runs.failed
+    ]
 
 
 def _untested(named: Mapping[str, Runs]) -> list[str]:

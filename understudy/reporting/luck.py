@@ -87,7 +87,7 @@ def halves_of(runs: Runs) -> Halves | str:
             return f"the log has {n:,} episode{'s' * (n != 1)}, and halves of it need at least {FEWEST_EPISODES}"
         return NOT_RUN
     counts = [len(half) for half in runs.halves]
-    unfinished = sum(count < max(2, *counts) for count in counts)
+    unfinished = sum(len(half) + len(half.failed) < max(2, *counts) for half in runs.halves)
     if unfinished:
         return (
             f"{unfinished} of {len(counts)} halves of the log are unfinished; call understudy simulate again to go on "

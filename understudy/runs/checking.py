@@ -9,6 +9,7 @@ import numpy as np
 from understudy.contracts import Stop
 from understudy.contracts.ladders import RUNGS
 from understudy.runs.compact import NotKept
+from understudy.runs.failures import FailedRun
 from understudy.runs.run import Run
 
 COUNT = "a count, or null"
@@ -61,6 +62,12 @@ def check_about(about: Any) -> dict[str, Any]:
         if key in about.get(name, {}):
             expect(f"{name} {key}", about[name][key], "a text")
     return about
+
+
+def failed_run_of(content: Mapping[str, Any]) -> FailedRun:
+    """Return what `FailedRun.to_json` wrote. Raise `ValueError` or `KeyError` for anything else."""
+    kinds = {"number": "a count", "seed": "a whole number", "reason": "a text", "traceback": "a text"}
+    return FailedRun(**{name: expect(name, content[name], kind) for name, kind in kinds.items()})
 
 
 def run_of(summary: Mapping[str, Any], lists: Mapping[str, np.ndarray]) -> Run:

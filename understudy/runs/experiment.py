@@ -1,18 +1,20 @@
 """Many runs of the same learner and simulator, each with a seed of its own."""
 
 import json
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from understudy.contracts import Learner, LoopOwner, Simulator
 from understudy.contracts.backing import Backend, Block, Closable
 from understudy.contracts.offering import offers
-from understudy.errors import ContractError, ResultsError, SettingError
+from understudy.errors import ContractError, FailedRunsWarning, ResultsError, RunError, SettingError
 from understudy.progress import progress_bar
 from understudy.runs.backends import BACKENDS, Results, n_cores
 from understudy.runs.checking import check_about
+from understudy.runs.failures import FailedRun, failures_sentence
 from understudy.runs.folder import Folder
 from understudy.runs.plan import Plan, checking_call
 from understudy.runs.prerequisites import check_attributes, refuse_class
@@ -20,6 +22,9 @@ from understudy.runs.probes import Probes, named_probes
 from understudy.runs.run import Run, Runs
 from understudy.settings import seed_of, shown, whole
 from understudy.storage import parse_json
+
+ERRORS = ("raise", "keep")
+"""What becomes of a run that raises: its error ends the experiment, or it is kept as failed and the others go on."""
 
 MOST_RUNS = 1_000_000
 """The largest number of runs: files are named by six digits."""
@@ -97,7 +102,7 @@ def block_and_runs(result: Any) -> tuple[Block, Any]:
 def check_runs(block: Block, runs: Any, seed_of_number: Callable[[int], int]) -> None:
     """Raise `ContractError` where these are not the runs of a block, in its order."""
     rule = "it must yield a block with what run_block returned for it"
-    if not isinstance(runs, Sequence) or not all(isinstance(run, Run) for run in runs):
+    if not isinstance(runs, Sequence) or not all(isinstance(run, Run | FailedRun) for run in runs):
         raise ContractError(f"the backend yielded {shown(runs)} for {block}; {rule}")
     if len(runs) != len(block):
         raise ContractError(f"the backend yielded {len(runs)} runs for {block}; {rule}")
@@ -125,6 +130,7 @@ def experiment(
     title: str | None = None,
     compiled: bool | None = None,
     keep_rows: bool = True,
+    errors: Literal["raise", "keep"] = "raise",
 ) -> Runs:
     """Return many runs of a learner, each with a learner `make(seed)`, in a simulator or in one `simulator(seed)` each.
 
@@ -136,6 +142,10 @@ def experiment(
     default the fastest), nor on the runs it is stacked with, where learners can be stacked. With `keep_rows=False` runs
     do not keep which rows they were served, which takes up to 4 bytes a step; on a ladder a byte a step is kept all the
     same, the rung that served it, by which pages show how far runs are exact and what served them beyond that.
+
+    A run that raises ends the experiment; the same call with `out` goes on with the others first. With `errors="keep"`
+    it is kept in `Runs.failed`, with its number, seed, reason and traceback, the others go on, and a warning names it;
+    the same call makes it again. So are runs whose process died three times. Where all fail, `RunError` is raised.
     """
     check_attributes("simulator", simulator)
     if offers(simulator, Simulator):
@@ -151,9 +161,15 @@ def experiment(
             f"backend={backend!r} is not one of {', '.join(map(repr, BACKENDS))}; name one, or give a function as "
             "understudy.contracts.Backend describes it"
         )
-    plan = Plan(simulator, make, seed, max_steps, named_probes(probes), every, compiled, bool(keep_rows))
+    if errors not in ERRORS:
+        raise SettingError(f"errors={errors!r} is not one of {', '.join(map(repr, ERRORS))}")
+    plan = Plan(
+        simulator, make, seed, max_steps, named_probes(probes), every, compiled, bool(keep_rows), errors == "keep"
+    )
     about, unknown = plan.about()
     finished: dict[int, Run] = {}
+    failed: dict[int, FailedRun] = {}
+    failed_before: set[int] = set()
     if out is not None:
         refuse_unknown(unknown)
         check_written(about)
@@ -162,9 +178,12 @@ def experiment(
         finished = {number: folder.load(number) for number in folder.numbers() if number < runs}
         if keep_rows:  # runs that were made without rows are made again
             finished = {number: run for number, run in finished.items() if run.has_rows}
+        failed_before = {one.number for one in folder.failures()}
         plan.folder = folder
 
     blocks = plan.blocks([number for number in range(runs) if number not in finished])
+    # Blocks that raised come last: an error that comes again must not keep the others from being run.
+    blocks.sort(key=failed_before.isdisjoint, reverse=True)
     workers = min(workers or n_cores(), max(1, len(blocks)))
     chosen = backend or plan.fastest_backend(workers, len(blocks))
     work = BACKENDS[chosen] if isinstance(chosen, str) else chosen
@@ -174,9 +193,21 @@ def experiment(
         closing(each_once(start_backend(work, plan, blocks, workers), blocks, plan.seed_of)) as results,
     ):
         for block, its_runs in results:
-            finished |= zip(block, its_runs, strict=True)
-            report(len(finished))
-    return Runs.of([finished[number] for number in sorted(finished)], about)
+            for number, run in zip(block, its_runs, strict=True):
+                if isinstance(run, FailedRun):
+                    failed[number] = run
+                    continue
+                finished[number] = run
+                if number in failed_before:
+                    plan.folder.remove_failure(number)  # type: ignore[union-attr]
+            report(len(finished) + len(failed))
+    found = [failed[number] for number in sorted(failed)]
+    if found:
+        told = failures_sentence(found, runs)
+        if not finished:
+            raise RunError(f"{told}; mend what they have in common, and call it again")
+        warnings.warn(f"{told}; what is computed is of the others alone", FailedRunsWarning, stacklevel=2)
+    return Runs.of([finished[number] for number in sorted(finished)], about, found)
 
 
 def check_folder(

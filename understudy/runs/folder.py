@@ -4,6 +4,7 @@ DIR/experiment.json     what was run: the fields of `about.About`
 DIR/runs/000000.parquet one run's arrays, a list column each
 DIR/runs/000000.json    its number and seed, the experiment it belongs to, why it stopped, and a digest of the Parquet
                         file; written last, so it marks a finished run
+DIR/runs/000003.failed.json  a run that raised, with its reason and traceback, until it is made
 DIR/halves/000/         the same experiment on a random half of the log: a results folder by itself
 
 Each JSON file holds a digest of itself. Files with other names are ignored.
@@ -22,9 +23,10 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import ResultsError
-from understudy.runs.checking import check_about, run_of
+from understudy.runs.checking import check_about, failed_run_of, run_of
 from understudy.runs.compact import NotKept
 from understudy.runs.describing import differences, digest
+from understudy.runs.failures import FailedRun
 from understudy.runs.run import Run, Runs, seed_of_run
 from understudy.storage import parse_json, write_first, write_whole
 
@@ -161,8 +163,35 @@ class Folder:
             found = f"{parquet} cannot be read ({_reason(error)})"
             raise ResultsError(f"{found}; remove it and its .json to run it again") from error
 
+    def save_failure(self, failed: FailedRun) -> None:
+        """Write which run raised, and why."""
+        content = {"format": FORMAT, "experiment": self.identity, **failed.to_json()}
+        write_text(self._file(failed.number, "failed.json"), json.dumps(seal(content), indent=1))
+
+    def failures(self) -> list[FailedRun]:
+        """Return the runs that raised and were not made since, in order. A file that cannot be read is as if not there:
+        the run is made again.
+        """
+        finished, found = set(self.numbers()), []
+        for number in self._numbers(".failed.json"):
+            with suppress(ResultsError, ValueError, KeyError):
+                content = read_sealed(self._file(number, "failed.json"), "remove it")
+                failed = failed_run_of(content)
+                if number == failed.number and number not in finished and content.get("experiment") == self.identity:
+                    found.append(failed)
+        return found
+
+    def remove_failure(self, number: int) -> None:
+        """Remove what was written of a run that raised: it has been made since."""
+        with suppress(OSError):
+            self._file(number, "failed.json").unlink(missing_ok=True)
+
     def numbers(self) -> list[int]:
         """Return the numbers of the finished runs, in order: those with a JSON file named by six digits."""
+        return self._numbers(".json")
+
+    def _numbers(self, ending: str) -> list[int]:
+        """Return the numbers of the files named by six digits and this ending, in order."""
         try:
             names = os.listdir(self.path / "runs")
         except FileNotFoundError:
@@ -171,7 +200,7 @@ class Folder:
             raise ResultsError(
                 f"{self.path / 'runs'} cannot be read ({_reason(error)}); give another folder"
             ) from error
-        stems = [name.removesuffix(".json") for name in names if name.endswith(".json")]
+        stems = [name.removesuffix(ending) for name in names if name.endswith(ending)]
         return sorted(int(stem) for stem in stems if len(stem) == 6 and stem.isascii() and stem.isdigit())
 
     def _seed(self, number: int) -> int | None:
@@ -182,7 +211,10 @@ class Folder:
 
 
 def load(path: Any) -> Runs:
-    """Return the finished runs of a results folder, with those on halves of the log where the folder has them."""
+    """Return the finished runs of a results folder, with those on halves of the log where the folder has them.
+
+    Runs that raised and were not made since are in `failed`.
+    """
     if not os.path.exists(Path(path) / "experiment.json"):
         raise ResultsError(f"{path} is not a results folder: it has no experiment.json; give an experiment's out=")
     runs = _runs_of(Folder(path))
@@ -191,7 +223,7 @@ def load(path: Any) -> Runs:
 
 
 def _runs_of(folder: Folder) -> Runs:
-    return Runs.of([folder.load(number) for number in folder.numbers()], folder.about)
+    return Runs.of([folder.load(number) for number in folder.numbers()], folder.about, folder.failures())
 
 
 def half_folder(path: Any, number: int) -> Path:

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -14,16 +14,17 @@ from understudy.contracts.kernels import kernels_to_send, receive_kernels
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import is_real, log_of, n_states_of, states_fingerprint, steps_back
 from understudy.contracts.streams import spawn
-from understudy.errors import ContractError
+from understudy.errors import ContractError, ResultsError, RunError, visible
 from understudy.logs.propensities.advice import source_words
 from understudy.runs.describing import describe
+from understudy.runs.failures import FailedRun
 from understudy.runs.folder import Folder
 from understudy.runs.logged import logged_return, logged_reward
 from understudy.runs.loop import can_compile, simulate
 from understudy.runs.prerequisites import check_attributes, check_parts
 from understudy.runs.probes import Probes, Readings
 from understudy.runs.run import KINDS, Run
-from understudy.runs.setup import RunSetup
+from understudy.runs.setup import Cancelled, RunSetup
 from understudy.runs.stacked import BLOCK, can_stack, run_stacked
 
 
@@ -52,6 +53,7 @@ class Plan:
     every: int
     compiled: bool | None
     keep_rows: bool = True
+    keep_errors: bool = False
     folder: Folder | None = None
 
     @property
@@ -113,7 +115,7 @@ class Plan:
         receive_kernels(state.pop("_kernels"))
         vars(self).update(state)
 
-    def __call__(self, numbers: Sequence[int], keep_going: Callable[[], bool] | None = None) -> list[Run]:
+    def __call__(self, numbers: Sequence[int], keep_going: Callable[[], bool] | None = None) -> list[Run | FailedRun]:
         if not callable(keep_going):
             raise ContractError(
                 f"run_block was called with {keep_going!r} as its second argument; give it a function that returns "
@@ -121,13 +123,37 @@ class Plan:
             )
         if len(numbers) == 1:
             return [self.run_alone(numbers[0], keep_going)]
+        runs: dict[int, Run | FailedRun] = {}
+        try:
+            self.run_together(numbers, keep_going, runs)
+        except (Cancelled, ResultsError):
+            raise
+        except Exception as error:
+            if not self.keep_errors:
+                if not is_noted(error):  # raised while learners computed together: no one run's
+                    self.save_failures([FailedRun.of(number, self.seed_of(number), error)
+                                        for number in numbers if number not in runs])  # fmt: skip
+                raise
+            # Runs that are missing are made alone, which tells whose error it is.
+        return [runs[number] if number in runs else self.run_alone(number, keep_going) for number in numbers]
+
+    def run_together(
+        self, numbers: Sequence[int], keep_going: Callable[[], bool], runs: dict[int, Run | FailedRun]
+    ) -> None:
+        """Add the runs of a block to `runs` as they finish. Runs that are not stacked are left to be made alone."""
         parts: list[Parts] = []
         for number in numbers:
-            with noting_run(number, self.seed_of(number)):
+            try:
                 parts.append(self.parts(number))
                 check_parts(parts[-1].simulator, parts[-1].learner, self.max_steps, self.every)
+            except Exception as error:
+                self.fail(number, error)
+                return  # the others of the block are made alone
         if len(stack_keys([part.learner for part in parts])) > 1:  # a factory may make learners of several kinds
-            return [self.run_alone(number, keep_going, part) for number, part in zip(numbers, parts, strict=True)]
+            runs |= {
+                number: self.run_alone(number, keep_going, part) for number, part in zip(numbers, parts, strict=True)
+            }
+            return
         max_steps = None if self.max_steps is None else int(self.max_steps)
         setups = [
             RunSetup(
@@ -136,20 +162,51 @@ class Plan:
             )
             for part in parts
         ]  # fmt: skip
-        runs: dict[int, Run] = {}
         for position, run in run_stacked(setups):
-            runs[position] = self.finish(numbers[position], parts[position].simulator, run)
-        return [runs[position] for position in range(len(numbers))]
+            number = numbers[position]
+            if isinstance(run, Exception):
+                runs[number] = self.fail(number, run)
+            else:
+                runs[number] = self.finish(number, parts[position].simulator, run)
 
-    def run_alone(self, number: int, keep_going: Callable[[], bool], parts: Parts | None = None) -> Run:
+    def run_alone(self, number: int, keep_going: Callable[[], bool], parts: Parts | None = None) -> Run | FailedRun:
         """Return one run, made by itself."""
-        with noting_run(number, self.seed_of(number)):
+        try:
             parts = parts or self.parts(number)
             run = simulate(
                 parts.simulator, parts.learner, parts.seed, self.max_steps, probes=self.probes, every=self.every,
                 compiled=self.compiled, keep_rows=self.keep_rows, keep_going=keep_going,
             )  # fmt: skip
+        except Exception as error:
+            return self.fail(number, error)
+        with noting_run(number, self.seed_of(number)):
             return self.finish(number, parts.simulator, run)
+
+    def fail(self, number: int, error: Exception) -> FailedRun:
+        """Return a run that raised, noted in the folder. Unless errors are kept, raise its error."""
+        error.add_note(f"in run {number} (seed {self.seed_of(number)})")
+        if isinstance(error, Cancelled):
+            raise error
+        failed = FailedRun.of(number, self.seed_of(number), error)
+        self.save_failures([failed])
+        if not self.keep_errors:
+            raise error
+        return failed
+
+    def give_up(self, block: Sequence[int], reason: str) -> list[FailedRun]:
+        """Return the runs of a block as failed, for a reason that the backend knows. Raise `RunError` unless kept."""
+        named = f"run {block[0]}" if len(block) == 1 else f"runs {block[0]} to {block[-1]}"
+        failed = [FailedRun(number, self.seed_of(number), visible(reason)) for number in block]
+        self.save_failures(failed)
+        if not self.keep_errors:
+            raise RunError(f"{named} (seed {failed[0].seed}{', ...' * (len(block) > 1)}) could not be made: {reason}")
+        return failed
+
+    def save_failures(self, failed: Sequence[FailedRun]) -> None:
+        """Note in the folder which runs raised: they come last when the experiment goes on."""
+        for one in failed if self.folder is not None else ():
+            with suppress(ResultsError):  # the run's own error matters more
+                self.folder.save_failure(one)  # type: ignore[union-attr]
 
     def finish(self, number: int, simulator: Any, run: Run) -> Run:
         """Return a run with its log's name, saved at once: by the worker that made it, which no interrupt reaches."""
@@ -255,6 +312,11 @@ def noting_run(number: int, seed: int) -> Iterator[None]:
     except Exception as error:
         error.add_note(f"in run {number} (seed {seed})")
         raise
+
+
+def is_noted(error: Exception) -> bool:
+    """True if an error has a note that says which run it comes from."""
+    return any(note.startswith("in run ") for note in vars(error).get("__notes__", ()))
 
 
 def with_class(plain: Any, part: Any) -> dict[str, Any]:

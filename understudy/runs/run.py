@@ -1,7 +1,7 @@
 """The results of a simulation: one run, and the runs of an experiment."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -11,6 +11,7 @@ from understudy.contracts.streams import spawn
 from understudy.errors import SettingError
 from understudy.runs.about import About
 from understudy.runs.compact import NotKept, RowNumbers
+from understudy.runs.failures import FailedRun, failures_sentence
 from understudy.runs.frames import episodes_frame, readings_frame, runs_frame
 from understudy.tables import Column, Table, record_table
 
@@ -107,25 +108,28 @@ def reached(lengths: np.ndarray, share: float) -> int:
 class Runs(Sequence[Run]):
     """The runs of one experiment, and in `about` what was run.
 
-    `halves` are the runs of the same experiment on random halves of the log, where `us.halves` made them.
+    `halves` are the runs of the same experiment on random halves of the log, where `us.halves` made them. `failed` are
+    the runs that raised and are not among the others, which `experiment(errors="keep")` keeps.
     """
 
     runs: tuple[Run, ...]
     about: About = field(default_factory=About)
     halves: tuple["Runs", ...] = ()
+    failed: tuple[FailedRun, ...] = ()
 
     @classmethod
-    def of(cls, runs: Sequence[Run], about: Mapping[str, Any]) -> "Runs":
+    def of(cls, runs: Sequence[Run], about: Mapping[str, Any], failed: Sequence[FailedRun] = ()) -> "Runs":
         """Return the runs with a record of what was run, given as `experiment.json` has it."""
         logs = {run.log for run in runs}
-        return cls(tuple(runs), About.from_json(about, own_logs=None not in logs and len(logs) == len(runs)))
+        own_logs = None not in logs and len(logs) == len(runs)
+        return cls(tuple(runs), About.from_json(about, own_logs=own_logs), failed=tuple(failed))
 
     @overload
     def __getitem__(self, place: int) -> Run: ...
     @overload
     def __getitem__(self, place: slice) -> "Runs": ...
     def __getitem__(self, place: int | slice) -> "Run | Runs":
-        return Runs(self.runs[place], self.about, self.halves) if isinstance(place, slice) else self.runs[place]
+        return replace(self, runs=self.runs[place]) if isinstance(place, slice) else self.runs[place]
 
     def __len__(self) -> int:
         return len(self.runs)
@@ -184,11 +188,13 @@ class Runs(Sequence[Run]):
         return FRAMES[per](self.runs)
 
     def __repr__(self) -> str:
+        failed = f"; {failures_sentence(self.failed, len(self) + len(self.failed))}" if self.failed else ""
         if not self.runs:
-            return "Runs: none"
+            return f"Runs: none{failed}"
         name = self.about.simulator_name or "simulator"
         low, high = self.lengths.min(), self.lengths.max()
-        return f"{len(self)} runs of {name}, {low:,} to {high:,} steps, probes: {', '.join(self.probes) or 'none'}"
+        probes = ", ".join(self.probes) or "none"
+        return f"{len(self)} runs of {name}, {low:,} to {high:,} steps, probes: {probes}{failed}"
 
     def _repr_html_(self) -> str:
         headings = (Column("run", numeric=False), Column("steps"), Column("episodes"), Column("stopped", numeric=False))

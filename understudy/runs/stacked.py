@@ -15,7 +15,7 @@ from understudy.contracts.offering import members_of, offers
 from understudy.runs.look_ahead import can_look_ahead, check_epoch, epoch_by_epoch
 from understudy.runs.loop import step_by_step
 from understudy.runs.run import Run
-from understudy.runs.setup import RunSetup
+from understudy.runs.setup import Cancelled, RunSetup
 
 BLOCK = 10
 """The number of runs that are stacked."""
@@ -31,8 +31,12 @@ def can_stack(learner: Any) -> bool:
     )
 
 
-def run_stacked(setups: Sequence[RunSetup]) -> Iterator[tuple[int, Run]]:
-    """Yield the number and the run of each setup as it finishes. The learners have equal stack keys."""
+def run_stacked(setups: Sequence[RunSetup]) -> Iterator[tuple[int, Run | Exception]]:
+    """Yield the number and the run of each setup as it finishes. The learners have equal stack keys.
+
+    Where a run raises, its error is yielded instead, and the others go on; what learners raise while they compute
+    together is raised.
+    """
     learners = [setup.learner for setup in setups]
     kind = type(learners[0])
     runs: list[Paused] = [
@@ -48,9 +52,10 @@ def run_stacked(setups: Sequence[RunSetup]) -> Iterator[tuple[int, Run]]:
                 waiting[number] = runs[number].send(answer)
             except StopIteration as finished:
                 yield number, finished.value
-            except Exception as error:
-                error.add_note(f"in the run with seed {setups[number].seed}")
+            except Cancelled:
                 raise
+            except Exception as error:
+                yield number, error
         asking = [number for number, observation in waiting.items() if observation is not None]
         if asking:
             if act is None or actors != asking:

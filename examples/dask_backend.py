@@ -1,0 +1,33 @@
+"""Runs on a Dask cluster, as an example of `experiment(backend=...)`: any function that maps blocks of runs to results.
+
+    client = distributed.Client("scheduler:8786")
+    runs = us.experiment(us.psrs(log), make, runs=100, backend=on_dask(client))
+
+With `out=`, the workers write the runs, so that the folder must be on a disk that they share.
+"""
+
+from distributed import Client, KilledWorker, as_completed
+
+
+def on_dask(client: Client, retries: int = 2):
+    """Return a backend that makes runs on a Dask cluster; blocks that raise are tried again so often."""
+
+    def backend(run_block, blocks, workers):
+        needed = client.scatter([run_block], broadcast=True, hash=False)[0]  # the log travels once to each worker
+        futures = {client.submit(make_runs, needed, block, pure=False, retries=retries): block for block in blocks}
+        try:
+            for future in as_completed(futures):
+                try:
+                    runs = future.result()
+                except KilledWorker as error:  # Dask has tried other workers, too: the runs count as failed
+                    runs = run_block.give_up(futures[future], f"the worker died: {error}")
+                yield futures[future], runs
+        finally:  # also where the experiment is interrupted
+            client.cancel(list(futures))
+
+    return backend
+
+
+def make_runs(run_block, block):
+    """Return the runs of a block, on a worker."""
+    return run_block(block, lambda: True)

@@ -1,0 +1,55 @@
+"""What a run needs, as it is sent to other processes: pickled, large arrays as files that workers map into memory."""
+
+import io
+from typing import Any
+
+import cloudpickle
+import numpy as np
+
+from understudy.runs import array_files
+from understudy.runs.array_files import ArrayPlace
+
+LARGE = 1 << 20
+"""Arrays of this many bytes or more are sent to other processes as memory maps."""
+
+
+class _Pickler(cloudpickle.Pickler):
+    """Pickles for our own workers, over a pipe; large arrays are in files that workers map into memory."""
+
+    def __init__(self, file: Any) -> None:
+        super().__init__(file)
+        self.kept: list[np.ndarray] = []
+
+    def reducer_override(self, thing: Any) -> Any:
+        if isinstance(thing, np.ndarray) and type(thing) in (np.ndarray, np.memmap) and is_large(thing):
+            if not thing.flags.forc:
+                self.kept.append(np.ascontiguousarray(thing))
+                return _mapped_array, (array_files.FILES.place_of(self.kept[-1]), thing.flags.writeable)
+            return _mapped_array, (array_files.FILES.place_of(thing), thing.flags.writeable)
+        return super().reducer_override(thing)
+
+
+def is_large(array: np.ndarray) -> bool:
+    """True if an array is large, holds numbers alone, and is not a few of them that are repeated."""
+    return array.nbytes >= LARGE and not array.dtype.hasobject and 0 not in array.strides
+
+
+def _mapped_array(place: ArrayPlace, writeable: bool) -> np.ndarray:
+    return place.mapped(writeable)
+
+
+def pickled_for_workers(needed: Any) -> tuple[bytes, list[np.ndarray]]:
+    """Return an object as workers receive it, and copies of arrays to keep for as long as it may be received.
+
+    Its large arrays are in files, which are removed when the arrays are gone.
+    """
+    file = io.BytesIO()
+    pickler = _Pickler(file)
+    try:
+        pickler.dump(needed)
+    except Exception as error:
+        error.add_note(
+            "what a run needs cannot be sent to other processes; make it in the factory, or use backend='serial'"
+        )
+        raise
+    return file.getvalue(), pickler.kept
