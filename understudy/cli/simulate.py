@@ -100,9 +100,10 @@ def settings_for(
     name: str, deployment: Any, probes: Any, log: us.Log, folder: Path, options: argparse.Namespace
 ) -> dict[str, Any]:
     """Return the settings of the runs of a simulator that decide whether they can go on in a folder."""
+    simulator, make = deployment
     every = options.every or every_of(folder)
     with going_on(options, f"{name}: no run on trial"):
-        every = every or reading_interval(*deployment, log, options)
+        every = every or reading_interval(simulator, make, log, options)
     every = every or round_number(len(log) / 200)
     return {"seed": options.seed, "max_steps": options.max_steps, "probes": probes, "every": every}
 
