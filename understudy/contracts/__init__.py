@@ -28,6 +28,7 @@ from understudy.contracts.late_learning import (
     LearnsLate,
 )
 from understudy.contracts.learning import (
+    ActsOnLog,
     BatchLearner,
     BoundsRewards,
     CompiledLearner,
@@ -40,6 +41,7 @@ from understudy.contracts.learning import (
     HasObservationSpace,
     HasPlannedSteps,
     HasSettings,
+    HasStackSize,
     HasValue,
     HasValues,
     Learner,
@@ -80,6 +82,7 @@ from understudy.logs import Log
 
 __all__ = [
     "CAUSES",
+    "ActsOnLog",
     "Backend",
     "BatchLearner",
     "BoundsRewards",
@@ -117,6 +120,7 @@ __all__ = [
     "HasRung",
     "HasSettings",
     "HasSharedRun",
+    "HasStackSize",
     "HasState",
     "HasStateCount",
     "HasStatesFingerprint",

@@ -162,7 +162,8 @@ class OldEpochLearner(Protocol):
 
 @runtime_checkable
 class StackedLearner(EpochLearner, Protocol):
-    """Epoch learners of one kind that compute together. Gained: ten runs at a time are trained as one batch.
+    """Epoch learners of one kind that compute together. Gained: blocks of ten runs, or of `stack_size`
+    where they say so (`HasStackSize`), are trained as one batch.
 
     Promised: each of them ends up as it would have alone.
     """
@@ -178,6 +179,31 @@ class StackedLearner(EpochLearner, Protocol):
     @staticmethod
     def update_all(learners: Sequence[Any]) -> None:
         """Do what `update` does, for all of them at once."""
+
+
+@runtime_checkable
+class HasStackSize(Protocol):
+    """A stacked learner that says how many of them are to be trained together.
+
+    Promised: at least 1, and the same for all learners with one `stack_key`. Gained: blocks of `stack_size` runs are
+    made together, instead of ten.
+    """
+
+    stack_size: int
+
+
+@runtime_checkable
+class ActsOnLog(Protocol):
+    """An epoch learner whose policy compiled code computes, so that no policies are evaluated ahead.
+
+    Promised: `act`, registered for the class of what `policy_on` returns, writes what `policy` gives at the position
+    `code` in the log (see `ReadsObservations`) until the next update, and from then on what it gives then; where
+    `has_policy` is False there, `policy` raises an error. Its kernel `learn` is not called: steps are handed to
+    `collect`. Gained: an epoch is one compiled call, and runs go on in parallel threads.
+    """
+
+    def policy_on(self, log: Log) -> Any:
+        """Return a NamedTuple of arrays for a run on this log; None where policies are to be evaluated ahead."""
 
 
 @runtime_checkable

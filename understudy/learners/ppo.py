@@ -1,8 +1,8 @@
 """PPO (Schulman et al. 2017) for finitely many actions, as OpenAI's Spinning Up writes it: clipped, full-batch.
 
 An epoch of steps is taken with one policy; then both networks are trained on it. Learners with the same settings are
-trained together, as one stack of networks; a learner that is alone is a stack of one, so that no number depends on how
-many there are.
+trained together, as one stack of networks. On a CPU no number depends on how many there are; on an accelerator rounding
+depends on the size of a stack, so that a stack there has all of its places, taken or not.
 
 Networks are trained in float32, but act in float64. A policy then depends only in the sixteenth digit on how many
 observations it is evaluated at together, so that rejection sampling accepts the same rows step by step and ahead.
@@ -14,27 +14,30 @@ from typing import Any
 import numpy as np
 import torch
 
-from understudy.contracts import Step, Steps
+from understudy.contracts import Log, Step, Steps
 from understudy.contracts.devices import device_of, one_thread
 from understudy.contracts.environments import Environment, is_discrete
 from understudy.contracts.offering import offers
 from understudy.contracts.streams import LEARNER, spawn
 from understudy.errors import ContractError, SettingError, UsageError
+from understudy.learners.accelerated import StackForm, train_together
 from understudy.learners.networks import Networks, as_input, forward, new_network, outputs
+from understudy.learners.policy_on_log import PolicyOnLog, policy_on_log, write_weights
 from understudy.learners.ppo_training import (
-    ACCELERATOR_STACK,
     CPU_STACK,
     Batch,
     estimate_advantages,
     fit_values,
     improve_policies,
-    repeated_to_stack,
 )
 from understudy.logs import Spec
 from understudy.settings import real, seed_of, whole
 
 MOST_NUMBERS = 2**29
 """The most numbers that the observations of an epoch may be, 2 GiB of them."""
+
+BLOCK, ACCELERATOR_BLOCK = 10, 64
+"""The number of learners whose runs are made together on a CPU, and on an accelerator."""
 
 
 class PPO:
@@ -45,6 +48,12 @@ class PPO:
     continued in the next one; with `abandons=True` (as in the paper's code) it is abandoned, and the next epoch begins
     with a new opening. A truncated step is bootstrapped, a terminal one is not. Networks are trained on `device`, by
     default CUDA where there is one.
+
+    An experiment makes runs in blocks of `stack_size` learners, whose networks are trained together: by default ten on
+    a CPU, and 64 on CUDA. On a CPU that decides nothing else. On CUDA it decides how numbers are rounded: the same seed
+    gives the same run with the same `stack_size` (on the same GPU and version of torch), alone or in an experiment,
+    with any number of runs and workers; with another one, a run that differs as a run on the CPU does. A learner alone
+    is trained in a stack of that size, too: give `stack_size=1` where there is one run only.
 
     >>> learner = PPO(Spec(5, None, (2,), np.dtype(float), None), seed=0)
     >>> learner.policy([0.1, 0.7]).shape, learner.steps_until_update, learner.epochs
@@ -69,6 +78,7 @@ class PPO:
         epoch_steps: int = 5000,
         abandons: bool = False,
         device: str | None = None,
+        stack_size: int | None = None,
         seed: int = 0,
     ) -> None:
         self.spec = spec_of(spec)
@@ -80,6 +90,8 @@ class PPO:
         self.policy_iterations = whole("policy_iterations", policy_iterations, 0)
         self.value_iterations = whole("value_iterations", value_iterations, 0)
         self.abandons, self.device = bool(abandons), str(device_of(device))
+        default_size = BLOCK if self.device == "cpu" else ACCELERATOR_BLOCK
+        self.stack_size = whole("stack_size", default_size if stack_size is None else stack_size)
 
         self._one_hot = self.spec.n_observations is not None
         n_features = self.spec.n_observations or int(np.prod(self.spec.observation_shape, dtype=int))
@@ -93,6 +105,7 @@ class PPO:
         self._value = new_network((n_features, *self.hidden, 1), generator)
         self.epochs = 0  # the number of updates so far
         self.abandons_episode = False  # True if the episode that is going on is to be abandoned
+        self._compiled_weight: np.ndarray | None = None  # the policy network's weights, as compiled code reads them
 
         shape = (self.epoch_steps,) if self._one_hot else (self.epoch_steps, n_features)
         self._observed = np.empty(shape, np.int64 if self._one_hot else np.float64)
@@ -160,6 +173,23 @@ class PPO:
 
         return act
 
+    def policy_on(self, log: Log) -> PolicyOnLog | None:
+        """Return the policy as arrays that compiled code computes it from, for runs on this log.
+
+        None on a CPU, where training takes most of the time and policies evaluated ahead are as good.
+        """
+        return None if self.device == "cpu" else self.compiled_policy(log)
+
+    def compiled_policy(self, log: Log) -> PolicyOnLog | None:
+        """Return the policy as arrays that compiled code computes it from; None where the log has other numbers."""
+        if log.spec.observation_shape != self.spec.observation_shape:
+            return None  # what is wrong is said when policies are evaluated
+        policy = policy_on_log(self._policy.sizes, self._one_hot, log)
+        if policy is not None:
+            self._compiled_weight = policy.weight
+            write_weights(policy.weight, self._acting_layers[0])
+        return policy
+
     def _features(self, observations: Any) -> np.ndarray:
         """Return observations as the networks take them: codes of one-hot inputs, (n,), or numbers, (n, F)."""
         batch = np.asarray(observations)
@@ -193,7 +223,7 @@ class PPO:
     @property
     def stack_key(self) -> tuple[Any, ...]:
         """Learners with equal keys can be trained together."""
-        return (*self.settings.values(), self.device)
+        return (*self.settings.values(), self.device, self.stack_size)
 
     def learn(self, step: Step) -> None:
         self.collect(Steps.of(step))
@@ -237,27 +267,39 @@ class PPO:
     @staticmethod
     def update_all(learners: Sequence["PPO"]) -> None:
         """Train learners with equal `stack_key`, each on its finished epoch, together."""
-        width = CPU_STACK if learners[0].device == "cpu" else ACCELERATOR_STACK
+        width = CPU_STACK if learners[0].device == "cpu" else learners[0].stack_size
         with one_thread():
             for begin in range(0, len(learners), width):
                 PPO._train(learners[begin : begin + width])
 
     @staticmethod
     def _train(learners: Sequence["PPO"]) -> None:
-        one, device = learners[0], learners[0].device
-        indices = repeated_to_stack(list(range(len(learners))), device)
+        one, on_cpu = learners[0], learners[0].device == "cpu"
         epochs = [learner._finished_epoch() for learner in learners]
-        x, action, advantage, target = (np.stack([epochs[index][part] for index in indices]) for part in range(4))
-        batch = Batch.of(x, action, advantage, target, one._policy.sizes, device)
-        policies = Networks.stacked([learners[index]._policy for index in indices], device)
-        values = Networks.stacked([learners[index]._value for index in indices], device)
-        fit_values(values, batch, one.value_rate, one.value_iterations)
-        improved = improve_policies(policies, batch, one.clip, one.target_kl, one.policy_rate, one.policy_iterations)
+        x, action, advantage, target = (np.stack(part) for part in zip(*epochs, strict=True))
+        batch = Batch.of(x, action, advantage, target, one._policy.sizes, "cpu")
+        policies = Networks.stacked([learner._policy for learner in learners], "cpu")
+        values = Networks.stacked([learner._value for learner in learners], "cpu")
+        if on_cpu:
+            fit_values(values, batch, one.value_rate, one.value_iterations)
+            improved = improve_policies(
+                policies, batch, one.clip, one.target_kl, one.policy_rate, one.policy_iterations
+            )
+        else:
+            policies, values = train_together(one._stack_form, batch, policies, values)
+            improved = [policies.select([index]) for index in range(len(learners))]
         for index, learner in enumerate(learners):
-            learner._policy, learner._value = improved[index], values.select([index], "cpu")
+            learner._policy, learner._value = improved[index], values.select([index])
             learner.epochs += 1
             learner.abandons_episode = learner.abandons
             learner._begin_epoch()
+
+    @property
+    def _stack_form(self) -> StackForm:
+        return StackForm(
+            self.device, self.stack_size, self._policy.sizes, self._value.sizes, self.epoch_steps, self.clip,
+            self.target_kl, self.policy_rate, self.value_rate, self.policy_iterations, self.value_iterations,
+        )  # fmt: skip
 
     def _begin_epoch(self) -> None:
         self._n_collected = 0
@@ -265,6 +307,8 @@ class PPO:
         self._after_truncated: list[np.ndarray] = []
         self._after_last = None
         self._acting_layers = [network.layers(torch.float64) for network in (self._policy, self._value)]
+        if self._compiled_weight is not None:
+            write_weights(self._compiled_weight, self._acting_layers[0])
 
     def _finished_epoch(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return the observations, actions, normalized advantages and targets of the values of the finished epoch."""

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import EpisodeAbandoner, EpochLearner, HearsCuts, Steps
+from understudy.contracts import ActsOnLog, EpisodeAbandoner, EpochLearner, HearsCuts, Log
 from understudy.contracts.learning import defined_with_policy
 from understudy.contracts.offering import members_of, offers
 from understudy.contracts.simulating import is_foreseeable
 from understudy.errors import ContractError
 from understudy.logs.policies import as_policies
 from understudy.runs.compiled import CompiledLoop
+from understudy.runs.kept_steps import ActingArrays, observations_at, room_for_steps, take_cut, take_steps
 from understudy.runs.policy_cache import PolicyCache
 from understudy.runs.run import Run
 from understudy.runs.setup import RunSetup
@@ -36,6 +37,18 @@ def learns_in_epochs(learner: Any) -> bool:
     return offers(learner, EpochLearner) and all(
         defined_with_policy(learner, member) for member in members_of(EpochLearner)
     )
+
+
+def policy_on(log: Log, learner: Any) -> Any:
+    """Return a learner's policy as arrays that compiled code computes it from; None where it is evaluated ahead."""
+    if offers(learner, ActsOnLog) and defined_with_policy(learner, "policy_on"):
+        return learner.policy_on(log)
+    return None
+
+
+def acts_compiled(simulator: Any, learner: Any) -> bool:
+    """True if a learner's epochs are compiled calls, in which other threads work."""
+    return can_look_ahead(simulator, learner) and policy_on(simulator.log, learner) is not None
 
 
 def check_epoch(learner: EpochLearner) -> None:
@@ -61,11 +74,16 @@ def look_ahead_loop(setup: RunSetup) -> Run:
 
 def epoch_by_epoch(setup: RunSetup) -> Generator[None, None, Run]:
     """Coroutine: yields when the learner is due for an update, which the caller makes; returns the Run."""
-    learner, record, readings = setup.learner, setup.new_record(), setup.readings
+    learner, record, readings, log = setup.learner, setup.new_record(), setup.readings, setup.simulator.log
     rehearsal = setup.simulator.start(setup.seed, LOG_POSITIONS)
     check_epoch(learner)
-    ahead = LookAhead(setup.simulator, rehearsal.source, learner)
-    loop = CompiledLoop(setup.simulator, rehearsal.source, ahead.cache, record)
+    policy = policy_on(log, learner)
+    ahead: LookAhead | PolicyAtHand
+    if policy is None:
+        ahead = LookAhead(setup.simulator, rehearsal.source, learner)
+    else:
+        ahead = PolicyAtHand(log, rehearsal.source, learner, policy)
+    loop = CompiledLoop(setup.simulator, rehearsal.source, ahead.arrays, record)
     may_abandon = offers(learner, EpisodeAbandoner)
     every = readings.every if readings.probes else setup.limit
     while record.n_steps < setup.limit and loop.is_running:
@@ -73,12 +91,12 @@ def epoch_by_epoch(setup: RunSetup) -> Generator[None, None, Run]:
         begun_at = record.n_steps
         until = min(setup.limit, begun_at + learner.steps_until_update, (begun_at // every + 1) * every)
         while record.n_steps < until and loop.is_running:
-            loop.advance(ahead.cache, until)
+            loop.advance(ahead.arrays, until)
             if record.n_steps < until and loop.is_running:
-                ahead.look(record.n_steps, learner.steps_until_update - ahead.n_steps)
-        if ahead.take_cut() and offers(learner, HearsCuts):
+                ahead.look(record.n_steps, learner.steps_until_update - int(ahead.arrays.n_steps[0]))
+        if take_cut(ahead.arrays) and offers(learner, HearsCuts):
             learner.hear_cut()
-        learner.collect(ahead.take_steps())
+        learner.collect(take_steps(ahead.arrays, log))
         if learner.steps_until_update == 0:
             yield
             check_epoch(learner)
@@ -91,6 +109,22 @@ def epoch_by_epoch(setup: RunSetup) -> Generator[None, None, Run]:
     return record.finish(learner, rehearsal.stop())
 
 
+class PolicyAtHand:
+    """A policy that compiled code computes where it is needed, for one learner in one rehearsal."""
+
+    def __init__(self, log: Log, source: Any, learner: Any, policy: Any) -> None:
+        self.log, self.source, self.learner = log, source, learner
+        self.arrays = ActingArrays(policy=policy, **room_for_steps(learner.steps_until_update))
+
+    def look(self, steps: int, left: int) -> None:
+        """Raise the error of `policy`: the loop has come to an observation at which there is none."""
+        self.learner.policy(observations_at(self.log, self.source.cursor[[layout.CODE]])[0])
+        raise ContractError(f"has_policy of {type(self.arrays.policy).__name__} is False where policy gives an answer")
+
+    def forget(self, steps: int) -> None:
+        """Do nothing: after an update the learner's arrays have its new policy."""
+
+
 class LookAhead:
     """Evaluates the policy at observations that may come, for one learner in one rehearsal."""
 
@@ -99,33 +133,20 @@ class LookAhead:
         source = source_below(source)
         self.reserve = source if isinstance(source, ReserveTape) else None
         self.tape = source if self.reserve is None else self.reserve.tape
-        longest = learner.steps_until_update
-        self.cache = PolicyCache(
+        self.arrays = PolicyCache(
             slot=np.zeros(len(self.log) + self.log.n_episodes, np.int64),
             base=np.ones(1, np.int64),
             policy=np.empty((1024, simulator.n_actions)),
-            code=np.empty(longest, np.int64),
-            action=np.empty(longest, np.int64),
-            reward=np.empty(longest),
-            next_code=np.empty(longest, np.int64),
-            terminated=np.empty(longest, bool),
-            truncated=np.empty(longest, bool),
-            n_steps=np.zeros(1, np.int64),
-            cut_before=np.zeros(1, bool),
+            **room_for_steps(learner.steps_until_update),
         )
         self._n_known = 0
         # How far queues were read when the last epoch began, and when this one began: this epoch will need about as
         # many rows of each queue as the last one read.
         self._marks = [self._mark(0), self._mark(0)]
 
-    @property
-    def n_steps(self) -> int:
-        """The number of steps taken since steps were last handed to the learner."""
-        return int(self.cache.n_steps[0])
-
     def look(self, steps: int, left: int) -> None:
         """Evaluate the policy at the current observation, and at those that may come in the rest of this epoch."""
-        tape, cache = self.tape, self.cache
+        tape, cache = self.tape, self.arrays
         heads, reserve_heads, opened, since = self._marks[0]
         ahead = left / max(1, steps - since)
         n_filled = max(1, int(tape.cursor[layout.QUEUES_FILLED]))
@@ -144,51 +165,26 @@ class LookAhead:
         self._evaluate(np.concatenate([[here], rows, openings[cache.slot[openings] < cache.base[0]]]))
 
     def _evaluate(self, codes: np.ndarray) -> None:
-        observations = self._observations(codes)
-        policies = as_policies(self.learner.policies(observations), self.cache.policy.shape[1], observations)
+        observations = observations_at(self.log, codes)
+        policies = as_policies(self.learner.policies(observations), self.arrays.policy.shape[1], observations)
         end = self._n_known + len(codes)
-        if end > len(self.cache.policy):
+        if end > len(self.arrays.policy):
             room = np.empty((2 * end, policies.shape[1]))
-            room[: self._n_known] = self.cache.policy[: self._n_known]
-            self.cache = self.cache._replace(policy=room)
-        self.cache.policy[self._n_known : end] = policies
-        self.cache.slot[codes] = self.cache.base[0] + np.arange(self._n_known, end)
+            room[: self._n_known] = self.arrays.policy[: self._n_known]
+            self.arrays = self.arrays._replace(policy=room)
+        self.arrays.policy[self._n_known : end] = policies
+        self.arrays.slot[codes] = self.arrays.base[0] + np.arange(self._n_known, end)
         self._n_known = end
-
-    def take_cut(self) -> bool:
-        """True if an episode was cut after the last steps were handed to the learner, and before the next one."""
-        cut, self.cache.cut_before[0] = bool(self.cache.cut_before[0]), False
-        return cut
-
-    def take_steps(self) -> Steps:
-        """Return the steps since the last call, as arrays that the learner may keep: ours are overwritten."""
-        cache, n = self.cache, self.n_steps
-        cache.n_steps[0] = 0
-        rows = cache.next_code[:n]
-        action, reward, terminated, truncated = (
-            column[:n].copy() for column in (cache.action, cache.reward, cache.terminated, cache.truncated)
-        )
-        before, following = self._observations(cache.code[:n]), self.log.next_observation[rows]
-        return Steps(before, action, reward, following, terminated, truncated)
 
     def forget(self, steps: int) -> None:
         """Drop all policies, because the learner was updated."""
-        self.cache.base[0] += self._n_known
+        self.arrays.base[0] += self._n_known
         self._n_known = 0
         self._marks = [self._marks[1], self._mark(steps)]
 
     def _mark(self, steps: int) -> tuple[np.ndarray, np.ndarray | None, int, int]:
         kept = None if self.reserve is None else self.reserve.reserves[:, HEAD].copy()
         return self.tape.queues[:, HEAD].copy(), kept, int(self.tape.cursor[layout.EPISODES_OPENED]), steps
-
-    def _observations(self, codes: np.ndarray) -> np.ndarray:
-        """Return the observations with these codes: row r's next observation has code r, episode e's opening N + e."""
-        opening = codes >= len(self.log)
-        if not opening.any():
-            return self.log.next_observation[codes]
-        observations = self.log.next_observation[np.where(opening, 0, codes)]
-        observations[opening] = self.log.observation[self.log.starts[codes[opening] - len(self.log)]]
-        return observations
 
 
 def _generous(expected: Any) -> Any:
