@@ -1,8 +1,8 @@
-"""A thousand PPO learners, and the training of encoders, on an accelerator: `python -m benchmarks.accelerator [PART ...]`.
+"""A thousand PPO learners, and the training of encoders, on an accelerator: `python -m benchmarks.accelerator`.
 
-Parts are agreement, stacks, thousand, encoders; all of them where none is named. The log of `thousand` is one that runs
-of 250,000 steps do not exhaust: two million rows of a logger that goes up and right more often than not, as a uniform
-one hardly ever finishes an episode.
+Parts may be named after it: agreement, stacks, thousand, encoders. The log of `thousand` is one that runs of 250,000
+steps do not exhaust: two million rows of a logger that goes up and right more often than not, as a uniform one hardly
+ever finishes an episode.
 """
 
 import sys
@@ -103,13 +103,18 @@ def thousand(runs=1000, epochs=50, n_rows=2_000_000, **settings):
         found["runs"] = us.experiment(
             found["simulator"],
             lambda seed: PPO(found["log"].spec, seed=seed, device=device_of_choice(), **settings),
-            runs=runs, max_steps=5000 * epochs, probes={"return": us.probes.episode_returns}, every=5000, progress=False,
-        )  # fmt: skip
+            runs=runs,
+            max_steps=5000 * epochs,
+            probes={"return": us.probes.episode_returns},
+            every=5000,
+            progress=False,
+        )
 
     before, after = seconds_of(make_world), seconds_of(make_runs)
     result = found["runs"]
-    print(f"{runs} learners, {epochs} epochs {settings}: log and index {before:.1f} s, runs {after:.1f} s; {result}; "
-          f"mean return of the last 50 episodes {np.mean([run.returns[-50:].mean() for run in result]):.3f}")  # fmt: skip
+    earned = np.mean([run.returns[-50:].mean() for run in result])
+    print(f"{runs} learners, {epochs} epochs {settings}: log and index {before:.1f} s, runs {after:.1f} s; {result}")
+    print(f"mean return of the last 50 episodes of a run: {earned:.3f}")
     return result
 
 

@@ -12,9 +12,9 @@ from understudy.contracts import Step, Steps
 from understudy.contracts.devices import one_thread
 from understudy.envs import Grid
 from understudy.errors import ContractError, SettingError, UsageError
-from understudy.learners import PPO, ppo, ppo_training
+from understudy.learners import PPO
 from understudy.learners.networks import as_input, forward
-from understudy.learners.ppo_training import ACCELERATOR_STACK, estimate_advantages, repeated_to_stack, surrogate_slope
+from understudy.learners.ppo_training import estimate_advantages, surrogate_slope
 from understudy.logs import Log, Spec
 from understudy.runs import simulate
 from understudy.simulators import psrs
@@ -215,30 +215,17 @@ def test_weights_do_not_depend_on_the_stack_to_the_last_bit(target_kl):
             np.testing.assert_array_equal(one._policy.second_moment, other._policy.second_moment)
 
 
-@pytest.mark.parametrize("n", [1, 4, 13])
-def test_repeating_networks_to_a_full_width_as_on_an_accelerator_changes_nothing(n, monkeypatch):
-    settings = {"policy_iterations": 20, "target_kl": 0.0005}
-    plain, repeated = ([trained(seed, **settings) for seed in range(n)] for _ in range(2))
-    PPO.update_all(plain)
-    for module in (ppo, ppo_training):
-        monkeypatch.setattr(module, "repeated_to_stack", lambda indices, device: repeated_to_stack(indices, "cuda"))
-    for begin in range(0, n, ACCELERATOR_STACK):
-        PPO._train(repeated[begin : begin + ACCELERATOR_STACK])
-    for one, other in zip(plain, repeated, strict=True):
-        np.testing.assert_array_equal(weights(one), weights(other))
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA here")
-def test_weights_do_not_depend_on_the_stack_on_cuda_and_are_nearly_those_of_the_cpu():
-    stacks = {(device, size): [trained(seed, device=device) for seed in range(size)]
-              for device, size in (("cuda", 1), ("cuda", 3), ("cuda", 23), ("cpu", 3))}  # fmt: skip
-    for stack in stacks.values():
+def test_the_size_of_a_stack_is_a_setting_that_results_on_the_cpu_do_not_depend_on():
+    assert PPO(PLANE, device="cpu").stack_size == 10
+    ten, three = ([trained(seed, device="cpu", stack_size=size) for seed in range(7)] for size in (10, 3))
+    assert ten[0].settings == three[0].settings
+    assert ten[0].stack_key != three[0].stack_key
+    for stack in (ten, three):
         PPO.update_all(stack)
-    for size in (1, 3):
-        for one, other in zip(stacks["cuda", size], stacks["cuda", 23], strict=False):
-            np.testing.assert_array_equal(weights(one), weights(other))
-    for one, other in zip(stacks["cuda", 3], stacks["cpu", 3], strict=True):
-        np.testing.assert_allclose(weights(one), weights(other), atol=1e-3)
+    for one, other in zip(ten, three, strict=True):
+        np.testing.assert_array_equal(weights(one), weights(other))
+    with pytest.raises(SettingError, match="stack_size"):
+        PPO(PLANE, stack_size=0)
 
 
 def test_weights_do_not_depend_on_the_number_of_threads():

@@ -319,7 +319,7 @@ def codes_of(learner: Any) -> ObservationCodes | None:
     return codes if offers(codes, ObservationCodes) else None
 
 
-def defined_with_policy(learner: Any, member: str) -> bool:
+def defined_with_policy(learner: Any, member: str, plain: Sequence[str] = ("policy", "learn")) -> bool:
     """True if a faster form, `member`, is defined by the class that defines `policy` and `learn`, or by a subclass.
 
     A subclass that overrides only `policy` or `learn` acts or learns in another way than the inherited faster form, so
@@ -327,5 +327,5 @@ def defined_with_policy(learner: Any, member: str) -> bool:
     """
     lineage = type(learner).__mro__
     defining = next((cls for cls in lineage if member in vars(cls)), None)
-    plain = [cls for cls in lineage if vars(cls).keys() & {"policy", "learn"}]
-    return defining is not None and bool(plain) and lineage.index(defining) <= lineage.index(plain[0])
+    acting = [cls for cls in lineage if vars(cls).keys() & set(plain)]
+    return defining is not None and bool(acting) and lineage.index(defining) <= lineage.index(acting[0])

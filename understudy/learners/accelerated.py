@@ -3,10 +3,12 @@
 Rounding depends on the size of a stack there, so a stack always has all of its places; those that no learner needs are
 computed and not looked at. Nothing waits for single networks: a policy that has moved far enough keeps its weights
 while the others go on. So every iteration does the same to the same memory, and is one launch of a CUDA graph.
+
+An epoch is cut into parts, for each of which there is a copy of the network; the gradients of the copies are added up.
+Products of matrices as narrow as these are fast only where there are many of them.
 """
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -14,8 +16,12 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
+from understudy.contracts.devices import replayed
 from understudy.learners.networks import DECAY, PAD_TO, SQUARE_DECAY, TINY, Networks
 from understudy.learners.ppo_training import Batch, Passes, surrogate_slope
+
+PART = 512
+"""The steps of an epoch that are a part."""
 
 LOOK_EVERY = 10
 """The number of iterations after which it is seen whether any policy goes on: looking waits for the accelerator."""
@@ -48,43 +54,37 @@ def train_together(form: StackForm, batch: Batch, policies: Networks, values: Ne
 
 
 class StackTrainer:
-    """The memory of a stack, and its two iterations: one of values, one of policies."""
+    """The memory of a stack, and its two iterations: one of values, one of policies.
+
+    Tensors of steps have the parts of all epochs along their first axis, (R * parts, ..., PART).
+    """
 
     def __init__(self, form: StackForm) -> None:
-        self.form, n_padded = form, -(-form.n_steps // PAD_TO) * PAD_TO
+        self.form = form
+        n_stack, n_parts = form.stack_size, -(-form.n_steps // PART)
 
-        def zeros(*shape: int) -> Tensor:
-            return torch.zeros(shape, device=form.device)
+        def zeros(size: int) -> Tensor:
+            return torch.zeros(n_stack * n_parts, size, PART, device=form.device)
 
-        n_stack, n_inputs, n_actions = form.stack_size, form.policy_sizes[0], form.policy_sizes[-1]
-        self.batch = Batch(
-            x=zeros(n_stack, n_inputs, n_padded),
-            taken=zeros(n_stack, n_actions, n_padded),
-            advantage=zeros(n_stack, 1, n_padded),
-            target=zeros(n_stack, 1, n_padded),
-            weight=zeros(n_padded),
-        )
-        self.before = zeros(n_stack, 1, n_padded)  # log-probabilities of the actions when the epoch was over
+        self.batch = Batch(zeros(form.policy_sizes[0]), zeros(form.policy_sizes[-1]), zeros(1), zeros(1), zeros(1))
+        self.before = zeros(1)  # log-probabilities of the actions when the epoch was over
         self.going = torch.zeros(n_stack, 1, dtype=torch.bool, device=form.device)  # policies that are trained further
-        self.policies = AdamInPlace(form.policy_sizes, n_stack, form.device)
-        self.values = AdamInPlace(form.value_sizes, n_stack, form.device)
-        self._policy_passes = Passes(self.policies.networks, self.batch)
-        self._value_passes = Passes(self.values.networks, self.batch)
-        self._everyone = torch.ones_like(self.going)
+        self.everyone = torch.ones_like(self.going)
+        self.policies = PlacedNetworks(form.policy_sizes, self.batch, n_stack)
+        self.values = PlacedNetworks(form.value_sizes, self.batch, n_stack)
         self._value_iteration = replayed(self._fit_values, form.device)
         self._policy_iteration = replayed(self._improve_policies, form.device)
 
     def train(self, batch: Batch, policies: Networks, values: Networks) -> tuple[Networks, Networks]:
         """Return networks after an epoch's training."""
         n = len(policies.counts)
-        for part in ("x", "taken", "advantage", "target"):
-            vars(self.batch)[part][:n].copy_(vars(batch)[part])
-        self.batch.weight.copy_(batch.weight)
+        for ours, theirs in zip(vars(self.batch).values(), vars(batch).values(), strict=True):
+            write_parts(ours, theirs.expand(n, 1, -1) if theirs.ndim == 1 else theirs)
         self.values.load(values)
         self.policies.load(policies)
         for _ in range(self.form.value_iterations):
             self._value_iteration()
-        self.before.copy_(self._log_taken(torch.log_softmax(self._policy_passes.forward(), 1)))
+        self.before.copy_(self._log_taken(torch.log_softmax(self.policies.outputs(), 1)))
         self.going.zero_()[:n] = True
         for number in range(self.form.policy_iterations):
             if number % LOOK_EVERY == 0 and not self.going.any():
@@ -94,31 +94,43 @@ class StackTrainer:
 
     def _fit_values(self) -> None:
         """Take a step of all value networks toward the targets, by least squares."""
-        slope = (self._value_passes.forward() - self.batch.target).mul_(self.batch.weight * 2.0)
-        self.values.step(self._value_passes.backward(slope), self.form.value_rate, self._everyone)
+        slope = (self.values.outputs() - self.batch.target).mul_(self.batch.weight).mul_(2.0)
+        self.values.step(slope, self.form.value_rate, self.everyone)
 
     def _improve_policies(self) -> None:
         """Take a step of the policy networks that go on: those near enough to their old policy."""
-        log_policy = torch.log_softmax(self._policy_passes.forward(), 1)
+        log_policy = torch.log_softmax(self.policies.outputs(), 1)
         log_ratio = self._log_taken(log_policy) - self.before
-        divergence = -(log_ratio * self.batch.weight).sum((1, 2))
-        self.going.logical_and_(~(divergence > 1.5 * self.form.target_kl)[:, None])
+        divergence = -(log_ratio * self.batch.weight).view(len(self.going), -1).sum(1, keepdim=True)
+        self.going.logical_and_(~(divergence > 1.5 * self.form.target_kl))
         slope = surrogate_slope(log_ratio, self.batch.advantage, self.form.clip).mul_(self.batch.weight)
-        gradient = self._policy_passes.backward((self.batch.taken - log_policy.exp_()).mul_(slope))
-        self.policies.step(gradient, self.form.policy_rate, self.going)
+        self.policies.step((self.batch.taken - log_policy.exp_()).mul_(slope), self.form.policy_rate, self.going)
 
     def _log_taken(self, log_policy: Tensor) -> Tensor:
         return (log_policy * self.batch.taken).sum(1, keepdim=True)
 
 
-class AdamInPlace:
-    """A stack of networks whose tensors stay in one place, with a count of training steps for each of them."""
+def write_parts(ours: Tensor, theirs: Tensor) -> None:
+    """Write tensors of whole epochs, (n, size, steps), into those of their parts, padded with zeros."""
+    n, size, n_steps = theirs.shape
+    whole = ours.new_zeros(n, size, -(-n_steps // PART) * PART)
+    whole[:, :, :n_steps].copy_(theirs)
+    ours[: n * (whole.shape[2] // PART)].copy_(whole.view(n, size, -1, PART).transpose(1, 2).flatten(0, 1))
 
-    def __init__(self, sizes: tuple[int, ...], n_stack: int, device: str) -> None:
+
+class PlacedNetworks:
+    """A stack of networks whose tensors stay in one place, and the count of training steps of each of them."""
+
+    def __init__(self, sizes: tuple[int, ...], batch: Batch, n_stack: int) -> None:
         n_weights = sum((n_in + 1) * n_out for n_in, n_out in pairwise(sizes))
-        weight = torch.zeros(n_stack, n_weights + -n_weights % PAD_TO, device=device)
-        self.networks = Networks(sizes, weight, torch.zeros_like(weight), torch.zeros_like(weight), [0] * n_stack)
-        self.counts = torch.zeros(n_stack, 1, dtype=torch.float64, device=device)
+
+        def zeros(n_networks: int) -> Tensor:
+            return batch.x.new_zeros(n_networks, n_weights + -n_weights % PAD_TO)
+
+        self.networks = Networks(sizes, zeros(n_stack), zeros(n_stack), zeros(n_stack), [])
+        self.counts = torch.zeros(n_stack, 1, dtype=torch.float64, device=batch.x.device)
+        self._copies = zeros(len(batch.x))  # the weights, for each part of an epoch
+        self._passes = Passes(Networks(sizes, self._copies, self._copies, self._copies, []), batch)
 
     def load(self, networks: Networks) -> None:
         """Take over networks, in the first places."""
@@ -134,9 +146,19 @@ class AdamInPlace:
         weight, first, second = (part[:n].cpu() for part in (ours.weight, ours.first_moment, ours.second_moment))
         return Networks(ours.sizes, weight, first, second, counts)
 
-    def step(self, gradient: Tensor, rate: float, going: Tensor) -> None:
-        """Change the weights of the networks that are `going`, (R, 1) bool, by one step of Adam."""
+    def outputs(self) -> Tensor:
+        """Return the networks' outputs for all steps, (R * parts, out, PART)."""
+        weight = self.networks.weight
+        self._copies.view(len(weight), -1, weight.shape[1]).copy_(weight[:, None])
+        return self._passes.forward()
+
+    def step(self, slope: Tensor, rate: float, going: Tensor) -> None:
+        """Change the weights of the networks that are `going`, (R, 1) bool, by one step of Adam.
+
+        `slope` is the gradient of the loss in the last outputs.
+        """
         ours = self.networks
+        gradient = self._passes.backward(slope).view(len(going), -1, ours.weight.shape[1]).sum(1)
         self.counts.add_(going)
         pace = (rate / (1.0 - DECAY**self.counts)).float()
         scale = (1.0 - SQUARE_DECAY**self.counts).sqrt().float()
@@ -151,22 +173,3 @@ class AdamInPlace:
 def trainer_of(form: StackForm) -> StackTrainer:
     """Return the trainer of stacks of a form; the last two that were used keep their memory."""
     return StackTrainer(form)
-
-
-def replayed(work: Callable[[], None], device: str) -> Callable[[], None]:
-    """Return a function that does the same work on the same memory; on CUDA the work is recorded, and launched as one.
-
-    It is done a few times before it is recorded, so that libraries have loaded what they need.
-    """
-    if torch.device(device).type != "cuda":
-        return work
-    with torch.cuda.device(device):
-        stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            for _ in range(3):
-                work()
-        torch.cuda.current_stream().wait_stream(stream)
-        with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
-            work()
-    return graph.replay

@@ -50,10 +50,10 @@ class PPO:
     default CUDA where there is one.
 
     An experiment makes runs in blocks of `stack_size` learners, whose networks are trained together: by default ten on
-    a CPU, and 64 on CUDA. On a CPU that decides nothing else. On CUDA it decides how numbers are rounded: the same seed
-    gives the same run with the same `stack_size` (on the same GPU and version of torch), alone or in an experiment,
-    with any number of runs and workers; with another one, a run that differs as a run on the CPU does. A learner alone
-    is trained in a stack of that size, too: give `stack_size=1` where there is one run only.
+    a CPU, and 64 on CUDA (fewer where observations are wide). On a CPU that decides nothing else. On CUDA it decides
+    how numbers are rounded: the same seed gives the same run with the same `stack_size` (on the same GPU and version of
+    torch), alone or in an experiment, with any number of runs and workers; with another one, a run that differs as one
+    on the CPU does. A learner alone is trained in a stack of that size, too: give `stack_size=1` for a single run.
 
     >>> learner = PPO(Spec(5, None, (2,), np.dtype(float), None), seed=0)
     >>> learner.policy([0.1, 0.7]).shape, learner.steps_until_update, learner.epochs
@@ -90,8 +90,6 @@ class PPO:
         self.policy_iterations = whole("policy_iterations", policy_iterations, 0)
         self.value_iterations = whole("value_iterations", value_iterations, 0)
         self.abandons, self.device = bool(abandons), str(device_of(device))
-        default_size = BLOCK if self.device == "cpu" else ACCELERATOR_BLOCK
-        self.stack_size = whole("stack_size", default_size if stack_size is None else stack_size)
 
         self._one_hot = self.spec.n_observations is not None
         n_features = self.spec.n_observations or int(np.prod(self.spec.observation_shape, dtype=int))
@@ -100,6 +98,9 @@ class PPO:
                 f"epochs of {self.epoch_steps:,} steps with {n_features:,} features do not fit; number observations "
                 "more densely, or describe them by fewer numbers"
             )
+        fitting = min(ACCELERATOR_BLOCK, max(1, MOST_NUMBERS // (n_features * self.epoch_steps)))
+        default_size = BLOCK if self.device == "cpu" else fitting
+        self.stack_size = whole("stack_size", default_size if stack_size is None else stack_size)
         generator = torch.Generator().manual_seed(spawn(self.seed, LEARNER))
         self._policy = new_network((n_features, *self.hidden, self.n_actions), generator)
         self._value = new_network((n_features, *self.hidden, 1), generator)

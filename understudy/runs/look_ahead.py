@@ -41,7 +41,7 @@ def learns_in_epochs(learner: Any) -> bool:
 
 def policy_on(log: Log, learner: Any) -> Any:
     """Return a learner's policy as arrays that compiled code computes it from; None where it is evaluated ahead."""
-    if offers(learner, ActsOnLog) and defined_with_policy(learner, "policy_on"):
+    if offers(learner, ActsOnLog) and defined_with_policy(learner, "policy_on", ("policy", "policies", "learn")):
         return learner.policy_on(log)
     return None
 
