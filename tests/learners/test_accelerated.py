@@ -13,7 +13,7 @@ from understudy.envs import ContinuousGrid
 from understudy.learners import PPO, accelerated
 from understudy.learners.accelerated import PART, PlacedNetworks, StackTrainer, train_together, write_parts
 from understudy.learners.networks import Networks
-from understudy.learners.ppo_training import Batch
+from understudy.learners.ppo_epochs import FinishedEpochs
 from understudy.logs import Log, Spec
 from understudy.runs import experiment, simulate
 from understudy.simulators import psrs
@@ -64,10 +64,9 @@ def test_a_mask_that_does_not_hold_would_be_seen(monkeypatch):
     monkeypatch.setattr(
         PlacedNetworks, "step", lambda ours, slope, rate, going: step(ours, slope, rate, torch.ones_like(going))
     )
-    left, moved = updated(due(6, epoch_steps=500)), updated(due(6, "cpu:0", epoch_steps=500, stack_size=5))
+    left, moved = updated(due(1, epoch_steps=500)), updated(due(1, "cpu:0", epoch_steps=500, stack_size=5))
     with pytest.raises(AssertionError):
-        for one, other in zip(left, moved, strict=True):
-            assert_same(one, other)
+        assert_same(left[0], moved[0])
 
 
 def test_parts_of_an_epoch_add_up_to_it():
@@ -104,20 +103,18 @@ def test_training_ends_when_no_policy_goes_on(monkeypatch):
 
 
 def test_epochs_are_cut_into_parts():
-    ours, theirs = torch.full((3 * 2, 4, PART), 7.0), torch.randn(2, 4, PART + 64)
+    ours, theirs = torch.full((3 * 2, 4, PART), 7.0), torch.randn(3, 4, PART + 50)
     write_parts(ours, theirs)
     np.testing.assert_array_equal(ours[0], theirs[0, :, :PART])
-    np.testing.assert_array_equal(ours[3, :, :64], theirs[1, :, PART:])
-    assert not ours[3, :, 64:].any()
-    assert (ours[4:] == 7.0).all()  # the places of other learners
+    np.testing.assert_array_equal(ours[3, :, :50], theirs[1, :, PART:])
+    assert not ours[1::2, :, 50:].any()
 
 
 def test_networks_come_back_on_the_cpu_with_their_counts():
     (learner,) = due(1, "cpu:0", stack_size=2)
     n = learner._policy.counts[0]
-    batch = Batch.of(*(np.stack([part]) for part in learner._finished_epoch()), learner._policy.sizes, "cpu")
     stacked = [Networks.stacked([network], "cpu") for network in (learner._policy, learner._value)]
-    policies, values = train_together(learner._stack_form, batch, *stacked)
+    policies, values = train_together(learner._stack_form, FinishedEpochs([learner._epoch]), *stacked)
     assert (values.counts, policies.weight.device.type) == ([40], "cpu")
     assert n < policies.counts[0] <= n + 20
 

@@ -12,7 +12,7 @@ from understudy.contracts import Step, Steps
 from understudy.contracts.devices import one_thread
 from understudy.envs import Grid
 from understudy.errors import ContractError, SettingError, UsageError
-from understudy.learners import PPO
+from understudy.learners import PPO, ppo_training
 from understudy.learners.networks import as_input, forward
 from understudy.learners.ppo_training import estimate_advantages, surrogate_slope
 from understudy.logs import Log, Spec
@@ -39,6 +39,10 @@ def trained(seed, updates=2, **settings):
         if epoch < updates - 1:
             learner.update()
     return learner
+
+
+def finished(learner):
+    return learner._epoch.finished(learner._values_of, learner.gamma, learner.lam)
 
 
 def weights(learner):
@@ -86,7 +90,7 @@ def test_cuts_and_the_epochs_end_are_bootstrapped_and_terminals_are_not():
     assert not steps.terminated[-1]
     assert not steps.truncated[-1]
     learner.collect(steps)
-    advantage, target = learner._finished_epoch()[2:]
+    advantage, target = finished(learner)[2:]
     right = ["inside", "cut", "end"]
     for got, wanted in zip((advantage, target), expected_epoch(learner, steps, right), strict=True):
         np.testing.assert_allclose(got, wanted, rtol=1e-6, atol=1e-6)
@@ -101,7 +105,7 @@ def test_an_epoch_that_ends_with_an_episode_is_told_from_one_that_does_not(termi
     learner = PPO(PLANE, seed=3, **SMALL)
     learner.collect(steps)
     wanted = expected_epoch(learner, steps, ["inside", "cut", "end"])
-    np.testing.assert_allclose(learner._finished_epoch()[3], wanted[1], rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(finished(learner)[3], wanted[1], rtol=1e-6, atol=1e-6)
 
 
 def test_steps_collected_one_by_one_or_in_pieces_make_the_same_learner():
@@ -156,7 +160,7 @@ class Adam:
 
 def reference_update(learner):
     """Spinning Up's update with torch's own modules and autograd; policy, value and its policy iterations."""
-    seen, action, advantage, target = (torch.from_numpy(np.array(part)) for part in learner._finished_epoch())
+    seen, action, advantage, target = (torch.from_numpy(np.array(part)) for part in finished(learner))
     x, advantage, target = seen.float(), advantage.float(), target.float()
     policy, value = modules(learner._policy, 0), modules(learner._value, 0)
     rates = {policy: learner.policy_rate, value: learner.value_rate}

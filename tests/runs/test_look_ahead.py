@@ -72,8 +72,8 @@ def assert_same_learners(one, other):
     for name in ("_policy", "_value"):
         np.testing.assert_array_equal(getattr(one, name).weight, getattr(other, name).weight)
     n = one.epoch_steps - one.steps_until_update
-    for name in ("_observed", "_action", "_reward", "_terminated", "_truncated"):
-        np.testing.assert_array_equal(getattr(one, name)[:n], getattr(other, name)[:n])
+    for name in ("observed", "action", "reward", "terminated", "truncated"):
+        np.testing.assert_array_equal(getattr(one._epoch, name)[:n], getattr(other._epoch, name)[:n])
 
 
 def measured():
@@ -165,7 +165,7 @@ def disagreement(n_rows, error):
             return policies / policies.sum(axis=1, keepdims=True)
 
         def update(self):
-            self._begin_epoch()
+            self._epoch.begin()
 
     simulator = psrs(logged(n_rows, LOPSIDED), CELLS)
     runs = [simulate(simulator, Unchanging(simulator.log.spec, seed=0), 0, compiled=form) for form in (None, False)]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from understudy.contracts.kernels import kernels_of
-from understudy.runs.policy_cache import PolicyCache, is_known, write_policy
+from understudy.runs.policy_cache import PolicyCache, end_episode, is_known, keep_step, write_policy
 
 
 @pytest.fixture
@@ -31,5 +31,28 @@ def test_a_policy_is_found_by_its_code(cache):
         assert policy.tolist() == expected
 
 
+def test_steps_are_kept_in_order(cache):
+    keep_step(cache, 2, 1, 0.5, 0, False, False)
+    keep_step(cache, 0, 0, -1.0, 3, True, False)
+    assert cache.n_steps[0] == 2
+    columns = (cache.code, cache.action, cache.reward, cache.next_code, cache.terminated, cache.truncated)
+    assert [column[:2].tolist() for column in columns] == [
+        [2, 0],
+        [1, 0],
+        [0.5, -1.0],
+        [0, 3],
+        [False, True],
+        [False] * 2,
+    ]
+
+
 def test_its_kernels_are_registered_as_ours(cache):
     assert kernels_of(cache).built_in
+
+
+def test_a_cut_episode_ends_with_its_last_step_or_before_the_first(cache):
+    end_episode(cache)
+    assert cache.cut_before.tolist() == [True]
+    keep_step(cache, 2, 1, 0.5, 0, False, False)
+    end_episode(cache)
+    assert cache.truncated[:1].tolist() == [True]

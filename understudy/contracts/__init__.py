@@ -28,9 +28,9 @@ from understudy.contracts.late_learning import (
     LearnsLate,
 )
 from understudy.contracts.learning import (
-    ActsOnLog,
     BatchLearner,
     BoundsRewards,
+    CompiledEpochs,
     CompiledLearner,
     EpisodeAbandoner,
     EpochLearner,
@@ -82,12 +82,12 @@ from understudy.logs import Log
 
 __all__ = [
     "CAUSES",
-    "ActsOnLog",
     "Backend",
     "BatchLearner",
     "BoundsRewards",
     "ChecksSimulator",
     "Closable",
+    "CompiledEpochs",
     "CompiledLearner",
     "CompiledRehearsal",
     "CompiledSimulator",

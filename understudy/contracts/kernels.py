@@ -129,8 +129,6 @@ def check_kernels(arrays: Any, n_actions: int) -> Kernels:
     compiler's trace of the whole loop.
     """
     kernels = kernels_of(arrays)
-    parts = (_registered[type(part)] for part in arrays if type(part) in _registered)  # such as a policy's own arrays
-    kernels = kernels._replace(built_in=kernels.built_in and all(part.built_in for part in parts))
     if kernels.built_in:
         return kernels
     for name, part in arrays._asdict().items():

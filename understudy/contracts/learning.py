@@ -193,17 +193,20 @@ class HasStackSize(Protocol):
 
 
 @runtime_checkable
-class ActsOnLog(Protocol):
-    """An epoch learner whose policy compiled code computes, so that no policies are evaluated ahead.
+class CompiledEpochs(Protocol):
+    """An epoch learner whose epochs are compiled: it acts and collects in kernels, and is updated in Python.
 
-    Promised: `act`, registered for the class of what `policy_on` returns, writes what `policy` gives at the position
-    `code` in the log (see `ReadsObservations`) until the next update, and from then on what it gives then; where
-    `has_policy` is False there, `policy` raises an error. Its kernel `learn` is not called: steps are handed to
-    `collect`. Gained: an epoch is one compiled call, and runs go on in parallel threads.
+    Promised: `act`, `learn` and `hear_cut`, registered for the class of what `epochs_on` returns, do what `policy`,
+    `collect` of one step and `hear_cut` do where `code` is a position in the log (see `ReadsObservations`); where
+    `has_policy` is False, `policy` raises an error. Gained: nothing is evaluated ahead, an epoch is one compiled call,
+    and runs go on in parallel threads.
     """
 
-    def policy_on(self, log: Log) -> Any:
+    def epochs_on(self, log: Log) -> Any:
         """Return a NamedTuple of arrays for a run on this log; None where policies are to be evaluated ahead."""
+
+    def take_in(self) -> None:
+        """Take note of the steps that kernels have collected; called before anything else is asked of the learner."""
 
 
 @runtime_checkable

@@ -142,12 +142,18 @@ class RowLoader:
         next_x = torch.from_numpy(self.features(self.log.next_observation[rows]))
         return next_x.to(self.device), torch.from_numpy(signals).to(self.device)
 
-    def __call__(self, rows: np.ndarray) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Return the arguments of `ForecastNet.loss` for some rows."""
+    def write(self, rows: np.ndarray, inputs: tuple[Tensor, ...]) -> None:
+        """Write the arguments of `ForecastNet.loss` for some rows into tensors of their shapes."""
         if self._columns is not None:
             place = torch.from_numpy(rows).to(self.device)
-            x, action, next_x, signals = (column[place] for column in self._columns)
-            return x, action, next_x, signals
+            for column, ours in zip(self._columns, inputs, strict=True):
+                torch.index_select(column, 0, place, out=ours)
+            return
+        for drawn, ours in zip(self(rows), inputs, strict=True):
+            ours.copy_(drawn)
+
+    def __call__(self, rows: np.ndarray) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Return the arguments of `ForecastNet.loss` for some rows."""
         action = torch.from_numpy(self.log.action[rows].astype(np.int64)).to(self.device)
         return self.observations(rows), action, *self.outcomes(rows)
 
@@ -167,23 +173,26 @@ def trained_forecast(
     rng = np.random.default_rng(generator_of(seed, TRAINING).initial_seed())
     checks = [loader(rng.choice(held, batch)) for _ in range(HELD_BATCHES)]
     best = BestWeights(net, options["patience"])
-    inputs = tuple(torch.clone(part) for part in checks[0])
+    inputs, total = tuple(torch.clone(part) for part in checks[0]), torch.zeros((), device=loader.device)
 
     def write_gradients() -> None:
         loss = net.loss(*inputs)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
 
-    compute_gradients = replayed(write_gradients, loader.device)
+    def write_total() -> None:
+        with torch.no_grad():
+            total.copy_(sum(net.loss(*check) for check in checks))
+
+    compute_gradients, compute_total = (replayed(work, loader.device) for work in (write_gradients, write_total))
     for step in range(1, steps + 1):
-        for ours, drawn in zip(inputs, loader(rng.choice(rows, batch)), strict=True):
-            ours.copy_(drawn)
+        loader.write(rng.choice(rows, batch), inputs)
         compute_gradients()
         optimizer.step()
         schedule.step()
         if step % CHECK_EVERY == 0 or step == steps:
-            with torch.no_grad():
-                best.record(float(sum(net.loss(*check) for check in checks)) / len(checks))
+            compute_total()
+            best.record(float(total) / len(checks))
             report(step)
             if best.out_of_patience:
                 break

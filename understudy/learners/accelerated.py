@@ -13,15 +13,20 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from understudy.contracts.devices import replayed
-from understudy.learners.networks import DECAY, PAD_TO, SQUARE_DECAY, TINY, Networks
+from understudy.learners.networks import DECAY, PAD_TO, SQUARE_DECAY, TINY, Networks, forward
+from understudy.learners.ppo_epochs import FinishedEpochs
 from understudy.learners.ppo_training import Batch, Passes, surrogate_slope
 
 PART = 512
 """The steps of an epoch that are a part."""
+
+TOGETHER = 64
+"""Observations at the ends of episodes, of each learner, that are evaluated together: rounding depends on it, too."""
 
 LOOK_EVERY = 10
 """The number of iterations after which it is seen whether any policy goes on: looking waits for the accelerator."""
@@ -38,7 +43,10 @@ class StackForm:
     stack_size: int
     policy_sizes: tuple[int, ...]  # inputs, hidden units of each layer, outputs
     value_sizes: tuple[int, ...]
+    one_hot: bool  # observations are codes of inputs
     n_steps: int  # of an epoch
+    gamma: float
+    lam: float
     clip: float
     target_kl: float
     policy_rate: float
@@ -47,10 +55,12 @@ class StackForm:
     value_iterations: int
 
 
-def train_together(form: StackForm, batch: Batch, policies: Networks, values: Networks) -> tuple[Networks, Networks]:
+def train_together(
+    form: StackForm, epochs: FinishedEpochs, policies: Networks, values: Networks
+) -> tuple[Networks, Networks]:
     """Return the trained policy and value networks of at most `stack_size` learners, given and returned on the CPU."""
     with _training, torch.no_grad():
-        return trainer_of(form).train(batch, policies, values)
+        return trainer_of(form).train(epochs, policies, values)
 
 
 class StackTrainer:
@@ -67,6 +77,7 @@ class StackTrainer:
             return torch.zeros(n_stack * n_parts, size, PART, device=form.device)
 
         self.batch = Batch(zeros(form.policy_sizes[0]), zeros(form.policy_sizes[-1]), zeros(1), zeros(1), zeros(1))
+        write_parts(self.batch.weight, torch.full((n_stack, 1, form.n_steps), 1.0 / form.n_steps))
         self.before = zeros(1)  # log-probabilities of the actions when the epoch was over
         self.going = torch.zeros(n_stack, 1, dtype=torch.bool, device=form.device)  # policies that are trained further
         self.everyone = torch.ones_like(self.going)
@@ -75,13 +86,12 @@ class StackTrainer:
         self._value_iteration = replayed(self._fit_values, form.device)
         self._policy_iteration = replayed(self._improve_policies, form.device)
 
-    def train(self, batch: Batch, policies: Networks, values: Networks) -> tuple[Networks, Networks]:
+    def train(self, epochs: FinishedEpochs, policies: Networks, values: Networks) -> tuple[Networks, Networks]:
         """Return networks after an epoch's training."""
         n = len(policies.counts)
-        for ours, theirs in zip(vars(self.batch).values(), vars(batch).values(), strict=True):
-            write_parts(ours, theirs.expand(n, 1, -1) if theirs.ndim == 1 else theirs)
         self.values.load(values)
         self.policies.load(policies)
+        self._load(epochs)
         for _ in range(self.form.value_iterations):
             self._value_iteration()
         self.before.copy_(self._log_taken(torch.log_softmax(self.policies.outputs(), 1)))
@@ -91,6 +101,29 @@ class StackTrainer:
                 break
             self._policy_iteration()
         return self.policies.unload(n), self.values.unload(n)
+
+    def _load(self, epochs: FinishedEpochs) -> None:
+        """Take over finished epochs, in the first places; their values are computed here, in float64."""
+        x, after = self._filled(epochs.observed), self._filled(epochs.following(TOGETHER))
+        following = torch.cat([self._values(part) for part in after.split(TOGETHER, 1)], 1)
+        estimates = epochs.estimates(
+            *(found[: len(epochs.action)].cpu().numpy() for found in (self._values(x), following)),
+            self.form.gamma, self.form.lam,
+        )  # fmt: skip
+        write_parts(self.batch.x, one_hot(x, self.form.policy_sizes[0]) if self.form.one_hot else x.transpose(1, 2))
+        write_parts(self.batch.taken, one_hot(self._filled(epochs.action), self.form.policy_sizes[-1]))
+        for ours, found in zip((self.batch.advantage, self.batch.target), estimates, strict=True):
+            write_parts(ours, self._filled(found)[:, None])
+
+    def _filled(self, found: np.ndarray) -> Tensor:
+        """Return arrays of some learners on the device, with zeros for the places of the others."""
+        filled = torch.zeros((self.form.stack_size, *found.shape[1:]), dtype=torch.from_numpy(found).dtype)
+        filled[: len(found)] = torch.from_numpy(found)
+        return filled.to(self.form.device)
+
+    def _values(self, x: Tensor) -> Tensor:
+        """Return the values of observations, (R, n) float64."""
+        return forward(self.values.networks.layers(torch.float64), x if self.form.one_hot else x.transpose(1, 2))[:, 0]
 
     def _fit_values(self) -> None:
         """Take a step of all value networks toward the targets, by least squares."""
@@ -111,11 +144,16 @@ class StackTrainer:
 
 
 def write_parts(ours: Tensor, theirs: Tensor) -> None:
-    """Write tensors of whole epochs, (n, size, steps), into those of their parts, padded with zeros."""
+    """Write tensors of whole epochs, (R, size, steps), into those of their parts, padded with zeros."""
     n, size, n_steps = theirs.shape
-    whole = ours.new_zeros(n, size, -(-n_steps // PART) * PART)
+    whole = ours.new_zeros(n, size, len(ours) // n * PART)
     whole[:, :, :n_steps].copy_(theirs)
-    ours[: n * (whole.shape[2] // PART)].copy_(whole.view(n, size, -1, PART).transpose(1, 2).flatten(0, 1))
+    ours.view(n, -1, size, PART).copy_(whole.view(n, size, -1, PART).transpose(1, 2))
+
+
+def one_hot(codes: Tensor, size: int) -> Tensor:
+    """Return codes, (R, n), as rows of which one is 1, (R, size, n)."""
+    return torch.zeros(len(codes), size, codes.shape[1], device=codes.device).scatter_(1, codes[:, None], 1.0)
 
 
 class PlacedNetworks:
@@ -143,7 +181,9 @@ class PlacedNetworks:
     def unload(self, n: int) -> Networks:
         """Return copies of the first n networks, on the CPU."""
         ours, counts = self.networks, self.counts[:n, 0].long().tolist()
-        weight, first, second = (part[:n].cpu() for part in (ours.weight, ours.first_moment, ours.second_moment))
+        weight, first, second = (
+            part[:n].to("cpu", copy=True) for part in (ours.weight, ours.first_moment, ours.second_moment)
+        )
         return Networks(ours.sizes, weight, first, second, counts)
 
     def outputs(self) -> Tensor:

@@ -22,11 +22,11 @@ from understudy.contracts.streams import LEARNER, spawn
 from understudy.errors import ContractError, SettingError, UsageError
 from understudy.learners.accelerated import StackForm, train_together
 from understudy.learners.networks import Networks, as_input, forward, new_network, outputs
-from understudy.learners.policy_on_log import PolicyOnLog, policy_on_log, write_weights
+from understudy.learners.ppo_epochs import Epoch, FinishedEpochs
+from understudy.learners.ppo_on_log import PPOOnLog, acting_weights, ppo_on_log
 from understudy.learners.ppo_training import (
     CPU_STACK,
     Batch,
-    estimate_advantages,
     fit_values,
     improve_policies,
 )
@@ -59,8 +59,6 @@ class PPO:
     >>> learner.policy([0.1, 0.7]).shape, learner.steps_until_update, learner.epochs
     ((5,), 5000, 0)
     """
-
-    _after_last: np.ndarray | None  # the next observation of the last step, unless that step is terminal
 
     def __init__(
         self,
@@ -106,13 +104,9 @@ class PPO:
         self._value = new_network((n_features, *self.hidden, 1), generator)
         self.epochs = 0  # the number of updates so far
         self.abandons_episode = False  # True if the episode that is going on is to be abandoned
-        self._compiled_weight: np.ndarray | None = None  # the policy network's weights, as compiled code reads them
-
-        shape = (self.epoch_steps,) if self._one_hot else (self.epoch_steps, n_features)
-        self._observed = np.empty(shape, np.int64 if self._one_hot else np.float64)
-        self._action, self._reward = np.empty(self.epoch_steps, np.int64), np.empty(self.epoch_steps)
-        self._terminated, self._truncated = np.empty((2, self.epoch_steps), bool)
-        self._begin_epoch()
+        self._epoch = Epoch(self.epoch_steps, None if self._one_hot else n_features)
+        self._compiled_weight: np.ndarray | None = None  # the policy network's weights, as kernels read them
+        self._follow_networks()
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -127,7 +121,8 @@ class PPO:
     @property
     def learned_state(self) -> dict[str, Any]:
         """The networks, and the steps collected in this epoch; networks that are not trained yet depend on the seed."""
-        arrays = (self._observed, self._action, self._reward, self._terminated, self._truncated)
+        epoch = self._epoch
+        arrays = (epoch.observed, epoch.action, epoch.reward, epoch.terminated, epoch.truncated)
         return {
             "networks": [
                 (network.sizes, network.weight, network.first_moment, network.second_moment, network.counts)
@@ -135,8 +130,8 @@ class PPO:
             ],
             "epochs": self.epochs,
             "abandons_episode": self.abandons_episode,
-            "steps": [array[: self._n_collected] for array in arrays],
-            "following": (self._truncated_at, self._after_truncated, self._after_last),
+            "steps": [array[: epoch.n] for array in arrays],
+            "following": (epoch.truncated_at, epoch.after_truncated, epoch.after_last),
         }
 
     # Acting.
@@ -174,23 +169,6 @@ class PPO:
 
         return act
 
-    def policy_on(self, log: Log) -> PolicyOnLog | None:
-        """Return the policy as arrays that compiled code computes it from, for runs on this log.
-
-        None on a CPU, where training takes most of the time and policies evaluated ahead are as good.
-        """
-        return None if self.device == "cpu" else self.compiled_policy(log)
-
-    def compiled_policy(self, log: Log) -> PolicyOnLog | None:
-        """Return the policy as arrays that compiled code computes it from; None where the log has other numbers."""
-        if log.spec.observation_shape != self.spec.observation_shape:
-            return None  # what is wrong is said when policies are evaluated
-        policy = policy_on_log(self._policy.sizes, self._one_hot, log)
-        if policy is not None:
-            self._compiled_weight = policy.weight
-            write_weights(policy.weight, self._acting_layers[0])
-        return policy
-
     def _features(self, observations: Any) -> np.ndarray:
         """Return observations as the networks take them: codes of one-hot inputs, (n,), or numbers, (n, F)."""
         batch = np.asarray(observations)
@@ -200,7 +178,7 @@ class PPO:
                 f"{batch.shape[1:]}; make it from the spec of the log it is to rehearse on"
             )
         if not self._one_hot:
-            numbers = batch.reshape(len(batch), self._observed.shape[1]).astype(np.float64)
+            numbers = batch.reshape(len(batch), self._policy.sizes[0]).astype(np.float64)
             if not np.isfinite(numbers).all():
                 raise SettingError(
                     f"observation {batch[~np.isfinite(numbers).all(1)][0]} is not finite; PPO needs numbers"
@@ -219,7 +197,7 @@ class PPO:
     @property
     def steps_until_update(self) -> int:
         """The number of steps for which the policy stays as it is."""
-        return self.epoch_steps - self._n_collected
+        return self.epoch_steps - self._epoch.n
 
     @property
     def stack_key(self) -> tuple[Any, ...]:
@@ -236,30 +214,34 @@ class PPO:
         n = len(steps.action)
         if n > self.steps_until_update:
             raise UsageError(f"{n} steps are more than the {self.steps_until_update} that are left of this epoch")
-        if not n:
-            return
-        new = slice(self._n_collected, self._n_collected + n)
-        self._observed[new] = self._features(steps.observation)
-        self._action[new], self._reward[new] = steps.action, steps.reward
-        self._terminated[new], self._truncated[new] = steps.terminated, steps.truncated
-        if not np.isfinite(self._reward[new]).all():
-            raise SettingError("PPO met a reward that is not finite; remove or mend such rows")
-        # Only next observations that no collected step begins with are kept: after a truncated step, and the last.
-        cut = np.flatnonzero(self._truncated[new] & ~self._terminated[new])
-        self._truncated_at += (cut + self._n_collected).tolist()
-        self._after_truncated.append(self._features(steps.next_observation[cut]))
-        if not steps.terminated[-1]:
-            self._after_last = self._features(steps.next_observation[-1:])
-        self._n_collected += n
-        self.abandons_episode = False
+        if n:
+            self._epoch.collect(steps, self._features)
+            self.abandons_episode = False
 
     def hear_cut(self) -> None:
         """Take the last step, if it is of this epoch, as the end of its episode: values go on, advantages do not."""
-        last = self._n_collected - 1
-        if self._after_last is not None and not (self._terminated[last] or self._truncated[last]):
-            self._truncated[last] = True
-            self._truncated_at.append(last)
-            self._after_truncated.append(self._after_last)
+        self._epoch.end_episode()
+
+    def epochs_on(self, log: Log) -> PPOOnLog | None:
+        """Return the arrays that kernels act and collect with, in a run on this log.
+
+        None on a CPU, where training takes most of the time and policies evaluated ahead are as good.
+        """
+        return None if self.device == "cpu" else self.compiled_epochs_on(log)
+
+    def compiled_epochs_on(self, log: Log) -> PPOOnLog | None:
+        """Return the arrays that kernels act and collect with; None where they cannot read the log's observations."""
+        if log.spec.observation_shape != self.spec.observation_shape:
+            return None  # what is wrong is said where policies are evaluated ahead
+        arrays = ppo_on_log(self._policy.sizes, self._one_hot, self._epoch, log)
+        self._compiled_weight = None if arrays is None else arrays.weight
+        self._follow_networks()
+        return arrays
+
+    def take_in(self) -> None:
+        """Take note of the steps that kernels have collected."""
+        if self._epoch.take_in(self._features, self.spec.observation_shape):
+            self.abandons_episode = False
 
     def update(self) -> None:
         """Train both networks on the finished epoch."""
@@ -275,56 +257,50 @@ class PPO:
 
     @staticmethod
     def _train(learners: Sequence["PPO"]) -> None:
-        one, on_cpu = learners[0], learners[0].device == "cpu"
-        epochs = [learner._finished_epoch() for learner in learners]
-        x, action, advantage, target = (np.stack(part) for part in zip(*epochs, strict=True))
-        batch = Batch.of(x, action, advantage, target, one._policy.sizes, "cpu")
+        one = learners[0]
         policies = Networks.stacked([learner._policy for learner in learners], "cpu")
         values = Networks.stacked([learner._value for learner in learners], "cpu")
-        if on_cpu:
+        weights: Sequence[np.ndarray | None] = [None] * len(learners)
+        if one.device == "cpu":
+            epochs = [learner._epoch.finished(learner._values_of, one.gamma, one.lam) for learner in learners]
+            x, action, advantage, target = (np.stack(part) for part in zip(*epochs, strict=True))
+            batch = Batch.of(x, action, advantage, target, one._policy.sizes, "cpu")
             fit_values(values, batch, one.value_rate, one.value_iterations)
             improved = improve_policies(
                 policies, batch, one.clip, one.target_kl, one.policy_rate, one.policy_iterations
             )
+            fitted = [values.select([index]) for index in range(len(learners))]
         else:
-            policies, values = train_together(one._stack_form, batch, policies, values)
-            improved = [policies.select([index]) for index in range(len(learners))]
-        for index, learner in enumerate(learners):
-            learner._policy, learner._value = improved[index], values.select([index])
+            finished = FinishedEpochs([learner._epoch for learner in learners])
+            policies, values = train_together(one._stack_form, finished, policies, values)
+            improved, fitted, weights = policies.each(), values.each(), list(acting_weights(policies))
+        for learner, policy, value, weight in zip(learners, improved, fitted, weights, strict=True):
+            learner._policy, learner._value = policy, value
             learner.epochs += 1
             learner.abandons_episode = learner.abandons
-            learner._begin_epoch()
+            learner._epoch.begin()
+            learner._follow_networks(weight)
 
     @property
     def _stack_form(self) -> StackForm:
         return StackForm(
-            self.device, self.stack_size, self._policy.sizes, self._value.sizes, self.epoch_steps, self.clip,
-            self.target_kl, self.policy_rate, self.value_rate, self.policy_iterations, self.value_iterations,
+            self.device, self.stack_size, self._policy.sizes, self._value.sizes, self._one_hot, self.epoch_steps,
+            self.gamma, self.lam, self.clip, self.target_kl, self.policy_rate, self.value_rate, self.policy_iterations,
+            self.value_iterations,
         )  # fmt: skip
 
-    def _begin_epoch(self) -> None:
-        self._n_collected = 0
-        self._truncated_at: list[int] = []
-        self._after_truncated: list[np.ndarray] = []
-        self._after_last = None
-        self._acting_layers = [network.layers(torch.float64) for network in (self._policy, self._value)]
+    def _follow_networks(self, weight: np.ndarray | None = None) -> None:
+        """Let what acts follow the networks; `weight` is what kernels read, where it is known."""
+        self._layers: list[list[torch.Tensor]] | None = None
         if self._compiled_weight is not None:
-            write_weights(self._compiled_weight, self._acting_layers[0])
+            self._compiled_weight[:] = acting_weights(self._policy)[0] if weight is None else weight
 
-    def _finished_epoch(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return the observations, actions, normalized advantages and targets of the values of the finished epoch."""
-        value = self._values_of(self._observed)
-        over = self._terminated | self._truncated
-        next_value = np.append(value[1:], 0.0)
-        next_value[self._truncated_at] = self._values_of(np.concatenate(self._after_truncated))
-        if self._after_last is not None and not over[-1]:
-            next_value[-1] = self._values_of(self._after_last)[0]
-        next_value[self._terminated] = 0.0
-        over[-1] = True  # nothing after the epoch's end is known
-        advantage, target = np.empty_like(value), np.empty_like(value)
-        estimate_advantages(self._reward, value, next_value, over, self.gamma, self.lam, advantage, target)
-        advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
-        return self._observed, self._action, advantage, target
+    @property
+    def _acting_layers(self) -> list[list[torch.Tensor]]:
+        """The layers of the policy and of the value network, in float64; made when they are asked for."""
+        if self._layers is None:
+            self._layers = [network.layers(torch.float64) for network in (self._policy, self._value)]
+        return self._layers
 
     def __repr__(self) -> str:
         return f"PPO({', '.join(f'{name}={value}' for name, value in self.settings.items())})"

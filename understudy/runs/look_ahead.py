@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import ActsOnLog, EpisodeAbandoner, EpochLearner, HearsCuts, Log
+from understudy.contracts import CompiledEpochs, EpisodeAbandoner, EpochLearner, HearsCuts, Log, Steps
 from understudy.contracts.learning import defined_with_policy
 from understudy.contracts.offering import members_of, offers
 from understudy.contracts.simulating import is_foreseeable
 from understudy.errors import ContractError
 from understudy.logs.policies import as_policies
 from understudy.runs.compiled import CompiledLoop
-from understudy.runs.kept_steps import ActingArrays, observations_at, room_for_steps, take_cut, take_steps
 from understudy.runs.policy_cache import PolicyCache
 from understudy.runs.run import Run
 from understudy.runs.setup import RunSetup
@@ -39,16 +38,17 @@ def learns_in_epochs(learner: Any) -> bool:
     )
 
 
-def policy_on(log: Log, learner: Any) -> Any:
-    """Return a learner's policy as arrays that compiled code computes it from; None where it is evaluated ahead."""
-    if offers(learner, ActsOnLog) and defined_with_policy(learner, "policy_on", ("policy", "policies", "learn")):
-        return learner.policy_on(log)
+def epochs_on(log: Log, learner: Any) -> Any:
+    """Return the arrays that a learner's kernels act and collect with; None where policies are evaluated ahead."""
+    acting = ("policy", "policies", "learn", "collect")
+    if offers(learner, CompiledEpochs) and defined_with_policy(learner, "epochs_on", acting):
+        return learner.epochs_on(log)
     return None
 
 
-def acts_compiled(simulator: Any, learner: Any) -> bool:
+def has_compiled_epochs(simulator: Any, learner: Any) -> bool:
     """True if a learner's epochs are compiled calls, in which other threads work."""
-    return can_look_ahead(simulator, learner) and policy_on(simulator.log, learner) is not None
+    return can_look_ahead(simulator, learner) and epochs_on(simulator.log, learner) is not None
 
 
 def check_epoch(learner: EpochLearner) -> None:
@@ -74,16 +74,13 @@ def look_ahead_loop(setup: RunSetup) -> Run:
 
 def epoch_by_epoch(setup: RunSetup) -> Generator[None, None, Run]:
     """Coroutine: yields when the learner is due for an update, which the caller makes; returns the Run."""
-    learner, record, readings, log = setup.learner, setup.new_record(), setup.readings, setup.simulator.log
+    learner, record, readings = setup.learner, setup.new_record(), setup.readings
     rehearsal = setup.simulator.start(setup.seed, LOG_POSITIONS)
     check_epoch(learner)
-    policy = policy_on(log, learner)
-    ahead: LookAhead | PolicyAtHand
-    if policy is None:
+    arrays, ahead = epochs_on(setup.simulator.log, learner), None  # type: Any, LookAhead | None
+    if arrays is None:
         ahead = LookAhead(setup.simulator, rehearsal.source, learner)
-    else:
-        ahead = PolicyAtHand(log, rehearsal.source, learner, policy)
-    loop = CompiledLoop(setup.simulator, rehearsal.source, ahead.arrays, record)
+    loop = CompiledLoop(setup.simulator, rehearsal.source, arrays if ahead is None else ahead.cache, record)
     may_abandon = offers(learner, EpisodeAbandoner)
     every = readings.every if readings.probes else setup.limit
     while record.n_steps < setup.limit and loop.is_running:
@@ -91,16 +88,23 @@ def epoch_by_epoch(setup: RunSetup) -> Generator[None, None, Run]:
         begun_at = record.n_steps
         until = min(setup.limit, begun_at + learner.steps_until_update, (begun_at // every + 1) * every)
         while record.n_steps < until and loop.is_running:
-            loop.advance(ahead.arrays, until)
+            loop.advance(arrays if ahead is None else ahead.cache, until)
             if record.n_steps < until and loop.is_running:
-                ahead.look(record.n_steps, learner.steps_until_update - int(ahead.arrays.n_steps[0]))
-        if take_cut(ahead.arrays) and offers(learner, HearsCuts):
-            learner.hear_cut()
-        learner.collect(take_steps(ahead.arrays, log))
+                if ahead is None:
+                    refuse_observation(setup.simulator.log, rehearsal.source, learner)
+                else:
+                    ahead.look(record.n_steps, learner.steps_until_update - ahead.n_steps)
+        if ahead is None:
+            learner.take_in()
+        else:
+            if ahead.take_cut() and offers(learner, HearsCuts):
+                learner.hear_cut()
+            learner.collect(ahead.take_steps())
         if learner.steps_until_update == 0:
             yield
             check_epoch(learner)
-            ahead.forget(record.n_steps)
+            if ahead is not None:
+                ahead.forget(record.n_steps)
             if may_abandon and learner.abandons_episode:
                 rehearsal.source.cursor[layout.EPISODE_OVER], record.arrays.earned[0] = 1, 0.0
                 record.count()
@@ -109,20 +113,11 @@ def epoch_by_epoch(setup: RunSetup) -> Generator[None, None, Run]:
     return record.finish(learner, rehearsal.stop())
 
 
-class PolicyAtHand:
-    """A policy that compiled code computes where it is needed, for one learner in one rehearsal."""
-
-    def __init__(self, log: Log, source: Any, learner: Any, policy: Any) -> None:
-        self.log, self.source, self.learner = log, source, learner
-        self.arrays = ActingArrays(policy=policy, **room_for_steps(learner.steps_until_update))
-
-    def look(self, steps: int, left: int) -> None:
-        """Raise the error of `policy`: the loop has come to an observation at which there is none."""
-        self.learner.policy(observations_at(self.log, self.source.cursor[[layout.CODE]])[0])
-        raise ContractError(f"has_policy of {type(self.arrays.policy).__name__} is False where policy gives an answer")
-
-    def forget(self, steps: int) -> None:
-        """Do nothing: after an update the learner's arrays have its new policy."""
+def refuse_observation(log: Log, source: Any, learner: Any) -> None:
+    """Raise the error of `policy` at the observation that a compiled epoch has come to, where it has no policy."""
+    learner.take_in()
+    learner.policy(observations_at(log, source.cursor[[layout.CODE]])[0])
+    raise ContractError(f"has_policy of {type(learner).__name__}'s arrays is False where policy gives an answer")
 
 
 class LookAhead:
@@ -133,20 +128,33 @@ class LookAhead:
         source = source_below(source)
         self.reserve = source if isinstance(source, ReserveTape) else None
         self.tape = source if self.reserve is None else self.reserve.tape
-        self.arrays = PolicyCache(
+        longest = learner.steps_until_update
+        self.cache = PolicyCache(
             slot=np.zeros(len(self.log) + self.log.n_episodes, np.int64),
             base=np.ones(1, np.int64),
             policy=np.empty((1024, simulator.n_actions)),
-            **room_for_steps(learner.steps_until_update),
+            code=np.empty(longest, np.int64),
+            action=np.empty(longest, np.int64),
+            reward=np.empty(longest),
+            next_code=np.empty(longest, np.int64),
+            terminated=np.empty(longest, bool),
+            truncated=np.empty(longest, bool),
+            n_steps=np.zeros(1, np.int64),
+            cut_before=np.zeros(1, bool),
         )
         self._n_known = 0
         # How far queues were read when the last epoch began, and when this one began: this epoch will need about as
         # many rows of each queue as the last one read.
         self._marks = [self._mark(0), self._mark(0)]
 
+    @property
+    def n_steps(self) -> int:
+        """The number of steps taken since steps were last handed to the learner."""
+        return int(self.cache.n_steps[0])
+
     def look(self, steps: int, left: int) -> None:
         """Evaluate the policy at the current observation, and at those that may come in the rest of this epoch."""
-        tape, cache = self.tape, self.arrays
+        tape, cache = self.tape, self.cache
         heads, reserve_heads, opened, since = self._marks[0]
         ahead = left / max(1, steps - since)
         n_filled = max(1, int(tape.cursor[layout.QUEUES_FILLED]))
@@ -166,25 +174,51 @@ class LookAhead:
 
     def _evaluate(self, codes: np.ndarray) -> None:
         observations = observations_at(self.log, codes)
-        policies = as_policies(self.learner.policies(observations), self.arrays.policy.shape[1], observations)
+        policies = as_policies(self.learner.policies(observations), self.cache.policy.shape[1], observations)
         end = self._n_known + len(codes)
-        if end > len(self.arrays.policy):
+        if end > len(self.cache.policy):
             room = np.empty((2 * end, policies.shape[1]))
-            room[: self._n_known] = self.arrays.policy[: self._n_known]
-            self.arrays = self.arrays._replace(policy=room)
-        self.arrays.policy[self._n_known : end] = policies
-        self.arrays.slot[codes] = self.arrays.base[0] + np.arange(self._n_known, end)
+            room[: self._n_known] = self.cache.policy[: self._n_known]
+            self.cache = self.cache._replace(policy=room)
+        self.cache.policy[self._n_known : end] = policies
+        self.cache.slot[codes] = self.cache.base[0] + np.arange(self._n_known, end)
         self._n_known = end
+
+    def take_cut(self) -> bool:
+        """True if an episode was cut after the last steps were handed to the learner, and before the next one."""
+        cut, self.cache.cut_before[0] = bool(self.cache.cut_before[0]), False
+        return cut
+
+    def take_steps(self) -> Steps:
+        """Return the steps since the last call, as arrays that the learner may keep: ours are overwritten."""
+        cache, n = self.cache, self.n_steps
+        cache.n_steps[0] = 0
+        rows = cache.next_code[:n]
+        action, reward, terminated, truncated = (
+            column[:n].copy() for column in (cache.action, cache.reward, cache.terminated, cache.truncated)
+        )
+        before, following = observations_at(self.log, cache.code[:n]), self.log.next_observation[rows]
+        return Steps(before, action, reward, following, terminated, truncated)
 
     def forget(self, steps: int) -> None:
         """Drop all policies, because the learner was updated."""
-        self.arrays.base[0] += self._n_known
+        self.cache.base[0] += self._n_known
         self._n_known = 0
         self._marks = [self._marks[1], self._mark(steps)]
 
     def _mark(self, steps: int) -> tuple[np.ndarray, np.ndarray | None, int, int]:
         kept = None if self.reserve is None else self.reserve.reserves[:, HEAD].copy()
         return self.tape.queues[:, HEAD].copy(), kept, int(self.tape.cursor[layout.EPISODES_OPENED]), steps
+
+
+def observations_at(log: Log, codes: np.ndarray) -> np.ndarray:
+    """Return the observations with these codes: row r's next observation has code r, episode e's opening N + e."""
+    opening = codes >= len(log)
+    if not opening.any():
+        return log.next_observation[codes]
+    observations = log.next_observation[np.where(opening, 0, codes)]
+    observations[opening] = log.observation[log.starts[codes[opening] - len(log)]]
+    return observations
 
 
 def _generous(expected: Any) -> Any:

@@ -19,7 +19,7 @@ from understudy.logs.propensities.advice import source_words
 from understudy.runs.describing import describe
 from understudy.runs.folder import Folder
 from understudy.runs.logged import logged_return, logged_reward
-from understudy.runs.look_ahead import acts_compiled
+from understudy.runs.look_ahead import has_compiled_epochs
 from understudy.runs.loop import can_compile, simulate
 from understudy.runs.prerequisites import check_attributes, check_parts
 from understudy.runs.probes import Probes, Readings
@@ -173,7 +173,7 @@ class Plan:
         if workers == 1 or blocks == 1:
             return "serial"
         simulator, learner = self.first.simulator, self.first.learner
-        compiled = can_compile(simulator, learner) or acts_compiled(simulator, learner)
+        compiled = can_compile(simulator, learner) or has_compiled_epochs(simulator, learner)
         return "threads" if compiled and self.compiled is not False else "processes"
 
     def about(self) -> tuple[dict[str, Any], dict[str, str]]:

@@ -6,7 +6,6 @@ import numpy as np
 
 from understudy.contracts.compiling import kernel
 from understudy.contracts.kernels import register_kernels
-from understudy.runs.kept_steps import end_episode, keep_step
 
 
 class PolicyCache(NamedTuple):
@@ -37,6 +36,28 @@ def write_policy(cache, code, policy):
     row = cache.policy[cache.slot[code] - cache.base[0]]
     for action in range(len(policy)):
         policy[action] = row[action]
+
+
+@kernel
+def keep_step(cache, code, action, reward, next_code, terminated, truncated):
+    """Keep a step, which is handed to the learner later."""
+    position = cache.n_steps[0]
+    cache.code[position] = code
+    cache.action[position] = action
+    cache.reward[position] = reward
+    cache.next_code[position] = next_code
+    cache.terminated[position] = terminated
+    cache.truncated[position] = truncated
+    cache.n_steps[0] = position + 1
+
+
+@kernel
+def end_episode(cache):
+    """Let the last step be the end of its episode, as if it had been truncated."""
+    if cache.n_steps[0] > 0:
+        cache.truncated[cache.n_steps[0] - 1] = True
+    else:
+        cache.cut_before[0] = True
 
 
 register_kernels(PolicyCache, act=write_policy, learn=keep_step, has_policy=is_known, hear_cut=end_episode)

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import torch
+from understudy.learners.policy_on_log import is_input, policy_on_log, write_network_policy, write_softmax
+from understudy.runs.kept_steps import observations_at
 
 from understudy.envs import ContinuousGrid
 from understudy.learners import PPO
-from understudy.learners.policy_on_log import is_input, policy_on_log, write_network_policy, write_softmax
 from understudy.logs import Log, Spec
-from understudy.runs.kept_steps import observations_at
 
 PLANE = ContinuousGrid(size=3)
 POINTS = Log.from_columns(**PLANE.rollout_cells(np.full((9, 5), 0.2), steps=300, seed=0))
@@ -20,7 +20,7 @@ def learner_on(log, **settings):
     learner._policy.weight += 0.3 * torch.randn(
         learner._policy.weight.shape, generator=torch.Generator().manual_seed(0)
     )
-    learner._begin_epoch()
+    learner._follow_networks()
     return learner
 
 
@@ -45,7 +45,7 @@ def test_an_update_is_seen_and_a_log_of_another_shape_is_not_taken():
     arrays, before, after = learner.compiled_policy(POINTS), np.empty(5), np.empty(5)
     write_network_policy(arrays, 3, before)
     learner._policy.weight.mul_(0.5)
-    learner._begin_epoch()
+    learner._follow_networks()
     write_network_policy(arrays, 3, after)
     assert np.abs(after - before).max() > 1e-3
     np.testing.assert_allclose(after, learner.policies(POINTS.next_observation[3:4])[0], atol=2e-15)
