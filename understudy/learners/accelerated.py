@@ -59,8 +59,39 @@ def train_together(
     form: StackForm, epochs: FinishedEpochs, policies: Networks, values: Networks
 ) -> tuple[Networks, Networks]:
     """Return the trained policy and value networks of at most `stack_size` learners, given and returned on the CPU."""
-    with _training, torch.no_grad():
-        return trainer_of(form).train(epochs, policies, values)
+    with torch.no_grad():
+        batch = batch_of(form, epochs, values)
+        with _training:
+            return trainer_of(form).train(batch, policies, values)
+
+
+def batch_of(form: StackForm, epochs: FinishedEpochs, values: Networks) -> Batch:
+    """Return finished epochs on the device, in the first places of a stack; values are computed there, in float64."""
+
+    def filled(found: np.ndarray | Tensor) -> Tensor:
+        """Return arrays of some learners on the device, with zeros for the places of the others."""
+        given = torch.as_tensor(found)
+        whole = given.new_zeros(form.stack_size, *given.shape[1:])
+        whole[: len(given)] = given
+        return whole.to(form.device)
+
+    weight = filled(values.weight)
+    layers = Networks(values.sizes, weight, weight, weight, []).layers(torch.float64)
+
+    def values_of(x: Tensor) -> np.ndarray:
+        found = forward(layers, x if form.one_hot else x.transpose(1, 2))
+        return found[: len(epochs.action), 0].cpu().numpy()
+
+    x, after = filled(epochs.observed), filled(epochs.following(TOGETHER))
+    following = np.concatenate([values_of(part) for part in after.split(TOGETHER, 1)], axis=1)
+    advantage, target = epochs.estimates(values_of(x), following, form.gamma, form.lam)
+    return Batch(
+        x=one_hot(x, form.policy_sizes[0]) if form.one_hot else x.transpose(1, 2),
+        taken=one_hot(filled(epochs.action), form.policy_sizes[-1]),
+        advantage=filled(advantage)[:, None],
+        target=filled(target)[:, None],
+        weight=torch.full((form.stack_size, 1, form.n_steps), 1.0 / form.n_steps, device=form.device),
+    )
 
 
 class StackTrainer:
@@ -77,7 +108,6 @@ class StackTrainer:
             return torch.zeros(n_stack * n_parts, size, PART, device=form.device)
 
         self.batch = Batch(zeros(form.policy_sizes[0]), zeros(form.policy_sizes[-1]), zeros(1), zeros(1), zeros(1))
-        write_parts(self.batch.weight, torch.full((n_stack, 1, form.n_steps), 1.0 / form.n_steps))
         self.before = zeros(1)  # log-probabilities of the actions when the epoch was over
         self.going = torch.zeros(n_stack, 1, dtype=torch.bool, device=form.device)  # policies that are trained further
         self.everyone = torch.ones_like(self.going)
@@ -86,12 +116,13 @@ class StackTrainer:
         self._value_iteration = replayed(self._fit_values, form.device)
         self._policy_iteration = replayed(self._improve_policies, form.device)
 
-    def train(self, epochs: FinishedEpochs, policies: Networks, values: Networks) -> tuple[Networks, Networks]:
-        """Return networks after an epoch's training."""
+    def train(self, batch: Batch, policies: Networks, values: Networks) -> tuple[Networks, Networks]:
+        """Return networks after an epoch's training; `batch` has the epochs of the whole stack, (R, size, steps)."""
         n = len(policies.counts)
         self.values.load(values)
         self.policies.load(policies)
-        self._load(epochs)
+        for ours, theirs in zip(vars(self.batch).values(), vars(batch).values(), strict=True):
+            write_parts(ours, theirs)
         for _ in range(self.form.value_iterations):
             self._value_iteration()
         self.before.copy_(self._log_taken(torch.log_softmax(self.policies.outputs(), 1)))
@@ -101,29 +132,6 @@ class StackTrainer:
                 break
             self._policy_iteration()
         return self.policies.unload(n), self.values.unload(n)
-
-    def _load(self, epochs: FinishedEpochs) -> None:
-        """Take over finished epochs, in the first places; their values are computed here, in float64."""
-        x, after = self._filled(epochs.observed), self._filled(epochs.following(TOGETHER))
-        following = torch.cat([self._values(part) for part in after.split(TOGETHER, 1)], 1)
-        estimates = epochs.estimates(
-            *(found[: len(epochs.action)].cpu().numpy() for found in (self._values(x), following)),
-            self.form.gamma, self.form.lam,
-        )  # fmt: skip
-        write_parts(self.batch.x, one_hot(x, self.form.policy_sizes[0]) if self.form.one_hot else x.transpose(1, 2))
-        write_parts(self.batch.taken, one_hot(self._filled(epochs.action), self.form.policy_sizes[-1]))
-        for ours, found in zip((self.batch.advantage, self.batch.target), estimates, strict=True):
-            write_parts(ours, self._filled(found)[:, None])
-
-    def _filled(self, found: np.ndarray) -> Tensor:
-        """Return arrays of some learners on the device, with zeros for the places of the others."""
-        filled = torch.zeros((self.form.stack_size, *found.shape[1:]), dtype=torch.from_numpy(found).dtype)
-        filled[: len(found)] = torch.from_numpy(found)
-        return filled.to(self.form.device)
-
-    def _values(self, x: Tensor) -> Tensor:
-        """Return the values of observations, (R, n) float64."""
-        return forward(self.values.networks.layers(torch.float64), x if self.form.one_hot else x.transpose(1, 2))[:, 0]
 
     def _fit_values(self) -> None:
         """Take a step of all value networks toward the targets, by least squares."""
