@@ -77,10 +77,13 @@ def epoch_by_epoch(setup: RunSetup) -> Generator[None, None, Run]:
     learner, record, readings = setup.learner, setup.new_record(), setup.readings
     rehearsal = setup.simulator.start(setup.seed, LOG_POSITIONS)
     check_epoch(learner)
-    arrays, ahead = epochs_on(setup.simulator.log, learner), None  # type: Any, LookAhead | None
-    if arrays is None:
-        ahead = LookAhead(setup.simulator, rehearsal.source, learner)
-    loop = CompiledLoop(setup.simulator, rehearsal.source, arrays if ahead is None else ahead.cache, record)
+    arrays = epochs_on(setup.simulator.log, learner)
+    acting: CompiledEpoch | LookAhead = (
+        LookAhead(setup.simulator, rehearsal.source, learner)
+        if arrays is None
+        else CompiledEpoch(setup.simulator.log, rehearsal.source, learner, arrays)
+    )
+    loop = CompiledLoop(setup.simulator, rehearsal.source, acting.arrays, record)
     may_abandon = offers(learner, EpisodeAbandoner)
     every = readings.every if readings.probes else setup.limit
     while record.n_steps < setup.limit and loop.is_running:
@@ -88,23 +91,14 @@ def epoch_by_epoch(setup: RunSetup) -> Generator[None, None, Run]:
         begun_at = record.n_steps
         until = min(setup.limit, begun_at + learner.steps_until_update, (begun_at // every + 1) * every)
         while record.n_steps < until and loop.is_running:
-            loop.advance(arrays if ahead is None else ahead.cache, until)
+            loop.advance(acting.arrays, until)
             if record.n_steps < until and loop.is_running:
-                if ahead is None:
-                    refuse_observation(setup.simulator.log, rehearsal.source, learner)
-                else:
-                    ahead.look(record.n_steps, learner.steps_until_update - ahead.n_steps)
-        if ahead is None:
-            learner.take_in()
-        else:
-            if ahead.take_cut() and offers(learner, HearsCuts):
-                learner.hear_cut()
-            learner.collect(ahead.take_steps())
+                acting.look(record.n_steps)
+        acting.hand_over()
         if learner.steps_until_update == 0:
             yield
             check_epoch(learner)
-            if ahead is not None:
-                ahead.forget(record.n_steps)
+            acting.forget(record.n_steps)
             if may_abandon and learner.abandons_episode:
                 rehearsal.source.cursor[layout.EPISODE_OVER], record.arrays.earned[0] = 1, 0.0
                 record.count()
@@ -113,11 +107,25 @@ def epoch_by_epoch(setup: RunSetup) -> Generator[None, None, Run]:
     return record.finish(learner, rehearsal.stop())
 
 
-def refuse_observation(log: Log, source: Any, learner: Any) -> None:
-    """Raise the error of `policy` at the observation that a compiled epoch has come to, where it has no policy."""
-    learner.take_in()
-    learner.policy(observations_at(log, source.cursor[[layout.CODE]])[0])
-    raise ContractError(f"has_policy of {type(learner).__name__}'s arrays is False where policy gives an answer")
+class CompiledEpoch:
+    """Acts and collects in the learner's own kernels, in one rehearsal."""
+
+    def __init__(self, log: Log, source: Any, learner: Any, arrays: Any) -> None:
+        self.log, self.source, self.learner, self.arrays = log, source, learner, arrays
+
+    def look(self, steps: int) -> None:
+        """Raise the error of `policy` at the current observation: the kernels have no policy there."""
+        self.learner.take_in()
+        self.learner.policy(observations_at(self.log, self.source.cursor[[layout.CODE]])[0])
+        name = type(self.learner).__name__
+        raise ContractError(f"has_policy of {name}'s arrays is False where policy gives an answer")
+
+    def hand_over(self) -> None:
+        """Let the learner take note of the steps that its kernels have collected."""
+        self.learner.take_in()
+
+    def forget(self, steps: int) -> None:
+        """Do nothing: the learner's arrays have its new policy."""
 
 
 class LookAhead:
@@ -148,13 +156,20 @@ class LookAhead:
         self._marks = [self._mark(0), self._mark(0)]
 
     @property
-    def n_steps(self) -> int:
-        """The number of steps taken since steps were last handed to the learner."""
-        return int(self.cache.n_steps[0])
+    def arrays(self) -> PolicyCache:
+        """What the compiled loop acts and collects with."""
+        return self.cache
 
-    def look(self, steps: int, left: int) -> None:
+    def hand_over(self) -> None:
+        """Hand the steps that were taken to the learner."""
+        if self.take_cut() and offers(self.learner, HearsCuts):
+            self.learner.hear_cut()
+        self.learner.collect(self.take_steps())
+
+    def look(self, steps: int) -> None:
         """Evaluate the policy at the current observation, and at those that may come in the rest of this epoch."""
         tape, cache = self.tape, self.cache
+        left = self.learner.steps_until_update - int(cache.n_steps[0])
         heads, reserve_heads, opened, since = self._marks[0]
         ahead = left / max(1, steps - since)
         n_filled = max(1, int(tape.cursor[layout.QUEUES_FILLED]))
@@ -191,7 +206,7 @@ class LookAhead:
 
     def take_steps(self) -> Steps:
         """Return the steps since the last call, as arrays that the learner may keep: ours are overwritten."""
-        cache, n = self.cache, self.n_steps
+        cache, n = self.cache, int(self.cache.n_steps[0])
         cache.n_steps[0] = 0
         rows = cache.next_code[:n]
         action, reward, terminated, truncated = (
