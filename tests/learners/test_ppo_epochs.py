@@ -36,17 +36,20 @@ def epoch_of(steps, cuts=(), **columns):
     return epoch
 
 
+def write(epoch, steps, begin, end):
+    """Write steps into an epoch, as kernels do."""
+    new = slice(begin, end)
+    epoch.observed[new], epoch.following[new] = steps.observation[new], steps.next_observation[new]
+    for name in ("action", "reward", "terminated", "truncated"):
+        getattr(epoch, name)[new] = getattr(steps, name)[new]
+    epoch.n_steps[0] = end
+
+
 def by_kernels(steps, parts):
     """The same epoch, as kernels write it, taken in after so many steps each."""
     epoch = Epoch(N, 2)
     for begin, end in zip((0, *parts), (*parts, N), strict=True):
-        for name in ("action", "reward", "terminated", "truncated"):
-            getattr(epoch, name)[begin:end] = getattr(steps, name)[begin:end]
-        epoch.observed[begin:end], epoch.following[begin:end] = (
-            steps.observation[begin:end],
-            steps.next_observation[begin:end],
-        )
-        epoch.n_steps[0] = end
+        write(epoch, steps, begin, end)
         assert epoch.take_in(unchanged, (2,))
         assert not epoch.take_in(unchanged, (2,))
     return epoch
@@ -62,15 +65,18 @@ def test_kernels_and_arrays_leave_the_same_epoch(seed):
         np.testing.assert_array_equal(ours, theirs)
 
 
-def test_a_cut_after_the_last_step_that_was_taken_in_ends_its_episode():
-    steps = steps_of(0)
-    ends = np.zeros(N, bool)
-    quiet = steps._replace(terminated=ends, truncated=ends.copy())
-    epoch, cut = Epoch(N, 2), epoch_of(quiet, cuts=(30,))
-    epoch.collect(Steps(*(column[:30] for column in quiet)), unchanged)
+@pytest.mark.parametrize("collected", [0, 5, 30])
+def test_a_cut_after_the_last_step_that_was_taken_in_ends_its_episode(collected):
+    """Kernels may have collected steps of the next episode before the cut is taken in."""
+    quiet = steps_of(0)._replace(terminated=np.zeros(N, bool), truncated=np.zeros(N, bool))
+    cut, epoch = epoch_of(quiet, cuts=(30,)), Epoch(N, 2)
+    write(epoch, quiet, 0, 30)
+    epoch.take_in(unchanged, (2,))
     epoch.cut_before[0] = True
-    assert not epoch.take_in(unchanged, (2,))
-    epoch.collect(Steps(*(column[30:] for column in quiet)), unchanged)
+    write(epoch, quiet, 30, 30 + collected)
+    assert epoch.take_in(unchanged, (2,)) == (collected > 0)
+    write(epoch, quiet, 30 + collected, N)
+    epoch.take_in(unchanged, (2,))
     assert epoch.truncated_at == cut.truncated_at == [29]
     np.testing.assert_array_equal(epoch.after_truncated[0], quiet.next_observation[29:30])
     np.testing.assert_array_equal(epoch.finished(value_of, 0.9, 0.8)[2], cut.finished(value_of, 0.9, 0.8)[2])

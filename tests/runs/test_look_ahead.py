@@ -293,16 +293,11 @@ def test_an_observation_that_the_learner_was_not_made_for_is_refused_in_compiled
 
 def test_a_policy_that_is_missing_for_no_reason_is_a_broken_promise():
     class Silent(Compiled):
-        def policy(self, observation):
-            return np.full(5, 0.2)
+        def epochs_on(self, log):
+            arrays = super().epochs_on(log)
+            return arrays._replace(sizes=np.array([30, *arrays.sizes[1:]]))
 
-        def learn(self, step):
-            super().learn(step)
-
-        policies, collect, epochs_on = PPO.policies, PPO.collect, PPO.compiled_epochs_on
-        steps_until_update, update = PPO.steps_until_update, PPO.update
-
-    learner = Silent(replace(NUMBERS.spec, n_observations=30), seed=0, epoch_steps=300, device="cpu")
+    learner = Silent(NUMBERS.spec, seed=0, epoch_steps=300, device="cpu")
     with pytest.raises(ContractError, match="has_policy of Silent's arrays is False"):
         simulate(SIMULATORS["psrs of integers"], learner, 0)
 

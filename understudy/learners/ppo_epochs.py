@@ -50,10 +50,10 @@ class Epoch:
 
     def take_in(self, features: Features, shape: tuple[int, ...]) -> bool:
         """Take in the steps that kernels have collected, of observations of this shape; True if there are any."""
-        if self.cut_before[0]:
-            self.end_episode()
-            self.cut_before[0] = False
         n, known = self.n_steps.tolist()
+        if self.cut_before[0]:
+            self._end_episode_at(known - 1)
+            self.cut_before[0] = False
         if n > known:
             following = self.following[known:n]
             self._note_ends(slice(known, n), lambda which: features(following[which].reshape(-1, *shape)))
@@ -73,7 +73,10 @@ class Epoch:
 
     def end_episode(self) -> None:
         """Let the last step, if there is one, be the end of its episode: values go on, advantages do not."""
-        last = self.n - 1
+        self._end_episode_at(self.n - 1)
+
+    def _end_episode_at(self, last: int) -> None:
+        """Let the last step that was taken in be the end of its episode."""
         if self.after_last is not None and not (self.terminated[last] or self.truncated[last]):
             self.truncated[last] = True
             self.truncated_at.append(last)
