@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from understudy.contracts.devices import device_of
+from understudy.contracts.devices import device_of, replayed
 from understudy.encoders import Forward, Homer
 from understudy.errors import SettingError
 from understudy.learners import PPO
@@ -29,3 +29,25 @@ def test_whoever_asks_for_it_is_told():
     for encoder in (Homer, Forward):
         with pytest.raises(SettingError, match="finds no GPU here for device 'cuda"):
             encoder(device=MISSING).fit(log)
+
+
+def test_on_a_cpu_work_is_done_again_as_it_is():
+    count = torch.zeros(1)
+
+    def work():
+        count.add_(1.0)
+
+    again = replayed(work, "cpu")
+    assert again is work
+    assert count == 0
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA here")
+def test_on_cuda_recorded_work_reads_and_writes_the_same_memory():
+    given, total = torch.ones(5, device="cuda"), torch.zeros(5, device="cuda")
+    again = replayed(lambda: total.add_(given * 2.0), "cuda")
+    total.zero_()
+    given.fill_(3.0)
+    for _ in range(4):
+        again()
+    assert total.tolist() == [24.0] * 5

@@ -6,6 +6,7 @@ import torch
 
 from understudy.encoders import Homer
 from understudy.encoders.homer_training import (
+    HomerTraining,
     Network,
     TrainingSplit,
     batch_size,
@@ -42,11 +43,15 @@ def test_the_loss_is_over_all_imposters_there_could_be(homer, grid_log):
     assert loss_of_states(homer._net, states, action, next_states) == pytest.approx((real + pairs) / 2, rel=1e-5)
 
 
+def draws(logits):
+    return torch.empty_like(logits).exponential_(generator=generator_of(0, 0))
+
+
 def test_soft_choices_follow_the_logits_law():
     # Gumbel's arg-max has the probabilities of the softmax: chi-square of 20,000 draws, false alarm 1e-4
     logits = torch.tensor([[0.0, 1.0, 2.0]]).expand(20_000, 3).contiguous()
     for hard in (False, True):
-        chosen = soft_choices(logits, 0.7, hard, generator_of(0, 0))
+        chosen = soft_choices(logits, 0.7, hard, draws(logits))
         np.testing.assert_allclose(chosen.sum(dim=1), 1, atol=1e-5)
         counts = np.bincount(chosen.argmax(dim=1).numpy(), minlength=3)
         expected = 20_000 * torch.softmax(logits[0], 0).numpy()
@@ -56,7 +61,7 @@ def test_soft_choices_follow_the_logits_law():
 
 def test_colder_choices_are_nearer_to_one_hot():
     logits = torch.randn(1000, 5, generator=generator_of(1, 0))
-    sharpness = [soft_choices(logits, t, False, generator_of(0, 0)).max(dim=1)[0].mean() for t in (0.5, 1.0, 4.0)]
+    sharpness = [soft_choices(logits, t, False, draws(logits)).max(dim=1)[0].mean() for t in (0.5, 1.0, 4.0)]
     assert sharpness == sorted(sharpness, reverse=True)
 
 
@@ -84,15 +89,13 @@ def test_the_papers_encoder_is_trained_as_long_as_it_was():
 
 
 def test_it_is_trained_in_one_thread_so_that_states_do_not_depend_on_how_many_there_are(grid_log, monkeypatch):
-    from understudy.encoders import homer_training as module
-
-    seen, whole_epoch = [], module.train_epoch
+    seen, whole_epoch = [], HomerTraining.epoch
 
     def epoch(*arguments):
         seen.append(torch.get_num_threads())
         whole_epoch(*arguments)
 
-    monkeypatch.setattr(module, "train_epoch", epoch)
+    monkeypatch.setattr(HomerTraining, "epoch", epoch)
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:

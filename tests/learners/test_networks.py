@@ -79,3 +79,13 @@ def test_a_step_of_adam_by_hand():
     first, second = 0.9 * 0.4 / (1 - 0.9**2), 0.999 * 0.016 / (1 - 0.999**2)
     np.testing.assert_allclose(networks.weight, before - 0.1 - 0.1 * first / second**0.5, atol=1e-6)
     assert networks.counts == [2]
+
+
+def test_each_network_of_a_stack_by_itself():
+    networks = [new_network((2, 4, 3), torch.Generator().manual_seed(seed)) for seed in range(3)]
+    stack = Networks.stacked(networks, "cpu")
+    stack.counts = [4, 5, 6]
+    for one, other, count in zip(stack.each(), networks, (4, 5, 6), strict=True):
+        assert (one.sizes, one.counts) == (other.sizes, [count])
+        assert torch.equal(one.weight, other.weight)
+        assert one.second_moment.shape == one.weight.shape

@@ -12,9 +12,9 @@ from understudy.contracts import Step, Steps
 from understudy.contracts.devices import one_thread
 from understudy.envs import Grid
 from understudy.errors import ContractError, SettingError, UsageError
-from understudy.learners import PPO, ppo, ppo_training
+from understudy.learners import PPO, ppo_training
 from understudy.learners.networks import as_input, forward
-from understudy.learners.ppo_training import ACCELERATOR_STACK, estimate_advantages, repeated_to_stack, surrogate_slope
+from understudy.learners.ppo_training import estimate_advantages, surrogate_slope
 from understudy.logs import Log, Spec
 from understudy.runs import simulate
 from understudy.simulators import psrs
@@ -39,6 +39,10 @@ def trained(seed, updates=2, **settings):
         if epoch < updates - 1:
             learner.update()
     return learner
+
+
+def finished(learner):
+    return learner._epoch.finished(learner._values_of, learner.gamma, learner.lam)
 
 
 def weights(learner):
@@ -86,7 +90,7 @@ def test_cuts_and_the_epochs_end_are_bootstrapped_and_terminals_are_not():
     assert not steps.terminated[-1]
     assert not steps.truncated[-1]
     learner.collect(steps)
-    advantage, target = learner._finished_epoch()[2:]
+    advantage, target = finished(learner)[2:]
     right = ["inside", "cut", "end"]
     for got, wanted in zip((advantage, target), expected_epoch(learner, steps, right), strict=True):
         np.testing.assert_allclose(got, wanted, rtol=1e-6, atol=1e-6)
@@ -101,7 +105,7 @@ def test_an_epoch_that_ends_with_an_episode_is_told_from_one_that_does_not(termi
     learner = PPO(PLANE, seed=3, **SMALL)
     learner.collect(steps)
     wanted = expected_epoch(learner, steps, ["inside", "cut", "end"])
-    np.testing.assert_allclose(learner._finished_epoch()[3], wanted[1], rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(finished(learner)[3], wanted[1], rtol=1e-6, atol=1e-6)
 
 
 def test_steps_collected_one_by_one_or_in_pieces_make_the_same_learner():
@@ -156,7 +160,7 @@ class Adam:
 
 def reference_update(learner):
     """Spinning Up's update with torch's own modules and autograd; policy, value and its policy iterations."""
-    seen, action, advantage, target = (torch.from_numpy(np.array(part)) for part in learner._finished_epoch())
+    seen, action, advantage, target = (torch.from_numpy(np.array(part)) for part in finished(learner))
     x, advantage, target = seen.float(), advantage.float(), target.float()
     policy, value = modules(learner._policy, 0), modules(learner._value, 0)
     rates = {policy: learner.policy_rate, value: learner.value_rate}
@@ -215,30 +219,17 @@ def test_weights_do_not_depend_on_the_stack_to_the_last_bit(target_kl):
             np.testing.assert_array_equal(one._policy.second_moment, other._policy.second_moment)
 
 
-@pytest.mark.parametrize("n", [1, 4, 13])
-def test_repeating_networks_to_a_full_width_as_on_an_accelerator_changes_nothing(n, monkeypatch):
-    settings = {"policy_iterations": 20, "target_kl": 0.0005}
-    plain, repeated = ([trained(seed, **settings) for seed in range(n)] for _ in range(2))
-    PPO.update_all(plain)
-    for module in (ppo, ppo_training):
-        monkeypatch.setattr(module, "repeated_to_stack", lambda indices, device: repeated_to_stack(indices, "cuda"))
-    for begin in range(0, n, ACCELERATOR_STACK):
-        PPO._train(repeated[begin : begin + ACCELERATOR_STACK])
-    for one, other in zip(plain, repeated, strict=True):
-        np.testing.assert_array_equal(weights(one), weights(other))
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA here")
-def test_weights_do_not_depend_on_the_stack_on_cuda_and_are_nearly_those_of_the_cpu():
-    stacks = {(device, size): [trained(seed, device=device) for seed in range(size)]
-              for device, size in (("cuda", 1), ("cuda", 3), ("cuda", 23), ("cpu", 3))}  # fmt: skip
-    for stack in stacks.values():
+def test_the_size_of_a_stack_is_a_setting_that_results_on_the_cpu_do_not_depend_on():
+    assert PPO(PLANE, device="cpu").stack_size == 10
+    ten, three = ([trained(seed, device="cpu", stack_size=size) for seed in range(7)] for size in (10, 3))
+    assert ten[0].settings == three[0].settings
+    assert ten[0].stack_key != three[0].stack_key
+    for stack in (ten, three):
         PPO.update_all(stack)
-    for size in (1, 3):
-        for one, other in zip(stacks["cuda", size], stacks["cuda", 23], strict=False):
-            np.testing.assert_array_equal(weights(one), weights(other))
-    for one, other in zip(stacks["cuda", 3], stacks["cpu", 3], strict=True):
-        np.testing.assert_allclose(weights(one), weights(other), atol=1e-3)
+    for one, other in zip(ten, three, strict=True):
+        np.testing.assert_array_equal(weights(one), weights(other))
+    with pytest.raises(SettingError, match="stack_size"):
+        PPO(PLANE, stack_size=0)
 
 
 def test_weights_do_not_depend_on_the_number_of_threads():

@@ -6,13 +6,11 @@ import torch
 
 from understudy.learners.networks import PAD_TO, Networks, as_input, forward, new_network
 from understudy.learners.ppo_training import (
-    ACCELERATOR_STACK,
     Batch,
     Passes,
     estimate_advantages,
     fit_values,
     improve_policies,
-    repeated_to_stack,
     surrogate_slope,
 )
 
@@ -134,8 +132,3 @@ def test_the_objective_is_flat_beyond_the_clip_only_where_it_would_gain():
     advantage = torch.tensor([2.0, 2.0, 2.0, 2.0, -2.0, -2.0])
     slope = surrogate_slope(ratio.log(), advantage, 0.2)
     np.testing.assert_allclose(slope, [-2.2, 0.0, -1.8, -1.4, 2.6, 0.0], rtol=1e-6)
-
-
-def test_on_an_accelerator_stacks_have_one_size():
-    assert repeated_to_stack([4, 7], "cpu") == [4, 7]
-    assert repeated_to_stack([4, 7], "cuda") == [4] + [7] * (ACCELERATOR_STACK - 1)

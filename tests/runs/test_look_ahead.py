@@ -1,15 +1,17 @@
 """Looking ahead gives the run that acting step by step gives, in everything that a run is."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from understudy.encoders import Function
 from understudy.envs import ContinuousGrid, NoisyGrid
-from understudy.errors import ContractError, PolicyError
+from understudy.errors import ContractError, PolicyError, SettingError
 from understudy.learners import PPO, FixedPolicy, Uniform
 from understudy.logs import Log
-from understudy.runs import look_ahead, probes, simulate
-from understudy.runs.look_ahead import can_look_ahead
+from understudy.runs import experiment, look_ahead, probes, simulate
+from understudy.runs.look_ahead import can_look_ahead, epochs_on, has_compiled_epochs
 from understudy.runs.setup import Cancelled
 from understudy.simulators import actions_only, any_row, model, psrs, qbe, real, states_only
 
@@ -72,8 +74,8 @@ def assert_same_learners(one, other):
     for name in ("_policy", "_value"):
         np.testing.assert_array_equal(getattr(one, name).weight, getattr(other, name).weight)
     n = one.epoch_steps - one.steps_until_update
-    for name in ("_observed", "_action", "_reward", "_terminated", "_truncated"):
-        np.testing.assert_array_equal(getattr(one, name)[:n], getattr(other, name)[:n])
+    for name in ("observed", "action", "reward", "terminated", "truncated"):
+        np.testing.assert_array_equal(getattr(one._epoch, name)[:n], getattr(other._epoch, name)[:n])
 
 
 def measured():
@@ -176,7 +178,7 @@ def disagreement(n_rows, error):
             return policies / policies.sum(axis=1, keepdims=True)
 
         def update(self):
-            self._begin_epoch()
+            self._epoch.begin()
 
     simulator = psrs(logged(n_rows, LOPSIDED), CELLS)
     runs = [simulate(simulator, Unchanging(simulator.log.spec, seed=0), 0, compiled=form) for form in (None, False)]
@@ -289,3 +291,74 @@ def test_an_update_that_begins_no_epoch_is_refused_instead_of_going_on_for_ever(
         ContractError, match=r"steps_until_update of Stuck is 0 before an epoch begins; .*update sets it back"
     ):
         simulate(psrs(log), Stuck(log.spec, epoch_steps=20), 0, 100)
+
+
+# Compiled epochs.
+
+
+class Compiled(PPO):
+    """PPO on the CPU with compiled epochs, which it has on an accelerator only."""
+
+    def epochs_on(self, log):
+        return self.compiled_epochs_on(log)
+
+
+def compiled(simulator, seed, **settings):
+    given = {"epoch_steps": 300, "policy_iterations": 5, "value_iterations": 5, "policy_rate": 0.01, "device": "cpu"}
+    return Compiled(simulator.log.spec, seed=seed, **(given | settings))
+
+
+@pytest.mark.parametrize(("name", "abandons"), [
+    ("psrs with the log's limit", False), ("psrs with a reserve", True), ("psrs of integers", False),
+    ("psrs by rows with a limit", True), ("qbe", False), ("cut", False),
+])  # fmt: skip
+def test_runs_of_compiled_epochs_are_alike(name, abandons, assert_same):
+    simulator = SIMULATORS.get(name) or psrs(CAPPED, CELLS, then="cut", max_cut=0.5)
+    settings, options = {"abandons": abandons, "device": "cpu"}, {"probes": measured(), "every": 130}
+    learners = make(simulator, 1, **settings), compiled(simulator, 1, **settings)
+    runs = [simulate(simulator, learner, 1, 2_000, **options) for learner in learners]
+    assert [has_compiled_epochs(simulator, learner) for learner in learners] == [False, True]
+    assert_same(*runs)
+    assert_same_learners(*learners)
+    ours, theirs = (learner._epoch for learner in learners)
+    assert ours.truncated_at == theirs.truncated_at
+    np.testing.assert_array_equal(ours.after_last, theirs.after_last)
+
+
+@pytest.mark.parametrize("backend", ["serial", "threads"])
+def test_compiled_epochs_of_a_stack_in_threads_are_those_made_alone(backend, assert_same):
+    simulator = SIMULATORS["psrs"]
+    runs = experiment(
+        simulator, lambda seed: compiled(simulator, seed, stack_size=3), runs=7, max_steps=700, workers=2,
+        backend=backend, progress=False,
+    )  # fmt: skip
+    for run in runs:
+        assert_same(run, simulate(simulator, compiled(simulator, run.seed), run.seed, 700, compiled=False))
+
+
+def test_an_observation_that_the_learner_was_not_made_for_is_refused_in_compiled_epochs():
+    simulator, few = SIMULATORS["psrs of integers"], replace(NUMBERS.spec, n_observations=30)
+    learner = Compiled(few, seed=0, epoch_steps=300, device="cpu")
+    assert epochs_on(NUMBERS, learner) is not None
+    with pytest.raises(SettingError, match="whole numbers from 0 to 29"):
+        simulate(simulator, learner, 0)
+
+
+def test_a_policy_that_is_missing_for_no_reason_is_a_broken_promise():
+    class Silent(Compiled):
+        def epochs_on(self, log):
+            arrays = super().epochs_on(log)
+            return arrays._replace(sizes=np.array([30, *arrays.sizes[1:]]))
+
+    learner = Silent(NUMBERS.spec, seed=0, epoch_steps=300, device="cpu")
+    with pytest.raises(ContractError, match="has_policy of Silent's arrays is False"):
+        simulate(SIMULATORS["psrs of integers"], learner, 0)
+
+
+def test_a_subclass_that_acts_in_another_way_is_evaluated_ahead():
+    class Evenly(Compiled):
+        def policies(self, observations):
+            return np.full((len(observations), 5), 0.2)
+
+    simulator = SIMULATORS["psrs"]
+    assert not has_compiled_epochs(simulator, Evenly(simulator.log.spec, device="cpu"))

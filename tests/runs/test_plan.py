@@ -145,6 +145,15 @@ def test_blocks_are_single_runs_unless_learners_can_be_stacked(make_stacked):
     ]  # they step back one by one
 
 
+def test_blocks_are_as_large_as_learners_say(make_stacked):
+    def make_threes(seed):
+        learner = make_stacked(seed)
+        learner.stack_size = 3
+        return learner
+
+    assert plan(make=make_threes).blocks([0, 2, 3, 7]) == [(0, 2), (3,), (7,)]
+
+
 def test_the_fastest_backend():
     assert plan().fastest_backend(1, 9) == plan().fastest_backend(4, 1) == "serial"
     assert plan().fastest_backend(4, 9) == "threads"

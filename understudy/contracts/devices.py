@@ -1,6 +1,6 @@
 """Where torch computes, and in how many threads."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import torch
@@ -33,3 +33,23 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(n_threads)
+
+
+def replayed(work: Callable[[], None], device: torch.device | str) -> Callable[[], None]:
+    """Return a function that does the same work on the same memory; on CUDA the work is recorded, and launched as one.
+
+    A GPU waits for small operations that are launched one by one. `work` must neither look at numbers of the GPU nor
+    draw random ones. It is done three times before it is recorded, so that libraries have loaded what they need.
+    """
+    if torch.device(device).type != "cuda":
+        return work
+    with torch.cuda.device(device):
+        stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(3):
+                work()
+        torch.cuda.current_stream().wait_stream(stream)
+        with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
+            work()
+    return graph.replay

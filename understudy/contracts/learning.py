@@ -162,7 +162,8 @@ class OldEpochLearner(Protocol):
 
 @runtime_checkable
 class StackedLearner(EpochLearner, Protocol):
-    """Epoch learners of one kind that compute together. Gained: ten runs at a time are trained as one batch.
+    """Epoch learners of one kind that compute together. Gained: blocks of ten runs, or of `stack_size`
+    where they say so (`HasStackSize`), are trained as one batch.
 
     Promised: each of them ends up as it would have alone.
     """
@@ -178,6 +179,34 @@ class StackedLearner(EpochLearner, Protocol):
     @staticmethod
     def update_all(learners: Sequence[Any]) -> None:
         """Do what `update` does, for all of them at once."""
+
+
+@runtime_checkable
+class HasStackSize(Protocol):
+    """A stacked learner that says how many of them are to be trained together.
+
+    Promised: at least 1, and the same for all learners with one `stack_key`. Gained: blocks of `stack_size` runs are
+    made together, instead of ten.
+    """
+
+    stack_size: int
+
+
+@runtime_checkable
+class CompiledEpochs(Protocol):
+    """An epoch learner whose epochs are compiled: it acts and collects in kernels, and is updated in Python.
+
+    Promised: `act`, `learn` and `hear_cut`, registered for the class of what `epochs_on` returns, do what `policy`,
+    `collect` of one step and `hear_cut` do where `code` is a position in the log (see `ReadsObservations`); where
+    `has_policy` is False, `policy` raises an error. Gained: nothing is evaluated ahead, an epoch is one compiled call,
+    and runs go on in parallel threads.
+    """
+
+    def epochs_on(self, log: Log) -> Any:
+        """Return a NamedTuple of arrays for a run on this log; None where policies are to be evaluated ahead."""
+
+    def take_in(self) -> None:
+        """Take note of the steps that kernels have collected; called before anything else is asked of the learner."""
 
 
 @runtime_checkable
@@ -293,7 +322,7 @@ def codes_of(learner: Any) -> ObservationCodes | None:
     return codes if offers(codes, ObservationCodes) else None
 
 
-def defined_with_policy(learner: Any, member: str) -> bool:
+def defined_with_policy(learner: Any, member: str, plain: Sequence[str] = ("policy", "learn")) -> bool:
     """True if a faster form, `member`, is defined by the class that defines `policy` and `learn`, or by a subclass.
 
     A subclass that overrides only `policy` or `learn` acts or learns in another way than the inherited faster form, so
@@ -301,5 +330,5 @@ def defined_with_policy(learner: Any, member: str) -> bool:
     """
     lineage = type(learner).__mro__
     defining = next((cls for cls in lineage if member in vars(cls)), None)
-    plain = [cls for cls in lineage if vars(cls).keys() & {"policy", "learn"}]
-    return defining is not None and bool(plain) and lineage.index(defining) <= lineage.index(plain[0])
+    acting = [cls for cls in lineage if vars(cls).keys() & set(plain)]
+    return defining is not None and bool(acting) and lineage.index(defining) <= lineage.index(acting[0])

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from understudy.contracts import Log
+from understudy.contracts.devices import replayed
 from understudy.contracts.encoding import ObservationSpec
 from understudy.encoders.features import Features
 from understudy.encoders.training import TRAINING, WEIGHTS, BestWeights, generator_of, input_layer, seeded_module
@@ -23,6 +24,7 @@ DIMENSION = 32  # of phi and mu
 MOST_REWARDS = 16  # distinct rewards that are one-hot inputs too, besides their size
 CHECK_EVERY = 100  # steps between two losses on the rows held out
 HELD_BATCHES = 16
+MOST_NUMBERS = 2**29  # in x, and as many in x', that are held on an accelerator
 
 
 class VectorTrunk(nn.Module):
@@ -113,6 +115,9 @@ class RowLoader:
         values, spread = np.unique(log.reward[:: max(1, len(log) // 100_000)]), float(log.reward.std())
         self._values = values if 1 < len(values) <= MOST_REWARDS else values[:0]
         self._center, self._scale = float(log.reward.mean()), spread if spread > 0 else 1.0
+        self._columns: tuple[Tensor, ...] | None = None  # of all rows, where an accelerator has room for them
+        if device.type != "cpu" and log.observation.size <= MOST_NUMBERS:
+            self._columns = self(np.arange(len(log)))
 
     @property
     def n_signals(self) -> int:
@@ -121,16 +126,31 @@ class RowLoader:
 
     def observations(self, rows: np.ndarray) -> Tensor:
         """Return the features of the observations of some rows."""
+        if self._columns is not None:
+            return self._columns[0][torch.from_numpy(rows).to(self.device)]
         return torch.from_numpy(self.features(self.log.observation[rows])).to(self.device)
 
     def outcomes(self, rows: np.ndarray) -> tuple[Tensor, Tensor]:
         """Return the outcomes of some rows: the features of x', and whether it terminated with the reward."""
+        if self._columns is not None:
+            place = torch.from_numpy(rows).to(self.device)
+            return self._columns[2][place], self._columns[3][place]
         reward = self.log.reward[rows]
         size = np.clip((reward - self._center) / self._scale, -5, 5)
         one_hot = reward[:, None] == self._values
         signals = np.column_stack([self.log.terminated[rows], size, one_hot]).astype(np.float32)
         next_x = torch.from_numpy(self.features(self.log.next_observation[rows]))
         return next_x.to(self.device), torch.from_numpy(signals).to(self.device)
+
+    def write(self, rows: np.ndarray, inputs: tuple[Tensor, ...]) -> None:
+        """Write the arguments of `ForecastNet.loss` for some rows into tensors of their shapes."""
+        if self._columns is not None:
+            place = torch.from_numpy(rows).to(self.device)
+            for column, ours in zip(self._columns, inputs, strict=True):
+                torch.index_select(column, 0, place, out=ours)
+            return
+        for drawn, ours in zip(self(rows), inputs, strict=True):
+            ours.copy_(drawn)
 
     def __call__(self, rows: np.ndarray) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return the arguments of `ForecastNet.loss` for some rows."""
@@ -147,20 +167,32 @@ def trained_forecast(
         lambda: ForecastNet(loader.features, loader.log.spec.n_actions, loader.n_signals, options["width"]),
         generator_of(seed, WEIGHTS),
     ).to(loader.device)
-    optimizer = torch.optim.AdamW(net.parameters(), lr=options["learning_rate"], weight_decay=1e-4)
+    fused = loader.device.type == "cuda"  # a dozen operations for each tensor of weights are one
+    optimizer = torch.optim.AdamW(net.parameters(), lr=options["learning_rate"], weight_decay=1e-4, fused=fused)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, options["learning_rate"], total_steps=steps)
     rng = np.random.default_rng(generator_of(seed, TRAINING).initial_seed())
     checks = [loader(rng.choice(held, batch)) for _ in range(HELD_BATCHES)]
     best = BestWeights(net, options["patience"])
-    for step in range(1, steps + 1):
-        loss = net.loss(*loader(rng.choice(rows, batch)))
+    inputs, total = tuple(torch.clone(part) for part in checks[0]), torch.zeros((), device=loader.device)
+
+    def write_gradients() -> None:
+        loss = net.loss(*inputs)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
+
+    def write_total() -> None:
+        with torch.no_grad():
+            total.copy_(sum(net.loss(*check) for check in checks))
+
+    compute_gradients, compute_total = (replayed(work, loader.device) for work in (write_gradients, write_total))
+    for step in range(1, steps + 1):
+        loader.write(rng.choice(rows, batch), inputs)
+        compute_gradients()
         optimizer.step()
         schedule.step()
         if step % CHECK_EVERY == 0 or step == steps:
-            with torch.no_grad():
-                best.record(float(sum(net.loss(*check) for check in checks)) / len(checks))
+            compute_total()
+            best.record(float(total) / len(checks))
             report(step)
             if best.out_of_patience:
                 break

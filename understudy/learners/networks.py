@@ -51,6 +51,14 @@ class Networks:
         )
         return Networks(self.sizes, weight, first, second, [self.counts[index] for index in indices])
 
+    def each(self) -> list["Networks"]:
+        """Return each of the networks by itself; their tensors are parts of these."""
+        weights, firsts, seconds = (part.split(1) for part in (self.weight, self.first_moment, self.second_moment))
+        return [
+            Networks(self.sizes, weight, first, second, [count])
+            for weight, first, second, count in zip(weights, firsts, seconds, self.counts, strict=True)
+        ]
+
     def layers(self, dtype: torch.dtype = torch.float32) -> list[Tensor]:
         """Return each layer's weights, with the bias as the last column, (R, out, in + 1); views for float32."""
         layers, start, weight = [], 0, self.weight.to(dtype)

@@ -1,8 +1,8 @@
 """PPO (Schulman et al. 2017) for finitely many actions, as OpenAI's Spinning Up writes it: clipped, full-batch.
 
 An epoch of steps is taken with one policy; then both networks are trained on it. Learners with the same settings are
-trained together, as one stack of networks; a learner that is alone is a stack of one, so that no number depends on how
-many there are.
+trained together, as one stack of networks. On a CPU no number depends on how many there are; on an accelerator rounding
+depends on the size of a stack, so that a stack there has all of its places, taken or not.
 
 Networks are trained in float32, but act in float64. A policy then depends only in the sixteenth digit on how many
 observations it is evaluated at together, so that rejection sampling accepts the same rows step by step and ahead.
@@ -14,27 +14,30 @@ from typing import Any
 import numpy as np
 import torch
 
-from understudy.contracts import Step, Steps
+from understudy.contracts import Log, Step, Steps
 from understudy.contracts.devices import device_of, one_thread
 from understudy.contracts.environments import Environment, is_discrete
 from understudy.contracts.offering import offers
 from understudy.contracts.streams import LEARNER, spawn
 from understudy.errors import ContractError, SettingError, UsageError
+from understudy.learners.accelerated import StackForm, train_together
 from understudy.learners.networks import Networks, as_input, forward, new_network, outputs
+from understudy.learners.ppo_epochs import Epoch, FinishedEpochs
+from understudy.learners.ppo_on_log import PPOOnLog, acting_weights, ppo_on_log
 from understudy.learners.ppo_training import (
-    ACCELERATOR_STACK,
     CPU_STACK,
     Batch,
-    estimate_advantages,
     fit_values,
     improve_policies,
-    repeated_to_stack,
 )
 from understudy.logs import Spec
 from understudy.settings import real, seed_of, whole
 
 MOST_NUMBERS = 2**29
 """The most numbers that the observations of an epoch may be, 2 GiB of them."""
+
+BLOCK, ACCELERATOR_BLOCK = 10, 64
+"""The number of learners whose runs are made together on a CPU, and on an accelerator."""
 
 
 class PPO:
@@ -46,12 +49,16 @@ class PPO:
     with a new opening. A truncated step is bootstrapped, a terminal one is not. Networks are trained on `device`, by
     default CUDA where there is one.
 
+    An experiment makes runs in blocks of `stack_size` learners, whose networks are trained together: by default ten on
+    a CPU, and 64 on CUDA (fewer where observations are wide). On a CPU that decides nothing else. On CUDA it decides
+    how numbers are rounded: the same seed gives the same run with the same `stack_size` (on the same GPU and version of
+    torch), alone or in an experiment, with any number of runs and workers; with another one, a run that differs as one
+    on the CPU does. A learner alone is trained in a stack of that size, too: give `stack_size=1` for a single run.
+
     >>> learner = PPO(Spec(5, None, (2,), np.dtype(float), None), seed=0)
     >>> learner.policy([0.1, 0.7]).shape, learner.steps_until_update, learner.epochs
     ((5,), 5000, 0)
     """
-
-    _after_last: np.ndarray | None  # the next observation of the last step, unless that step is terminal
 
     def __init__(
         self,
@@ -69,6 +76,7 @@ class PPO:
         epoch_steps: int = 5000,
         abandons: bool = False,
         device: str | None = None,
+        stack_size: int | None = None,
         seed: int = 0,
     ) -> None:
         self.spec = spec_of(spec)
@@ -88,17 +96,17 @@ class PPO:
                 f"epochs of {self.epoch_steps:,} steps with {n_features:,} features do not fit; number observations "
                 "more densely, or describe them by fewer numbers"
             )
+        fitting = min(ACCELERATOR_BLOCK, max(1, MOST_NUMBERS // (n_features * self.epoch_steps)))
+        default_size = BLOCK if self.device == "cpu" else fitting
+        self.stack_size = whole("stack_size", default_size if stack_size is None else stack_size)
         generator = torch.Generator().manual_seed(spawn(self.seed, LEARNER))
         self._policy = new_network((n_features, *self.hidden, self.n_actions), generator)
         self._value = new_network((n_features, *self.hidden, 1), generator)
         self.epochs = 0  # the number of updates so far
         self.abandons_episode = False  # True if the episode that is going on is to be abandoned
-
-        shape = (self.epoch_steps,) if self._one_hot else (self.epoch_steps, n_features)
-        self._observed = np.empty(shape, np.int64 if self._one_hot else np.float64)
-        self._action, self._reward = np.empty(self.epoch_steps, np.int64), np.empty(self.epoch_steps)
-        self._terminated, self._truncated = np.empty((2, self.epoch_steps), bool)
-        self._begin_epoch()
+        self._epoch = Epoch(self.epoch_steps, None if self._one_hot else n_features)
+        self._compiled_weight: np.ndarray | None = None  # the policy network's weights, as kernels read them
+        self._follow_networks()
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -113,7 +121,8 @@ class PPO:
     @property
     def learned_state(self) -> dict[str, Any]:
         """The networks, and the steps collected in this epoch; networks that are not trained yet depend on the seed."""
-        arrays = (self._observed, self._action, self._reward, self._terminated, self._truncated)
+        epoch = self._epoch
+        arrays = (epoch.observed, epoch.action, epoch.reward, epoch.terminated, epoch.truncated)
         return {
             "networks": [
                 (network.sizes, network.weight, network.first_moment, network.second_moment, network.counts)
@@ -121,8 +130,8 @@ class PPO:
             ],
             "epochs": self.epochs,
             "abandons_episode": self.abandons_episode,
-            "steps": [array[: self._n_collected] for array in arrays],
-            "following": (self._truncated_at, self._after_truncated, self._after_last),
+            "steps": [array[: epoch.n] for array in arrays],
+            "following": (epoch.truncated_at, epoch.after_truncated, epoch.after_last),
         }
 
     # Acting.
@@ -169,7 +178,7 @@ class PPO:
                 f"{batch.shape[1:]}; make it from the spec of the log it is to rehearse on"
             )
         if not self._one_hot:
-            numbers = batch.reshape(len(batch), self._observed.shape[1]).astype(np.float64)
+            numbers = batch.reshape(len(batch), self._policy.sizes[0]).astype(np.float64)
             if not np.isfinite(numbers).all():
                 raise SettingError(
                     f"observation {batch[~np.isfinite(numbers).all(1)][0]} is not finite; PPO needs numbers"
@@ -188,12 +197,12 @@ class PPO:
     @property
     def steps_until_update(self) -> int:
         """The number of steps for which the policy stays as it is."""
-        return self.epoch_steps - self._n_collected
+        return self.epoch_steps - self._epoch.n
 
     @property
     def stack_key(self) -> tuple[Any, ...]:
         """Learners with equal keys can be trained together."""
-        return (*self.settings.values(), self.device)
+        return (*self.settings.values(), self.device, self.stack_size)
 
     def learn(self, step: Step) -> None:
         self.collect(Steps.of(step))
@@ -205,30 +214,34 @@ class PPO:
         n = len(steps.action)
         if n > self.steps_until_update:
             raise UsageError(f"{n} steps are more than the {self.steps_until_update} that are left of this epoch")
-        if not n:
-            return
-        new = slice(self._n_collected, self._n_collected + n)
-        self._observed[new] = self._features(steps.observation)
-        self._action[new], self._reward[new] = steps.action, steps.reward
-        self._terminated[new], self._truncated[new] = steps.terminated, steps.truncated
-        if not np.isfinite(self._reward[new]).all():
-            raise SettingError("PPO met a reward that is not finite; remove or mend such rows")
-        # Only next observations that no collected step begins with are kept: after a truncated step, and the last.
-        cut = np.flatnonzero(self._truncated[new] & ~self._terminated[new])
-        self._truncated_at += (cut + self._n_collected).tolist()
-        self._after_truncated.append(self._features(steps.next_observation[cut]))
-        if not steps.terminated[-1]:
-            self._after_last = self._features(steps.next_observation[-1:])
-        self._n_collected += n
-        self.abandons_episode = False
+        if n:
+            self._epoch.collect(steps, self._features)
+            self.abandons_episode = False
 
     def hear_cut(self) -> None:
         """Take the last step, if it is of this epoch, as the end of its episode: values go on, advantages do not."""
-        last = self._n_collected - 1
-        if self._after_last is not None and not (self._terminated[last] or self._truncated[last]):
-            self._truncated[last] = True
-            self._truncated_at.append(last)
-            self._after_truncated.append(self._after_last)
+        self._epoch.end_episode()
+
+    def epochs_on(self, log: Log) -> PPOOnLog | None:
+        """Return the arrays that kernels act and collect with, in a run on this log.
+
+        None on a CPU, where training takes most of the time and policies evaluated ahead are as good.
+        """
+        return None if self.device == "cpu" else self.compiled_epochs_on(log)
+
+    def compiled_epochs_on(self, log: Log) -> PPOOnLog | None:
+        """Return the arrays that kernels act and collect with; None where they cannot read the log's observations."""
+        if log.spec.observation_shape != self.spec.observation_shape:
+            return None  # what is wrong is said where policies are evaluated ahead
+        arrays = ppo_on_log(self._policy.sizes, self._one_hot, self._epoch, log)
+        self._compiled_weight = None if arrays is None else arrays.weight
+        self._follow_networks()
+        return arrays
+
+    def take_in(self) -> None:
+        """Take note of the steps that kernels have collected."""
+        if self._epoch.take_in(self._features, self.spec.observation_shape):
+            self.abandons_episode = False
 
     def update(self) -> None:
         """Train both networks on the finished epoch."""
@@ -237,49 +250,57 @@ class PPO:
     @staticmethod
     def update_all(learners: Sequence["PPO"]) -> None:
         """Train learners with equal `stack_key`, each on its finished epoch, together."""
-        width = CPU_STACK if learners[0].device == "cpu" else ACCELERATOR_STACK
+        width = CPU_STACK if learners[0].device == "cpu" else learners[0].stack_size
         with one_thread():
             for begin in range(0, len(learners), width):
                 PPO._train(learners[begin : begin + width])
 
     @staticmethod
     def _train(learners: Sequence["PPO"]) -> None:
-        one, device = learners[0], learners[0].device
-        indices = repeated_to_stack(list(range(len(learners))), device)
-        epochs = [learner._finished_epoch() for learner in learners]
-        x, action, advantage, target = (np.stack([epochs[index][part] for index in indices]) for part in range(4))
-        batch = Batch.of(x, action, advantage, target, one._policy.sizes, device)
-        policies = Networks.stacked([learners[index]._policy for index in indices], device)
-        values = Networks.stacked([learners[index]._value for index in indices], device)
-        fit_values(values, batch, one.value_rate, one.value_iterations)
-        improved = improve_policies(policies, batch, one.clip, one.target_kl, one.policy_rate, one.policy_iterations)
-        for index, learner in enumerate(learners):
-            learner._policy, learner._value = improved[index], values.select([index], "cpu")
+        one = learners[0]
+        policies = Networks.stacked([learner._policy for learner in learners], "cpu")
+        values = Networks.stacked([learner._value for learner in learners], "cpu")
+        weights: Sequence[np.ndarray | None] = [None] * len(learners)
+        if one.device == "cpu":
+            epochs = [learner._epoch.finished(learner._values_of, one.gamma, one.lam) for learner in learners]
+            x, action, advantage, target = (np.stack(part) for part in zip(*epochs, strict=True))
+            batch = Batch.of(x, action, advantage, target, one._policy.sizes, "cpu")
+            fit_values(values, batch, one.value_rate, one.value_iterations)
+            improved = improve_policies(
+                policies, batch, one.clip, one.target_kl, one.policy_rate, one.policy_iterations
+            )
+            fitted = [values.select([index]) for index in range(len(learners))]
+        else:
+            finished = FinishedEpochs([learner._epoch for learner in learners])
+            policies, values = train_together(one._stack_form, finished, policies, values)
+            improved, fitted, weights = policies.each(), values.each(), list(acting_weights(policies))
+        for learner, policy, value, weight in zip(learners, improved, fitted, weights, strict=True):
+            learner._policy, learner._value = policy, value
             learner.epochs += 1
             learner.abandons_episode = learner.abandons
-            learner._begin_epoch()
+            learner._epoch.begin()
+            learner._follow_networks(weight)
 
-    def _begin_epoch(self) -> None:
-        self._n_collected = 0
-        self._truncated_at: list[int] = []
-        self._after_truncated: list[np.ndarray] = []
-        self._after_last = None
-        self._acting_layers = [network.layers(torch.float64) for network in (self._policy, self._value)]
+    @property
+    def _stack_form(self) -> StackForm:
+        return StackForm(
+            self.device, self.stack_size, self._policy.sizes, self._value.sizes, self._one_hot, self.epoch_steps,
+            self.gamma, self.lam, self.clip, self.target_kl, self.policy_rate, self.value_rate, self.policy_iterations,
+            self.value_iterations,
+        )  # fmt: skip
 
-    def _finished_epoch(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return the observations, actions, normalized advantages and targets of the values of the finished epoch."""
-        value = self._values_of(self._observed)
-        over = self._terminated | self._truncated
-        next_value = np.append(value[1:], 0.0)
-        next_value[self._truncated_at] = self._values_of(np.concatenate(self._after_truncated))
-        if self._after_last is not None and not over[-1]:
-            next_value[-1] = self._values_of(self._after_last)[0]
-        next_value[self._terminated] = 0.0
-        over[-1] = True  # nothing after the epoch's end is known
-        advantage, target = np.empty_like(value), np.empty_like(value)
-        estimate_advantages(self._reward, value, next_value, over, self.gamma, self.lam, advantage, target)
-        advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
-        return self._observed, self._action, advantage, target
+    def _follow_networks(self, weight: np.ndarray | None = None) -> None:
+        """Let what acts follow the networks; `weight` is what kernels read, where it is known."""
+        self._layers: list[list[torch.Tensor]] | None = None
+        if self._compiled_weight is not None:
+            self._compiled_weight[:] = acting_weights(self._policy)[0] if weight is None else weight
+
+    @property
+    def _acting_layers(self) -> list[list[torch.Tensor]]:
+        """The layers of the policy and of the value network, in float64; made when they are asked for."""
+        if self._layers is None:
+            self._layers = [network.layers(torch.float64) for network in (self._policy, self._value)]
+        return self._layers
 
     def __repr__(self) -> str:
         return f"PPO({', '.join(f'{name}={value}' for name, value in self.settings.items())})"

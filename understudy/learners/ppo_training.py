@@ -14,9 +14,6 @@ from torch import Tensor
 from understudy.contracts.compiling import routine
 from understudy.learners.networks import PAD_TO, Networks
 
-ACCELERATOR_STACK = 10
-"""The number of networks trained together on an accelerator, always the same: rounding depends on it there."""
-
 CPU_STACK = 5
 """The most networks trained together on a CPU: passes over more of them wait for memory (measured)."""
 
@@ -142,7 +139,6 @@ def improve_policies(
         if len(going_on) < len(learners):
             for index in set(range(len(learners))) - set(going_on):
                 improved[learners[index]] = networks.select([index], "cpu")
-            going_on = repeated_to_stack(going_on, batch.x.device.type)
             learners, networks, batch, before = (
                 [learners[index] for index in going_on], networks.select(going_on), batch.select(going_on),
                 before[going_on],
@@ -155,15 +151,6 @@ def improve_policies(
     for index, learner in enumerate(learners):
         improved[learner] = networks.select([index], "cpu")
     return improved
-
-
-def repeated_to_stack(indices: list[int], device: str) -> list[int]:
-    """Return the networks to train together; on an accelerator the last is repeated up to `ACCELERATOR_STACK`.
-
-    >>> repeated_to_stack([0, 1], "cpu"), len(repeated_to_stack([0, 1], "cuda"))
-    ([0, 1], 10)
-    """
-    return indices if device == "cpu" else indices + indices[-1:] * (ACCELERATOR_STACK - len(indices))
 
 
 def surrogate_slope(log_ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import EpisodeAbandoner, EpochLearner, HearsCuts, Steps
+from understudy.contracts import CompiledEpochs, EpisodeAbandoner, EpochLearner, HearsCuts, Log, Steps
 from understudy.contracts.learning import defined_with_policy
 from understudy.contracts.offering import members_of, offers
 from understudy.contracts.simulating import is_foreseeable
@@ -36,6 +36,19 @@ def learns_in_epochs(learner: Any) -> bool:
     return offers(learner, EpochLearner) and all(
         defined_with_policy(learner, member) for member in members_of(EpochLearner)
     )
+
+
+def epochs_on(log: Log, learner: Any) -> Any:
+    """Return the arrays that a learner's kernels act and collect with; None where policies are evaluated ahead."""
+    acting = ("policy", "policies", "learn", "collect")
+    if offers(learner, CompiledEpochs) and defined_with_policy(learner, "epochs_on", acting):
+        return learner.epochs_on(log)
+    return None
+
+
+def has_compiled_epochs(simulator: Any, learner: Any) -> bool:
+    """True if a learner's epochs are compiled calls, in which other threads work."""
+    return can_look_ahead(simulator, learner) and epochs_on(simulator.log, learner) is not None
 
 
 def check_epoch(learner: EpochLearner) -> None:
@@ -64,8 +77,13 @@ def epoch_by_epoch(setup: RunSetup) -> Generator[None, None, Run]:
     learner, record, readings = setup.learner, setup.new_record(), setup.readings
     rehearsal = setup.simulator.start(setup.seed, LOG_POSITIONS)
     check_epoch(learner)
-    ahead = LookAhead(setup.simulator, rehearsal.source, learner)
-    loop = CompiledLoop(setup.simulator, rehearsal.source, ahead.cache, record)
+    arrays = epochs_on(setup.simulator.log, learner)
+    acting: CompiledEpoch | LookAhead = (
+        LookAhead(setup.simulator, rehearsal.source, learner)
+        if arrays is None
+        else CompiledEpoch(setup.simulator.log, rehearsal.source, learner, arrays)
+    )
+    loop = CompiledLoop(setup.simulator, rehearsal.source, acting.arrays, record)
     may_abandon = offers(learner, EpisodeAbandoner)
     every = readings.every if readings.probes else setup.limit
     while record.n_steps < setup.limit and loop.is_running:
@@ -73,21 +91,40 @@ def epoch_by_epoch(setup: RunSetup) -> Generator[None, None, Run]:
         until = min(setup.limit, begun_at + learner.steps_until_update, (begun_at // every + 1) * every)
         while record.n_steps < until and loop.is_running:
             setup.check_cancelled()
-            if loop.advance(ahead.cache, until):
-                ahead.look(record.n_steps, learner.steps_until_update - ahead.n_steps)
-        if ahead.take_cut() and offers(learner, HearsCuts):
-            learner.hear_cut()
-        learner.collect(ahead.take_steps())
+            if loop.advance(acting.arrays, until):
+                acting.look(record.n_steps)
+        acting.hand_over()
         if learner.steps_until_update == 0:
             yield
             check_epoch(learner)
-            ahead.forget(record.n_steps)
+            acting.forget(record.n_steps)
             if may_abandon and learner.abandons_episode:
                 rehearsal.source.cursor[layout.EPISODE_OVER] = 1
                 record.abandon()
         if record.n_steps == until:
             record.read_probes(learner)
     return record.finish(learner, rehearsal.stop())
+
+
+class CompiledEpoch:
+    """Acts and collects in the learner's own kernels, in one rehearsal."""
+
+    def __init__(self, log: Log, source: Any, learner: Any, arrays: Any) -> None:
+        self.log, self.source, self.learner, self.arrays = log, source, learner, arrays
+
+    def look(self, steps: int) -> None:
+        """Raise the error of `policy` at the current observation: the kernels have no policy there."""
+        self.learner.take_in()
+        self.learner.policy(observations_at(self.log, self.source.cursor[[layout.CODE]])[0])
+        name = type(self.learner).__name__
+        raise ContractError(f"has_policy of {name}'s arrays is False where policy gives an answer")
+
+    def hand_over(self) -> None:
+        """Let the learner take note of the steps that its kernels have collected."""
+        self.learner.take_in()
+
+    def forget(self, steps: int) -> None:
+        """Do nothing: the learner's arrays have its new policy."""
 
 
 class LookAhead:
@@ -118,13 +155,20 @@ class LookAhead:
         self._marks = [self._mark(0), self._mark(0)]
 
     @property
-    def n_steps(self) -> int:
-        """The number of steps taken since steps were last handed to the learner."""
-        return int(self.cache.n_steps[0])
+    def arrays(self) -> PolicyCache:
+        """What the compiled loop acts and collects with."""
+        return self.cache
 
-    def look(self, steps: int, left: int) -> None:
+    def hand_over(self) -> None:
+        """Hand the steps that were taken to the learner."""
+        if self.take_cut() and offers(self.learner, HearsCuts):
+            self.learner.hear_cut()
+        self.learner.collect(self.take_steps())
+
+    def look(self, steps: int) -> None:
         """Evaluate the policy at the current observation, and at those that may come in the rest of this epoch."""
         tape, cache = self.tape, self.cache
+        left = self.learner.steps_until_update - int(cache.n_steps[0])
         heads, reserve_heads, opened, since = self._marks[0]
         ahead = left / max(1, steps - since)
         n_filled = max(1, int(tape.cursor[layout.QUEUES_FILLED]))
@@ -143,7 +187,7 @@ class LookAhead:
         self._evaluate(np.concatenate([[here], rows, openings[cache.slot[openings] < cache.base[0]]]))
 
     def _evaluate(self, codes: np.ndarray) -> None:
-        observations = self._observations(codes)
+        observations = observations_at(self.log, codes)
         policies = as_policies(self.learner.policies(observations), self.cache.policy.shape[1], observations)
         end = self._n_known + len(codes)
         if end > len(self.cache.policy):
@@ -161,13 +205,13 @@ class LookAhead:
 
     def take_steps(self) -> Steps:
         """Return the steps since the last call, as arrays that the learner may keep: ours are overwritten."""
-        cache, n = self.cache, self.n_steps
+        cache, n = self.cache, int(self.cache.n_steps[0])
         cache.n_steps[0] = 0
         rows = cache.next_code[:n]
         action, reward, terminated, truncated = (
             column[:n].copy() for column in (cache.action, cache.reward, cache.terminated, cache.truncated)
         )
-        before, following = self._observations(cache.code[:n]), self.log.next_observation[rows]
+        before, following = observations_at(self.log, cache.code[:n]), self.log.next_observation[rows]
         return Steps(before, action, reward, following, terminated, truncated)
 
     def forget(self, steps: int) -> None:
@@ -180,14 +224,15 @@ class LookAhead:
         kept = None if self.reserve is None else self.reserve.reserves[:, HEAD].copy()
         return self.tape.queues[:, HEAD].copy(), kept, int(self.tape.cursor[layout.EPISODES_OPENED]), steps
 
-    def _observations(self, codes: np.ndarray) -> np.ndarray:
-        """Return the observations with these codes: row r's next observation has code r, episode e's opening N + e."""
-        opening = codes >= len(self.log)
-        if not opening.any():
-            return self.log.next_observation[codes]
-        observations = self.log.next_observation[np.where(opening, 0, codes)]
-        observations[opening] = self.log.observation[self.log.starts[codes[opening] - len(self.log)]]
-        return observations
+
+def observations_at(log: Log, codes: np.ndarray) -> np.ndarray:
+    """Return the observations with these codes: row r's next observation has code r, episode e's opening N + e."""
+    opening = codes >= len(log)
+    if not opening.any():
+        return log.next_observation[codes]
+    observations = log.next_observation[np.where(opening, 0, codes)]
+    observations[opening] = log.observation[log.starts[codes[opening] - len(log)]]
+    return observations
 
 
 def _generous(expected: Any) -> Any:

@@ -9,7 +9,7 @@ from itertools import groupby
 from numbers import Integral
 from typing import Any
 
-from understudy.contracts import HasSettings, Learner, LoopOwner, Simulator
+from understudy.contracts import HasSettings, HasStackSize, Learner, LoopOwner, Simulator
 from understudy.contracts.kernels import kernels_to_send, receive_kernels
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import is_real, log_of, n_states_of, states_fingerprint, steps_back
@@ -20,12 +20,14 @@ from understudy.runs.describing import describe
 from understudy.runs.failures import FailedRun
 from understudy.runs.folder import Folder
 from understudy.runs.logged import logged_return, logged_reward
+from understudy.runs.look_ahead import has_compiled_epochs
 from understudy.runs.loop import can_compile, simulate
 from understudy.runs.prerequisites import check_attributes, check_parts
 from understudy.runs.probes import Probes, Readings
 from understudy.runs.run import KINDS, Run
 from understudy.runs.setup import Cancelled, RunSetup
 from understudy.runs.stacked import BLOCK, can_stack, run_stacked
+from understudy.settings import whole
 
 
 @dataclass(frozen=True)
@@ -218,16 +220,18 @@ class Plan:
 
     def blocks(self, numbers: Sequence[int]) -> list[tuple[int, ...]]:
         """Return the blocks of runs that are made together: they depend on the learner, not on the workers."""
-        alone = self.compiled is not None or steps_back(self.first.simulator) or not can_stack(self.first.learner)
-        size = 1 if alone else BLOCK
+        simulator, learner = self.first.simulator, self.first.learner
+        alone = self.compiled is not None or steps_back(simulator) or not can_stack(learner)
+        size = 1 if alone else whole("stack_size", learner.stack_size) if offers(learner, HasStackSize) else BLOCK
         return [tuple(block) for _, block in groupby(numbers, lambda number: number // size)]
 
     def fastest_backend(self, workers: int, blocks: int) -> str:
         """Return the name of the fastest backend: threads for compiled loops, processes for loops in Python."""
         if workers == 1 or blocks == 1:
             return "serial"
-        compiled = self.compiled is not False and can_compile(self.first.simulator, self.first.learner)
-        return "threads" if compiled else "processes"
+        simulator, learner = self.first.simulator, self.first.learner
+        compiled = can_compile(simulator, learner) or has_compiled_epochs(simulator, learner)
+        return "threads" if compiled and self.compiled is not False else "processes"
 
     def about(self) -> tuple[dict[str, Any], dict[str, str]]:
         """Return what is run, the fields of `About`, and the parts of it that could not be described.

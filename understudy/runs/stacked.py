@@ -18,7 +18,7 @@ from understudy.runs.run import Run
 from understudy.runs.setup import Cancelled, RunSetup
 
 BLOCK = 10
-"""The number of runs that are stacked."""
+"""The number of runs that are stacked where learners do not say."""
 
 Paused = Generator[Any, Any, Run]
 """A run that yields an observation where it needs the policy at it, and None where its learner needs an update."""

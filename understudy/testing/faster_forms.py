@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import (
+    CompiledEpochs,
     CompiledLearner,
     EpochLearner,
     ReadsObservations,
@@ -27,6 +28,7 @@ COUNTED = "steps_until_update is a whole number from 1 between two updates"
 FORMS: dict[str, tuple[type, tuple[str, ...]]] = {
     "the compiled form": (CompiledLearner, ("arrays",)),
     "the compiled form on vectors": (ReadsObservations, ("arrays_on",)),
+    "the compiled epochs": (CompiledEpochs, members_of(CompiledEpochs)),
     "the look-ahead form": (EpochLearner, members_of(EpochLearner)),
     "the stacked form": (StackedLearner, members_of(StackedLearner)),
 }
