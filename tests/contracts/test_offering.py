@@ -24,10 +24,7 @@ ALLOWED = {
     "logs/arrays.py": {"dtype": "NumPy's, of anything like an array"},
     "logs/policies.py": {"detach": "torch's, so that torch need not be imported"},
     "results.py": {"strerror": "of Python's OSError"},
-    "runs/backends.py": {
-        "sched_getaffinity": "Python's, where the system has it",
-        "__notes__": "Python's, of exceptions with notes",
-    },
+    "runs/backends.py": {"sched_getaffinity": "Python's, where the system has it"},
     "runs/describing/classes.py": {"__get__": "Python's, of descriptors"},
     "runs/describing/nodes.py": {
         "targetoptions": "Numba's, of compiled functions",
@@ -46,6 +43,10 @@ ALLOWED = {
         "__file__": "Python's, of modules",
     },
     "runs/folder.py": {"strerror": "of Python's OSError"},
+    "runs/processes.py": {
+        "pthread_sigmask": "Python's, where the system has it",
+        "__notes__": "Python's, of exceptions with notes",
+    },
     "simulators/kernels/__init__.py": {"instance_class": "Numba's, of the types of named tuples"},
 }
 """Attributes of others' objects that are looked for by name, and whose they are."""

@@ -1,6 +1,7 @@
 """`understudy simulate`: rehearse a learner on a log, into a results folder with a page."""
 
 import argparse
+import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,7 @@ def every_of(folder: Path) -> int | None:
 
     A run on trial that raised then and does not now would give another number, and another experiment.
     """
-    return Folder(folder).about.get("every") if (folder / "experiment.json").exists() else None
+    return Folder(folder).about.get("every") if os.path.exists(folder / "experiment.json") else None
 
 
 def say_failed(name: str, runs: us.Runs) -> None:

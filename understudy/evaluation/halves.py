@@ -89,7 +89,7 @@ class Halves:
     def halves(self) -> tuple[Runs, ...]:
         """The runs on each half of the log: equally many, so where some failed, as many as the fewest have."""
         fewest = min(len(half) for half in self.runs.halves)
-        return tuple(half[:fewest] for half in self.runs.halves)
+        return tuple(half if len(half) == fewest else half[:fewest] for half in self.runs.halves)
 
     @property
     def probes(self) -> list[str]:

@@ -1,6 +1,7 @@
 """Many runs of the same learner and simulator, each with a seed of its own."""
 
 import json
+import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
@@ -221,6 +222,6 @@ def check_folder(
     every: int = 1000,
 ) -> None:
     """Raise `ResultsError` where `experiment` would refuse to go on in a folder; nothing is run or written."""
-    if (Path(out) / "experiment.json").exists():
+    if os.path.exists(Path(out) / "experiment.json"):
         plan = Plan(simulator, make, seed_of(seed), max_steps, named_probes(probes), every, compiled=None)
         Folder(out, plan.about()[0]).check()

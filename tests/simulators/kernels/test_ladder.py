@@ -119,7 +119,7 @@ def test_rows_rungs_cuts_and_openings_are_those_of_the_reference(then, random_lo
         log = random_log(log_seed, zeros=False, episodes=(3, 15)[log_seed % 2])
         state, next_state = merge.encode(log.observation), merge.encode(log.next_observation)
         alike = {"likeness": Ring(), "radius": 1.0} if {"like", "untried"} & set(then) else {}
-        options = {"max_cut": 0.2, "cut_window": 10}
+        options = {"max_cut": 0.2, "cut_window": 10} if "cut" in then else {}
         simulator = qbe(log, merge, then=then, order=order, max_episode_steps=7, audit=False, **alike, **options)
         rows, rungs, cuts, opened, cause = climb(
             reference, log, state, next_state, seed, table(seed), then, 120,
