@@ -1,6 +1,7 @@
 """Runs on a Dask cluster, as an example of `experiment(backend=...)`: any function that maps blocks of runs to results.
 
     client = distributed.Client("scheduler:8786")
+    client.upload_file("dask_backend.py")  # where workers do not have it
     runs = us.experiment(us.psrs(log), make, runs=100, backend=on_dask(client))
 
 With `out=`, the workers write the runs, so that the folder must be on a disk that they share.

@@ -1,7 +1,8 @@
 """The example of a backend on Dask gives the runs that ours give, and survives a worker that is killed."""
 
-import importlib.util
+import importlib
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -29,14 +30,13 @@ def client():
 
 
 @pytest.fixture(scope="module")
-def on_dask():
-    import cloudpickle
-
-    spec = importlib.util.spec_from_file_location("dask_backend", PATH)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    cloudpickle.register_pickle_by_value(module)  # workers have no file of this name on their path
-    return module.on_dask
+def on_dask(client):
+    with pytest.MonkeyPatch.context() as patched:
+        patched.syspath_prepend(PATH.parent)
+        module = importlib.import_module("dask_backend")
+        client.upload_file(str(PATH))
+        yield module.on_dask
+        del sys.modules["dask_backend"]
 
 
 def same(ours, theirs):
