@@ -125,13 +125,13 @@ def survive(clean, tmp_path, damage, ending, count):
             log = Log.from_columns(**{**clean, "action": np.array(list("abc"))[clean["action"]]})
         path = tmp_path / f"log{ending}"
         write(log, path)
-        whole = path.read_bytes()
+        whole, undamaged = path.read_bytes(), read_and_audit(path).fingerprint  # CSV keeps no codes
         back = []
         for version in damage(whole, count, seed):
             path.write_bytes(version)
             back.append(read_and_audit(path))
         # Pages of Parquet and all of gzip have checksums; the footer of Parquet and CSV have none.
-        changed = sum(other is not None and other.fingerprint != log.fingerprint for other in back)
+        changed = sum(other is not None and other.fingerprint != undamaged for other in back)
         assert ending == ".csv" or changed <= 0.01 * count or name == "wide"
 
 
