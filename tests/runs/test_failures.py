@@ -91,6 +91,7 @@ def test_a_word_for_errors_that_is_not_known_is_refused(log):
 
 
 @pytest.mark.filterwarnings("ignore:A worker stopped")
+@pytest.mark.slow  # test_processes has the same without an experiment
 @pytest.mark.parametrize("errors", ["raise", "keep"])
 def test_a_run_that_kills_its_process_is_named_and_the_others_are_kept(log, tmp_path, errors, assert_same_runs):
     seeds = seeds_of(log, maker(()))
