@@ -150,9 +150,12 @@ def test_an_option_is_for_those_simulators_that_have_it():
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["--radius", "0.1"], "--radius is for the rung like or untried, and none is named; give --then like,cut"),
-        (["--radius", "0.1", "--then", "reuse,cut"], "--radius is for the rung like or untried, and there is none"),
-        (["--max-cut", "0.1", "--then", "like"], "--max-cut is for the rung cut, and there is none; give --then"),
+        (["--radius", "0.1"], "--radius is for the rung like or untried, which --then does not name; add"),
+        (
+            ["--radius", "0.1", "--then", "reuse,cut"],
+            "--radius is for the rung like or untried, which --then does not name",
+        ),
+        (["--max-cut", "0.1", "--then", "like"], "--max-cut is for the rung cut, which --then does not name; add it"),
     ],
 )
 def test_options_of_rungs_that_are_not_named_are_refused(flags, said):

@@ -33,6 +33,7 @@ def readings(*, halves=0.0, parts=0.0, going=1.0, half_width=0.1, seed=0):
 def runs_of(curves=None, lengths=None, **fields):
     """Runs as far as evidence reads them."""
     lengths = np.full(len(curves), 800) if lengths is None else np.asarray(lengths)
+    fields = {"seed": range(len(lengths))} | fields
     each = [SimpleNamespace(**{name: values[n] for name, values in fields.items()}) for n in range(len(lengths))]
 
     class Some(list):
@@ -153,3 +154,12 @@ def test_fewer_varied_runs_are_compared_with_the_first_of_the_others():
     ours[20:] = 5.0  # runs that have no counterpart
     assert agreement("x", runs_of(ours), runs_of(np.zeros((20, 8))), "p", 0.3, 0).steps == 800
     assert agreement("x", runs_of(ours), runs_of(np.zeros((40, 8))), "p", 0.3, 0).steps == 0
+
+
+def test_runs_are_compared_with_those_of_their_own_seed():
+    curves = np.arange(40.0)[:, None] * np.ones(8)  # every run has a curve of its own
+    assert agreement("x", runs_of(curves), runs_of(curves), "p", 0.3, 0).steps == 800
+    without = np.delete(np.arange(40), 3)  # run 3 failed in one of the two sets
+    ours = runs_of(curves[without], seed=without)
+    assert agreement("x", ours, runs_of(curves), "p", 0.3, 0).steps == 800
+    assert agreement("x", ours, runs_of(curves[:-1]), "p", 0.3, 0).steps == 800

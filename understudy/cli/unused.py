@@ -92,9 +92,8 @@ def refuse_unused_of_simulators(options: argparse.Namespace, names: Sequence[str
             raise SettingError(f"--{flag} is for {kind}, and not for {names[0]}; leave it out")
     for option, rungs in RUNGS_WITH.items():
         if getattr(options, option) is not None and not set(options.then or ()) & set(rungs):
-            flag, given = option.replace("_", "-"), "none is named" if options.then is None else "there is none"
-            what = " or ".join(rungs)
-            raise SettingError(f"--{flag} is for the rung {what}, and {given}; give --then like,cut, or leave it out")
+            flag, what = option.replace("_", "-"), " or ".join(rungs)
+            raise SettingError(f"--{flag} is for the rung {what}, which --then does not name; add it, or leave it out")
     if options.order == "rows" and set(names) <= {"replay", "pers"}:
         raise SettingError(
             f"--order rows shuffles rows among queues, and {names[0]} has none; give --order episodes (rows at random) "

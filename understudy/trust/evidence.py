@@ -140,14 +140,16 @@ def cut_evidence(runs: Runs, every: int, exact: int) -> Evidence:
 def agreement(name: str, runs: Runs, varied: Runs, probe: str, margin: float, exact: int) -> Evidence:
     """Return how far runs of the same seeds agree within a margin, by a test of equivalence at each reading.
 
-    There may be fewer varied runs than others, the first of them.
+    Runs of seeds that only one of the two has are left out: there may be fewer varied runs, and some may have failed.
     Where the varied runs end earlier, or have no reading, they say nothing about what follows.
     """
     from scipy.stats import t
 
     last = min(runs.horizon(SHARE_GOING), varied.horizon(SHARE_GOING))
     steps, ours = runs.curve(probe)
-    ours, theirs = ours[: len(varied)], varied.curve(probe)[1]
+    seeds = np.array([run.seed for run in runs]), np.array([run.seed for run in varied])
+    _, here, there = np.intersect1d(*seeds, return_indices=True)
+    ours, theirs = ours[here], varied.curve(probe)[1][there]
     n = int(min((steps <= last).sum(), theirs.shape[1]))
     steps, difference = steps[:n], theirs[:, :n] - ours[:, :n]
     count = np.isfinite(difference).sum(axis=0)
