@@ -4,7 +4,7 @@ A class offers a capability by having the members of its protocol: the library l
 says what is promised and what is gained.
 """
 
-from understudy.contracts.backing import Backend, Closable, GivesUp
+from understudy.contracts.backing import Backend, Closable, GivesUp, HearsShares, SharedStart, TakesShares
 from understudy.contracts.consumption import LogUse, RepeatableSimulator, TellsUse
 from understudy.contracts.encoding import (
     CountsFits,
@@ -36,6 +36,7 @@ from understudy.contracts.learning import (
     EpochLearner,
     HasActionCount,
     HasCodes,
+    HasDevice,
     HasEstimate,
     HasLearnedState,
     HasObservationSpace,
@@ -106,6 +107,7 @@ __all__ = [
     "HasActionCount",
     "HasClock",
     "HasCodes",
+    "HasDevice",
     "HasEnv",
     "HasEstimate",
     "HasIndex",
@@ -129,6 +131,7 @@ __all__ = [
     "HasValues",
     "HearsCuts",
     "HearsOpenings",
+    "HearsShares",
     "Learner",
     "LearnsLate",
     "Likeness",
@@ -153,6 +156,7 @@ __all__ = [
     "SelectsEpisodes",
     "SharedRun",
     "SharedSimulator",
+    "SharedStart",
     "Simulator",
     "SplitsObservations",
     "StackedLearner",
@@ -160,6 +164,7 @@ __all__ = [
     "Steps",
     "Stop",
     "SuggestsRadii",
+    "TakesShares",
     "TellsStop",
     "TellsUse",
     "owned",

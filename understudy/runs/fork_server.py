@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle
+
 import cloudpickle
 import numpy as np
 
@@ -123,7 +124,7 @@ def renew_random_numbers() -> None:
 
     (Python's own does so by itself.)
     """
-    np.random.seed()
+    np.random.seed()  # noqa: NPY002 (it is there for learners of others)
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.seed()
