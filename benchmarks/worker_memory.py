@@ -58,7 +58,7 @@ def print_queues(rows: int, steps: int | None) -> None:
         simulator._spare_workspaces.clear()
         gc.collect()
         before = mebibytes(os.getpid())["Private_Dirty"]
-        us.simulate(simulator, make(0), 0, steps, keep_rows=False)
+        us.simulate(simulator, make(0), 0, steps, compiled=False, keep_rows=False)
         gc.collect()
         after = mebibytes(os.getpid())["Private_Dirty"]
     print(after - before)

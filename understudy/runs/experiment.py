@@ -21,6 +21,7 @@ from understudy.runs.plan import Plan, checking_call
 from understudy.runs.prerequisites import check_attributes, refuse_class
 from understudy.runs.probes import Probes, named_probes
 from understudy.runs.run import Run, Runs
+from understudy.runs.scratch import remove_abandoned_once
 from understudy.settings import seed_of, shown, whole
 from understudy.storage import parse_json
 
@@ -164,6 +165,7 @@ def experiment(
         )
     if errors not in ERRORS:
         raise SettingError(f"errors={errors!r} is not one of {', '.join(map(repr, ERRORS))}")
+    remove_abandoned_once()
     plan = Plan(
         simulator, make, seed, max_steps, named_probes(probes), every, compiled, bool(keep_rows), errors == "keep"
     )

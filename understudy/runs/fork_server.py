@@ -56,6 +56,8 @@ def serve(fd: int, parent: int, folders: Sequence[str]) -> None:
     except (EOFError, OSError):  # the other end was closed, or its process killed
         for worker in workers:
             os.kill(worker, signal.SIGKILL)
+        for worker in workers:
+            os.waitpid(worker, 0)
         if os.getppid() != parent:
             remove_all(folders)
     finally:

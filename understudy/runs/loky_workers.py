@@ -6,7 +6,6 @@ are at one.
 
 import os
 import re
-import tempfile
 import threading
 from collections.abc import Generator, Sequence
 from concurrent.futures import Future, as_completed
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.contracts.backing import Block, RunBlock, always
+from understudy.runs import scratch
 from understudy.runs.deaths import WorkersDied
 from understudy.runs.fork_server import exit_with_parent, load, sendable
 from understudy.runs.forked import without_interrupts
@@ -30,22 +30,23 @@ def in_loky_workers(
     """
     from loky import ProcessPoolExecutor
 
-    with tempfile.TemporaryDirectory(prefix="understudy-") as marks:
-        initargs = (pickled, os.getpid(), [*folders, marks])
-        executor = ProcessPoolExecutor(min(workers, len(blocks)), initializer=_start_worker, initargs=initargs)
-        try:
-            with without_interrupts():  # workers inherit it: Ctrl-C is for this process, which ends them
-                futures: dict[Future, int] = {
-                    executor.submit(_run_in_worker, os.path.join(marks, str(place)), block): place
-                    for place, block in blocks.items()
-                }
-            for future in as_completed(futures):
-                yield futures[future], future.result()
-        except BrokenProcessPool as error:
-            raise WorkersDied({int(place) for place in os.listdir(marks)}, _exits(error)) from error
-        finally:
-            # Futures are not cancelled before: loky sets the exception of each, and prints an error where it cannot.
-            executor.shutdown(kill_workers=True)
+    marks = scratch.new_folder()
+    initargs = (pickled, os.getpid(), [*folders, marks])
+    executor = ProcessPoolExecutor(min(workers, len(blocks)), initializer=_start_worker, initargs=initargs)
+    try:
+        with without_interrupts():  # workers inherit it: Ctrl-C is for this process, which ends them
+            futures: dict[Future, int] = {
+                executor.submit(_run_in_worker, os.path.join(marks, str(place)), block): place
+                for place, block in blocks.items()
+            }
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    except BrokenProcessPool as error:
+        raise WorkersDied({int(place) for place in os.listdir(marks)}, _exits(error)) from error
+    finally:
+        # Futures are not cancelled before: loky sets the exception of each, and prints an error where it cannot.
+        executor.shutdown(kill_workers=True)
+        scratch.remove_folder(marks)
 
 
 def _exits(error: BrokenProcessPool) -> str:

@@ -32,7 +32,7 @@ def in_processes(
     up a block (`contracts.GivesUp`), it decides.
     """
     waiting, deaths, early_deaths = dict(enumerate(blocks)), Counter[int](), 0
-    pickled, kept = pickled_for_workers(run_block) if waiting else (b"", [])
+    pickled = pickled_for_workers(run_block) if waiting else b""
     folders = [array_files.FILES.folder] if array_files.FILES.folder is not None else []
     forking = can_try_forking()
     while waiting:
@@ -69,7 +69,6 @@ def in_processes(
             if not offers(run_block, GivesUp):
                 raise RunError(f"{block} could not be made: {reason}") from died
             yield block, run_block.give_up(block, reason)
-    del kept  # copies of arrays, and with them their files
 
 
 def _listener(run_block: RunBlock) -> Any:
