@@ -173,11 +173,11 @@ class Plan:
         ]  # fmt: skip
         for position, run in run_stacked(setups):
             number = numbers[position]
-            tell_share(each[number], 1.0)
             if isinstance(run, Exception):
                 runs[number] = self.fail(number, run)
             else:
                 runs[number] = self.finish(number, parts[position].simulator, run)
+            tell_share(each[number], 1.0)
 
     def run_alone(self, number: int, keep_going: Callable[[], bool], parts: Parts | None = None) -> Run | FailedRun:
         """Return one run, made by itself."""
@@ -189,9 +189,10 @@ class Plan:
             )  # fmt: skip
         except Exception as error:
             return self.fail(number, error)
-        tell_share(keep_going, 1.0)
         with noting_run(number, self.seed_of(number)):
-            return self.finish(number, parts.simulator, run)
+            run = self.finish(number, parts.simulator, run)
+        tell_share(keep_going, 1.0)
+        return run
 
     def fail(self, number: int, error: Exception) -> FailedRun:
         """Return a run that raised, noted in the folder. Unless errors are kept, raise its error."""
