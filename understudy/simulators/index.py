@@ -26,7 +26,7 @@ CHUNK = 65_536
 
 @dataclass(frozen=True, eq=False)
 class Index:
-    """A log, and the states that an encoder gives its observations, as arrays for kernels. They cannot be written on."""
+    """A log, and the states that an encoder gives its observations, as arrays for kernels. They are read-only."""
 
     log: Log
     state: np.ndarray  # (N,) int32: the state of each row's observation; -1 for none
