@@ -62,9 +62,7 @@ def log_in(folder):
     import understudy as us
 
     kind, forms = json.loads((folder / "forms.json").read_text())
-    columns = {
-        name: np.memmap(folder / name, dtype, "r", shape=tuple(shape)) for name, (dtype, shape) in forms.items()
-    }
+    columns = {name: np.memmap(folder / name, dtype, "r", shape=tuple(shape)) for name, (dtype, shape) in forms.items()}
     small = us.Log.from_columns(**rows(SMALL, kind, 0, np.random.default_rng(1)))
     if kind != "vectors":  # whether the small log has the last state is chance
         small = replace(small, spec=replace(small.spec, n_observations=N_STATES))
