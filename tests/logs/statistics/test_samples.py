@@ -129,9 +129,10 @@ def answer_on(log, certain):
 
 
 @pytest.mark.parametrize(("known", "copies"), [(True, 160), (False, 800)])
-def test_copies_are_found_since_an_episode_is_sampled_with_its_copies(known, copies):
+def test_copies_are_found_since_an_episode_is_sampled_with_its_copies(monkeypatch, known, copies):
     for seed in range(8):
         clean, log = (grid_log(800, n, seed) for n in (0, copies))
+        monkeypatch.setattr(samples, "MOST_ROWS", len(log) // 4)
         if not known:
             clean, log = (replace(one, propensity=None) for one in (clean, log))
         assert len(sample_by_content(log).rows) < 0.5 * len(log)
