@@ -77,8 +77,8 @@ def parts_of(small):
     encoders = {"Identity": us.encoders.Identity()}
     if vectors:
         encoders = {
-            "Boxes": us.encoders.Boxes(6), "KMeans": us.encoders.KMeans(50, most_rows=5000),
-            "Forward": us.encoders.Forward(8, epochs=1, seed=0), "Function": us.encoders.Function(corner),
+            "Boxes": us.encoders.Boxes(bins=6), "KMeans": us.encoders.KMeans(50, most_rows=5000),
+            "Forward": us.encoders.Forward(steps=50, progress=False), "Function": us.encoders.Function(corner),
         }  # fmt: skip
     fitted = {name: encoder.fit(small) for name, encoder in encoders.items()}
 

@@ -3,7 +3,7 @@
 `Encoder` is what simulators and learners take; every other protocol here is optional, see `contracts.offering`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
@@ -220,10 +220,14 @@ def block_states(
 
 
 def join_blocks(
-    state: np.ndarray, next_state: np.ndarray, observation: np.ndarray, next_observation: np.ndarray
+    state: np.ndarray,
+    next_state: np.ndarray,
+    observation: np.ndarray,
+    next_observation: np.ndarray,
+    blocks: Sequence[slice],
 ) -> None:
     """Fill in, where a block's last row leads to the first of the next block, the state of that one."""
-    for block in encoding_blocks(observation)[1:]:
+    for block in blocks[1:]:
         last = slice(block.start - 1, block.start)
         if _is_continued(observation, next_observation, last)[0]:
             next_state[last] = state[block.start]
@@ -246,10 +250,11 @@ def log_states(encoder: Encodes, log: Log) -> tuple[np.ndarray, np.ndarray]:
     if offers(encoder, EncodesLog):
         return encoder.log_states(log)
     state, next_state = np.empty((2, len(log)), np.int32)
-    for rows in encoding_blocks(log.observation):
+    blocks = encoding_blocks(log.observation)
+    for rows in blocks:
         found = block_states(encoder, log.observation, log.next_observation, rows)
         if state.dtype == np.int32 and max(part.max() for part in found) > np.iinfo(np.int32).max:
             state, next_state = state.astype(np.int64), next_state.astype(np.int64)
         state[rows], next_state[rows] = found
-    join_blocks(state, next_state, log.observation, log.next_observation)
+    join_blocks(state, next_state, log.observation, log.next_observation, blocks)
     return state, next_state

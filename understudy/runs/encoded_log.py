@@ -54,8 +54,8 @@ class EncodedLog:
         """Return the states of each row. Raise `EncoderError` for another log."""
         if log.fingerprint != self.log:
             raise EncoderError(
-                f"these are states of another log, of {len(self.state):,} rows; encode this one with us.encode, or give "
-                "the encoder itself"
+                f"these are states of another log, of {len(self.state):,} rows; encode this one with us.encode, or "
+                "give the encoder itself"
             )
         return self.state, self.next_state
 
@@ -97,8 +97,8 @@ def encode(
     workers = None if workers is None else whole("workers", workers)
     work = _backend(backend, workers)
     encoder = ensure_fitted(encoder, log)
-    run_block = BlockEncoder(encoder, log.observation, log.next_observation)
     blocks = encoding_blocks(log.observation)
+    run_block = BlockEncoder(encoder, log.observation, log.next_observation, blocks)
     if out is None:
         state, next_state = _filled(_InMemory(len(log), blocks), run_block, work, workers, progress)
     else:
@@ -128,7 +128,7 @@ def _filled(
                     report(done := done + 1)
         restarted = store.dtype != dtype
     if numbers or store.is_unfinished:
-        join_blocks(*store.arrays("r+"), run_block.observation, run_block.next_observation)
+        join_blocks(*store.arrays("r+"), run_block.observation, run_block.next_observation, blocks)
         store.finish()
     return store.arrays()
 
@@ -136,12 +136,14 @@ def _filled(
 class BlockEncoder:
     """Encodes the blocks of a log: the `run_block` of a backend."""
 
-    def __init__(self, encoder: Encodes, observation: np.ndarray, next_observation: np.ndarray) -> None:
+    def __init__(
+        self, encoder: Encodes, observation: np.ndarray, next_observation: np.ndarray, blocks: Sequence[slice]
+    ) -> None:
         self.encoder, self.observation, self.next_observation = encoder, observation, next_observation
+        self.blocks = blocks
 
     def __call__(self, block: Block, keep_going: Callable[[], bool]) -> tuple[np.ndarray, np.ndarray]:
-        rows = encoding_blocks(self.observation)[block[0]]
-        return block_states(self.encoder, self.observation, self.next_observation, rows)
+        return block_states(self.encoder, self.observation, self.next_observation, self.blocks[block[0]])
 
 
 class _InMemory:
@@ -203,7 +205,7 @@ def _backend(backend: str | Backend | None, workers: int | None) -> Backend:
 def _results(
     work: Backend, run_block: BlockEncoder, blocks: Sequence[Block], workers: int
 ) -> Iterator[tuple[int, Sequence[np.ndarray]]]:
-    """Yield the number of each block with its states. Raise `ContractError` where the backend leaves out or adds any."""
+    """Yield the number of each block with its states. Raise `ContractError` where the backend leaves one out."""
     if not blocks:
         return
     results, missing = work(run_block, blocks, workers), set(blocks)

@@ -65,7 +65,7 @@ class StateFiles:
             return [number for number in range(len(self.blocks)) if not self._is_written(number, digests)]
 
     def write(self, number: int, states: Sequence[np.ndarray]) -> None:
-        """Write the two columns of a block, and then its digest. Begin anew, with wider integers, where they need it."""
+        """Write the two columns of a block, and then its digest; begin anew where they need wider integers."""
         if self.dtype == DTYPES[0] and max(int(column.max()) for column in states) > np.iinfo(np.int32).max:
             self.dtype = DTYPES[1]
             self._begin()
@@ -136,8 +136,8 @@ class StateFiles:
         if known != self.of:
             what = "another log" if (known.log, known.rows) != (self.of.log, self.of.rows) else "another encoder"
             raise EncoderError(
-                f"{self.folder} holds states of {what}, or of one that has changed since; give another folder, or remove "
-                "this one"
+                f"{self.folder} holds states of {what}, or of one that has changed since; give another folder, or "
+                "remove this one"
             )
         if header["height"] != self.height:  # another version encodes in other blocks
             return None
@@ -207,8 +207,8 @@ class _AsEncoderErrors:
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         if isinstance(error, OSError):
             raise EncoderError(
-                f"states cannot be kept in {self.folder}: {error_reason(error)}; make room there, or give another folder "
-                "with out=; what was encoded so far is kept"
+                f"states cannot be kept in {self.folder}: {error_reason(error)}; make room there, or give another "
+                "folder with out=; what was encoded so far is kept"
             ) from error
 
 
