@@ -78,7 +78,7 @@ def parts_of(small):
     if vectors:
         encoders = {
             "Boxes": us.encoders.Boxes(bins=6), "KMeans": us.encoders.KMeans(50, most_rows=5000),
-            "Forward": us.encoders.Forward(steps=50, progress=False), "Function": us.encoders.Function(corner),
+            "Homer": us.encoders.Homer(8, max_epochs=1, progress=False), "Function": us.encoders.Function(corner),
         }  # fmt: skip
     fitted = {name: encoder.fit(small) for name, encoder in encoders.items()}
 
@@ -154,7 +154,7 @@ def anonymous(pid):
 
 def names_of(kind):
     """Return the names of all parts for a kind of log."""
-    of_encoders = ["Boxes", "KMeans", "Forward", "Function"] if kind == "vectors" else ["Identity"]
+    of_encoders = ["Boxes", "KMeans", "Homer", "Function"] if kind == "vectors" else ["Identity"]
     encoding = [f"encode {name}" for name in of_encoders]
     first = ["fingerprint", "episodes", "require_no_errors", "check", *encoding]
     return first if kind == "vectors" else [*first, "psrs", "forecast"]

@@ -5,7 +5,7 @@ import pytest
 
 import understudy as us
 from understudy.logs import Log, blocks, rules
-from understudy.logs.blocks import any_entry, distinct_values, found_rows, one_later, slices, width_of
+from understudy.logs.blocks import FoundRows, any_entry, distinct_values, found_rows, one_later, slices, width_of
 
 
 @pytest.mark.parametrize(("n", "width"), [(0, 1), (1, 1), (20, 1), (21, 3), (5, 100)])
@@ -23,7 +23,7 @@ def test_the_first_rows_and_the_number_of_all_are_found(monkeypatch):
         found = found_rows(lambda rows: mask[rows], len(mask), width_of(mask))
         assert found.count == mask.any(axis=1).sum()
         assert list(found.first) == np.flatnonzero(mask.any(axis=1))[:5].tolist()
-    assert found_rows(lambda rows: ~any_entry(mask[rows] | True), len(mask)) == ((), 0)
+    assert found_rows(lambda rows: ~any_entry(mask[rows] | True), len(mask)) == FoundRows((), 0)
     assert one_later(slice(3, 5)) == slice(4, 6)
 
 

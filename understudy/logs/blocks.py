@@ -1,7 +1,7 @@
 """Rows in blocks, so that passing through a log takes little memory however many rows it has."""
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,7 +12,8 @@ SHOWN = 5
 """Rows that a finding lists."""
 
 
-class FoundRows(NamedTuple):
+@dataclass(frozen=True)
+class FoundRows:
     """Rows in which something was found: the first few of them, and how many there are."""
 
     first: tuple[int, ...]
@@ -64,7 +65,7 @@ def any_entry(mask: np.ndarray) -> np.ndarray:
     >>> any_entry(np.array([[False, True], [False, False]]))
     array([ True, False])
     """
-    return mask.any(axis=tuple(range(1, mask.ndim)))
+    return np.asarray(mask.any(axis=tuple(range(1, mask.ndim))))
 
 
 def distinct_values(column: np.ndarray) -> np.ndarray:

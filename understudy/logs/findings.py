@@ -192,7 +192,8 @@ def finding_in_rows(severity: str, rule: str, rows: np.ndarray | FoundRows, sent
     >>> finding_in_rows("error", "missing", np.array([4, 9]), "reward is NaN {where}; drop them").sentence
     'reward is NaN in 2 rows (4, 9); drop them'
     """
-    some, count = rows if isinstance(rows, FoundRows) else FoundRows(tuple(rows[:SHOWN].tolist()), len(rows))
+    found = rows if isinstance(rows, FoundRows) else FoundRows(tuple(rows[:SHOWN].tolist()), len(rows))
+    some, count = found.first, found.count
     if count == 1:
         where = f"in row {some[0]}"
     else:

@@ -1,6 +1,6 @@
 """A log encoded in blocks, by as many workers as one likes, and kept on disk for later calls."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -204,7 +204,7 @@ def _backend(backend: str | Backend | None, workers: int | None) -> Backend:
 
 def _results(
     work: Backend, run_block: BlockEncoder, blocks: Sequence[Block], workers: int
-) -> Iterator[tuple[int, Sequence[np.ndarray]]]:
+) -> Generator[tuple[int, Sequence[np.ndarray]], None, None]:
     """Yield the number of each block with its states. Raise `ContractError` where the backend leaves one out."""
     if not blocks:
         return

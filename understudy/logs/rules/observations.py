@@ -33,11 +33,11 @@ def next_observation_is_reset(log: "Log") -> Iterator[Finding]:
         over[part] = log.terminated[last]
         same[part] = ~any_entry(log.next_observation[last] != log.observation[opening[part]])
     for severity, ended in (("error", False), ("warning", True)):
-        rows = found_rows(lambda part, ended=ended: same[part] & (over[part] == ended), len(opening))
-        n = int(np.count_nonzero(over == ended))
+        group = over == ended
+        rows, n = found_rows((same & group).__getitem__, len(opening)), int(np.count_nonzero(group))
         if 2 * rows.count < max(n, 1):  # a logger that stores resets stores (nearly) all of them
             continue
-        if _binomial_tail(rows.count, n, _chance(log, over == ended)) < RESET_RATE:
+        if _binomial_tail(rows.count, n, _chance(log, group)) < RESET_RATE:
             yield finding_in_rows(
                 severity,
                 "next-observation-is-reset",

@@ -1,6 +1,7 @@
 """Rules about the values of any column."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,8 +20,8 @@ def missing(log: "Log") -> Iterator[Finding]:
         if column is None or column.dtype.kind != "f":
             continue
         # What was taken from an observation is in the findings already.
-        is_bad = _bad_by_itself if name in log.derived else _bad
-        rows = found_rows(lambda part, bad=is_bad, name=name: bad(log, name, part), len(log), width_of(column))
+        is_bad = partial(_bad_by_itself if name in log.derived else _bad, log, name)
+        rows = found_rows(is_bad, len(log), width_of(column))
         if rows.count:
             advice = "fill them in" if name != "propensity" else "fill them in, or leave propensity out and use qbe"
             yield finding_in_rows(

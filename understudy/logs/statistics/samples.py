@@ -6,7 +6,7 @@ have to be in the sample together; the test of copies allows for any set of cont
 """
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -72,7 +72,8 @@ def stretches(n: int, n_taken: int, rng: np.random.Generator) -> np.ndarray:
 
 def _with_rows(log: Log, rows: np.ndarray) -> Log:
     """Return a log of some rows with their own episodes' ids, so that rows of one episode are never taken for two."""
-    return replace(log, **{name: take_rows(column, rows) for name, column in log.columns.items()})
+    chosen: dict[str, Any] = {name: take_rows(column, rows) for name, column in log.columns.items()}
+    return replace(log, **chosen)
 
 
 def sample_by_content(log: Log) -> Sample:

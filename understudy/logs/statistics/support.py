@@ -57,11 +57,11 @@ def _small_propensities(log: Log, p: np.ndarray, states: Recurring, sample: Samp
 
 def _never_taken(log: Log, states: Recurring, sample: Sample) -> Iterator[Finding]:
     A = log.spec.n_actions
-    taken = np.zeros(states.size * A, np.int64)
+    counts = np.zeros(states.size * A, np.int64)
     for part, code in _codes(log, states, sample):
         kept = code < states.size
-        taken += np.bincount(code[kept] * A + log.action[part][kept], minlength=states.size * A)
-    taken = taken.reshape(-1, A)
+        counts += np.bincount(code[kept] * A + log.action[part][kept], minlength=states.size * A)
+    taken = counts.reshape(-1, A)
     n_rows = taken.sum(axis=1)
     never = (taken == 0) & (taken.sum(axis=0) > 0)  # an action that was never taken at all is found by another rule
     where = np.flatnonzero(never.any(axis=1))
