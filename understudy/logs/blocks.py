@@ -20,13 +20,13 @@ class FoundRows:
     count: int
 
 
-def slices(n: int, width: int = 1) -> Iterator[slice]:
-    """Yield n rows in blocks, each a slice; a row has `width` entries.
+def slices(n: int, width: int = 1, blocks: int = 1) -> Iterator[slice]:
+    """Yield n rows in blocks, each a slice; a row has `width` entries. With `blocks`, so many are taken together.
 
     >>> list(slices(3, BLOCK // 2))
     [slice(0, 2, None), slice(2, 3, None)]
     """
-    height = max(1, BLOCK // max(1, width))
+    height = max(1, blocks * BLOCK // max(1, width))
     for begin in range(0, n, height):
         yield slice(begin, min(begin + height, n))
 
