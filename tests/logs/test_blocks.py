@@ -31,6 +31,8 @@ def test_distinct_values_are_sorted(monkeypatch):
     column = np.random.default_rng(0).integers(-5, 5, 100).astype(np.int32)
     monkeypatch.setattr(blocks, "BLOCK", 7)
     assert np.array_equal(distinct_values(column), np.unique(column))
+    assert len(distinct_values(column, 3)) > 3
+    assert np.array_equal(distinct_values(column, 10), np.unique(column))
 
 
 def broken_logs():

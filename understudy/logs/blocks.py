@@ -68,8 +68,8 @@ def any_entry(mask: np.ndarray) -> np.ndarray:
     return np.asarray(mask.any(axis=tuple(range(1, mask.ndim))))
 
 
-def distinct_values(column: np.ndarray) -> np.ndarray:
-    """Return the distinct values of a column, sorted. Memory is taken for these alone.
+def distinct_values(column: np.ndarray, most: int | None = None) -> np.ndarray:
+    """Return the distinct values of a column, sorted; some of them, and more than `most`, where there are more.
 
     >>> distinct_values(np.array([3, 1, 3]))
     array([1, 3])
@@ -77,4 +77,6 @@ def distinct_values(column: np.ndarray) -> np.ndarray:
     found = column[:0]
     for rows in slices(len(column)):
         found = np.union1d(found, column[rows])
+        if most is not None and len(found) > most:
+            break
     return found
