@@ -114,3 +114,12 @@ def test_an_experiment_and_the_fit_of_an_encoder_say_how_far_they_are(hasty, cap
     assert "training Homer: " in capsys.readouterr().err
     us.experiment(us.psrs(log, encoder), lambda seed: us.learners.Uniform(5), runs=20, compiled=False, workers=1)
     assert " of 20 after" in capsys.readouterr().err
+
+
+def test_a_line_counts_what_is_finished_and_tells_the_time_by_what_is_under_way(hasty, capsys):
+    with progress_bar("training", 2) as report:
+        report(0.5)
+        sleep(0.05)
+    said = capsys.readouterr().err
+    assert "training: 0 of 2 after" in said
+    assert "left" in said
