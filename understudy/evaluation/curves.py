@@ -143,7 +143,7 @@ def return_curve(runs: Runs, share: float = 1.0) -> MeanCurve:
 
 
 def mean_of_readings(steps: np.ndarray, values: np.ndarray, n_runs: int, share: float, horizon: int) -> MeanCurve:
-    """Return the mean curve of `values`, (R, K) with NaN where a run has no reading; runs without any may be left out."""
+    """Return the mean curve of values, (R, K), NaN where a run has no reading; runs without any may be left out."""
     known = np.isfinite(values)
     n = known.sum(axis=0)
     complete = n >= max(share * n_runs - 1e-9, 1)

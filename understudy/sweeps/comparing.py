@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from understudy.errors import SettingError
 from understudy.settings import real
-from understudy.sweeps.names import KEYS, Combination
+from understudy.sweeps.names import Combination
 from understudy.tables import NONE, Column, Table, arrow_table
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ FEWEST_RUNS = 5
 """Runs that all learners need for a comparison."""
 
 NOTE = (
-    "intervals are from the spread of runs, which share the luck of their log: us.compare includes it, and says whether "
-    "the log can tell learners apart"
+    "intervals are from the spread of runs, which share the luck of their log: us.compare includes it, and says "
+    "whether the log can tell learners apart"
 )
 
 TYPES = dict.fromkeys(("simulator", "encoder", "log", "learner"), "string") | {
@@ -52,8 +53,8 @@ class SweepComparison:
     """Which learner of a sweep is ahead, in each simulator, encoder and log. Made by `Sweep.compare`.
 
     Compared are readings of a probe, of which more is better, at the last step that all runs of all learners reached:
-    later ones would be of survivors. Run i has the same seed for all learners, and differences are taken run by run. With N
-    learners the level of each interval is 1 - (1 - level) / (N - 1).
+    later ones would be of survivors. Run i has the same seed for all learners, and differences are taken run by run.
+    With N learners the level of each interval is 1 - (1 - level) / (N - 1).
     """
 
     probe: str
@@ -131,22 +132,20 @@ def _compared(sweep: "Sweep", group: list[Combination], probe: str, level: float
     shared = set.intersection(*(set(one) for one in readings.values())) if common else set()
     complete = [step for step in shared if all(np.isfinite(one[step]).all() for one in readings.values())]
     step = max(complete, default=None)
-    where = dict(zip(KEYS[1:], group[0][1:], strict=True)) | {"runs": len(common), "step": step}
+    line = partial(Compared, *group[0][1:], runs=len(common), step=step)
     if step is None:
-        return [Compared(learner=learner, mean=None, **where) for learner in readings]
+        return [line(learner=learner, mean=None) for learner in readings]
     at_step = {learner: one[step] for learner, one in readings.items()}
     order = sorted(at_step, key=lambda learner: -float(at_step[learner].mean()))
     best = at_step[order[0]]
-    lines = [Compared(learner=order[0], mean=float(best.mean()), **where)]
+    lines = [line(learner=order[0], mean=float(best.mean()))]
     for learner in order[1:]:
         mean = float(at_step[learner].mean())
         if len(common) < FEWEST_RUNS:
-            lines.append(Compared(learner=learner, mean=mean, **where))
+            lines.append(line(learner=learner, mean=mean))
             continue
         behind, low, high = paired_interval(best - at_step[learner], 1 - (1 - level) / (len(order) - 1))
-        lines.append(
-            Compared(learner=learner, mean=mean, behind=behind, low=low, high=high, told_apart=low > 0, **where)
-        )
+        lines.append(line(learner=learner, mean=mean, behind=behind, low=low, high=high, told_apart=low > 0))
     return lines
 
 

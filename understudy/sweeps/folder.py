@@ -180,7 +180,7 @@ def _sealed_text(content: Mapping[str, Any]) -> str:
 
 
 def _write_table(path: Path, table: pa.Table) -> None:
-    write_file(path, partial(pq.write_table, table, compression="zstd", write_page_checksum=True))
+    write_file(path, partial(pq.write_table, table, compression="snappy", write_page_checksum=True))
 
 
 def _read_table(path: Path, columns: list[str] | None) -> pa.Table:

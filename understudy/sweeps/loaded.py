@@ -192,7 +192,9 @@ class Sweep:
         if not found:
             raise SettingError(f"the sweep has no such combination: {shown(dict(names))} was left out")
         several = [key for key in KEYS if len({one[KEYS.index(key)] for one in found}) > 1]
-        raise SettingError(f"{len(found)} combinations have these names; give {', '.join(f'{key}=' for key in several)}")
+        raise SettingError(
+            f"{len(found)} combinations have these names; give {', '.join(f'{key}=' for key in several)}"
+        )
 
 
 def load_sweep(folder: Any) -> Sweep:

@@ -1,4 +1,4 @@
-"""How the runs of a sweep are made: in groups that take about a second, on any backend.
+"""How the runs of a sweep are made: in groups that take about a second or two, on any backend.
 
 A short run takes less time than it takes to hand it to a worker and its result back, so a block of the backend is a
 group of runs of one experiment, and what comes back is their rows of the tables. How long runs take is not known
@@ -9,13 +9,14 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any
 
 import pyarrow as pa
 
-from understudy.contracts.backing import Backend, Closable, always
+from understudy.contracts.backing import Backend, Closable
 from understudy.contracts.offering import offers
-from understudy.errors import ContractError
+from understudy.errors import ContractError, visible
 from understudy.runs.backends import BACKENDS
 from understudy.runs.experiment import block_and_runs, start_backend
 from understudy.runs.failures import FailedRun
@@ -27,18 +28,14 @@ from understudy.sweeps.run_tables import curves_table, runs_table
 Stack = tuple[int, ...]
 """The numbers of runs that are made together because their learners are stacked; mostly one."""
 
-LONGEST = 1.0
-"""Seconds after which a group takes no further run."""
+LONGEST = 2.0
+"""Seconds after its first run after which a group takes no further one."""
 
 MOST = 256
 """Stacks of a group at most."""
 
 GROUPS_OF_WORKER = 16
 """Groups that each worker has at least, where there are so many runs: the last ones to finish keep nobody waiting."""
-
-SHORT, WORTH = 0.003, 20.0
-"""Runs of fewer seconds than SHORT are mostly Python, which threads cannot share: where WORTH seconds of them are
-left, they are made in processes, which take a few seconds to start."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,6 @@ class Group:
     runs: pa.Table | None = None
     curves: pa.Table | None = None
     failed: tuple[FailedRun, ...] = ()
-    seconds: float = 0.0
     lost: bool = False  # the process that made it died, and it is to be made run by run
 
 
@@ -63,13 +59,13 @@ class GroupRunner:
 
     def __call__(self, block: tuple[int, tuple[Stack, ...]], keep_going: Callable[[], bool]) -> Group:
         place, stacks = block
-        plan, begun = self.plans[place], time.perf_counter()
+        plan = self.plans[place]
         numbers: list[int] = []
         runs: list[Run] = []
         seconds: list[float] = []
         failed: list[FailedRun] = []
         made: list[Stack] = []
-        last = begun
+        last = first = time.perf_counter()
         for stack in stacks:
             results = plan(stack, keep_going)
             made.append(stack)
@@ -81,13 +77,13 @@ class GroupRunner:
                     numbers.append(number)
                     runs.append(run)
                     seconds.append((now - last) / len(stack))
+            if len(made) == 1:
+                first = now  # the first run of a worker loads kernels, and says little of the others
             last = now
-            if now - begun > self.longest:
+            if now - first > self.longest:
                 break
-        return Group(
-            place, tuple(made), runs_table(numbers, runs, seconds), curves_table(numbers, runs), tuple(failed),
-            last - begun,
-        )  # fmt: skip
+        tables = runs_table(numbers, runs, seconds), curves_table(numbers, runs)
+        return Group(place, tuple(made), *tables, tuple(failed))
 
     def give_up(self, block: tuple[int, tuple[Stack, ...]], reason: str) -> Group:
         """Return what becomes of a block that cannot be made: a single run has failed, several are made one by one."""
@@ -95,7 +91,7 @@ class GroupRunner:
         if len(stacks) > 1:
             return Group(place, lost=True)
         seed_of = self.plans[place].seed_of
-        failed = tuple(FailedRun(number, seed_of(number), reason) for number in stacks[0])
+        failed = tuple(FailedRun(number, seed_of(number), visible(reason)) for number in stacks[0])
         return Group(place, stacks, failed=failed)
 
 
@@ -130,30 +126,20 @@ def made_groups(
     backend: str | Backend,
     workers: int,
     alone: set[tuple[int, Stack]] | None = None,
-    *,
-    may_switch: bool = False,
 ) -> Generator[Group, None, None]:
     """Yield groups of runs until all are made, in any order.
 
-    `plans` and `stacks` are by the place of an experiment; stacks in `alone` are made by themselves, last. With
-    `may_switch` many short runs are made in processes, whatever the backend.
+    `plans` and `stacks` are by the place of an experiment; stacks in `alone` are made by themselves, last.
     """
     waiting = _Waiting({place: list(its) for place, its in stacks.items() if its}, alone or set())
     runner = GroupRunner(plans)
     size = max(1, min(MOST, len(waiting) // (workers * GROUPS_OF_WORKER)))
-    if may_switch and workers > 1 and size > 1:
-        first = runner(waiting.groups(min(size, GROUPS_OF_WORKER))[0], always)
-        yield first
-        waiting = waiting.without({(first.place, stack) for stack in first.made})
-        each = first.seconds / len(first.made)
-        if each < SHORT and each * len(waiting) > WORTH:
-            backend = "processes"
     while waiting:
         blocks = waiting.groups(size)
         made: set[tuple[int, Stack]] = set()
         work = BACKENDS[backend] if isinstance(backend, str) else backend
         results = start_backend(work, runner, blocks, min(workers, len(blocks)))
-        fitting = []
+        fitting: list[int] = []
         with closing(_checked(results, blocks)) as groups:
             for block, group in groups:
                 yield group
@@ -163,7 +149,7 @@ def made_groups(
                 if len(group.made) < len(block[1]) and group.made:
                     fitting.append(len(group.made))
         waiting = waiting.without(made)
-        size = max(1, min(fitting, default=size))
+        size = max(1, int(median(fitting))) if fitting else size
 
 
 def _checked(results: Any, blocks: Sequence[Any]) -> Generator[tuple[Any, Group], None, None]:

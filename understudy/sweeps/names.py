@@ -81,13 +81,17 @@ def is_left_out(combination: Combination, rules: Iterable[Mapping[str, Any]]) ->
     True
     """
     names = combination._asdict()
-    return any(all(names[key] in ([one] if isinstance(one, str) else one) for key, one in rule.items()) for rule in rules)
+    return any(
+        all(names[key] in ([one] if isinstance(one, str) else one) for key, one in rule.items()) for rule in rules
+    )
 
 
 def check_rules(rules: Any, names: Mapping[str, Iterable[str]]) -> list[Mapping[str, Any]]:
     """Return the rules of combinations to leave out. Raise `SettingError` where one names a part that is not there."""
     if isinstance(rules, Mapping) or not isinstance(rules, Iterable):
-        raise SettingError(f'leave_out is {shown(rules)}; give a list of tables, such as [{{"learner": "a", "log": "b"}}]')
+        raise SettingError(
+            f'leave_out is {shown(rules)}; give a list of tables, such as [{{"learner": "a", "log": "b"}}]'
+        )
     rules = list(rules)
     for rule in rules:
         if not isinstance(rule, Mapping) or not rule or set(rule) - set(KEYS):

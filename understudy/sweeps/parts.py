@@ -43,7 +43,9 @@ class Deployment(NamedTuple):
 class SweepParts(Protocol):
     """Where a sweep takes its parts from; logs are read, and encoders fitted, when a combination needs them."""
 
-    names: Mapping[str, list[str]]  # of learners, simulators, encoders and logs, by "learner", ...
+    @property
+    def names(self) -> Mapping[str, list[str]]:
+        """The names of learners, simulators, encoders and logs, by "learner", "simulator", "encoder" and "log"."""
 
     def described(self, key: str, name: str) -> dict[str, Any]:
         """Return what a part is, as JSON can hold it: another under the same name is refused. Not called for logs."""
@@ -165,7 +167,7 @@ def _name_of(key: str, item: Any) -> str:
         return item
     function = inspect.isroutine(item) or isinstance(item, type)
     name = item.__name__ if function else type(item).__name__
-    if name == "<lambda>" or not function and key != "encoder":
+    if name == "<lambda>" or (not function and key != "encoder"):
         raise SettingError(
             f"a {key} of the sweep is {shown(item)}, which has no name; give a mapping of names, each {ADVICE[key]}"
         )

@@ -66,7 +66,7 @@ def runs_table(numbers: Sequence[int], runs: Sequence[Run], seconds: Sequence[fl
 
 def failures_table(failed: Sequence[FailedRun]) -> pa.Table:
     """Return a row for each run that raised, with its reason and traceback."""
-    columns = {
+    columns: dict[str, Sequence[Any]] = {
         "number": [one.number for one in failed],
         "seed": [one.seed for one in failed],
         "failed": [one.reason for one in failed],

@@ -62,7 +62,7 @@ def sweep(
 
     - learners: functions seed -> learner, or log, encoder, seed -> learner where they depend on these;
     - simulators: functions of a log and an encoder, or of a log, such as `us.psrs`, or their names, "psrs";
-    - encoders: None (every observation is a state), encoders, which are fitted on each log, or functions log -> encoder;
+    - encoders: None (every observation is a state), encoders, fitted on each log, or functions log -> encoder;
     - logs: logs, or paths, which are read one at a time.
 
     Run i has the same seed in all combinations, so that learners are compared on the same random numbers. Combinations
@@ -70,9 +70,9 @@ def sweep(
     of learner, simulator, encoder and log that returns True. Beside `probes`, the reward so far is read in all runs,
     every so many steps.
 
-    Runs are kept in the folder `out` every few seconds. Called again, the sweep goes on where it stopped: more `runs` or
-    further parts make what is missing. A part that has changed under its name is refused. A run that raises is kept as
-    failed, with its reason and traceback, and made again by the next call; with `errors="raise"` its error ends the
+    Runs are kept in the folder `out` every few seconds. Called again, the sweep goes on where it stopped, and with more
+    `runs` or further parts makes what is missing. A part that has changed under its name is refused. A run that raises
+    is kept as failed, with its reason and traceback, and made again by the next call; with `errors="raise"` it ends the
     sweep. `workers` and `backend` are as in `us.experiment`; the folder's tables are described in docs/sweeps.md.
     """
     parts = GivenParts(learners, simulators, encoders, logs, probes, whole("every", every))
@@ -213,11 +213,8 @@ def make_runs(
         alone.update((place, stack) for stack in stacks if not failed.isdisjoint(stack))
     with closing(keeper):
         for how, stacks_of in chosen.items():
-            groups = made_groups(
-                {place: plans[combinations[place]] for place in stacks_of}, stacks_of, how, workers, alone,
-                may_switch=backend is None and how == "threads",
-            )  # fmt: skip
-            with closing(groups):
+            its_plans = {place: plans[combinations[place]] for place in stacks_of}
+            with closing(made_groups(its_plans, stacks_of, how, workers, alone)) as groups:
                 for group in groups:
                     keeper.add(combinations[group.place], group)
 
@@ -241,7 +238,7 @@ class Keeper:
         return self._failed_before[combination]
 
     def add(self, combination: Combination, group: Group) -> None:
-        """Take in a group of runs, and keep all that have come if it is time. Raise `RunError` where one must not fail."""
+        """Take in a group of runs, and keep all if it is time. Raise `RunError` where a run failed and none may."""
         self._groups.setdefault(combination, []).append(group)
         self._n_rows += 0 if group.curves is None else len(group.curves)
         self.failed += [(combination, one) for one in group.failed]
@@ -249,7 +246,9 @@ class Keeper:
             self.close()
         if self._raises and group.failed:
             self.close()
-            raise RunError(f"{combination}: {group.failed[0]}; its traceback is in the folder, and the same call goes on")
+            raise RunError(
+                f"{combination}: {group.failed[0]}; its traceback is in the folder, and the same call goes on"
+            )
 
     def close(self) -> None:
         """Keep all runs that have come."""
