@@ -29,7 +29,7 @@ from understudy.runs.checking import check_about, expect
 from understudy.runs.describing import differences
 from understudy.runs.folder import FORMAT, read_sealed, seal, write_file, write_text
 from understudy.storage import error_reason
-from understudy.sweeps.names import Combination, combination_of
+from understudy.sweeps.names import KEYS, Combination, combination_of, partition_of
 from understudy.sweeps.run_tables import RUNS
 
 try:
@@ -91,6 +91,15 @@ class SweepFolder:
         files = sorted(root.glob("*/*/*/*/experiment.json"))
         return {combination_of(str(file.parent.relative_to(root))): _experiment(file) for file in files}
 
+    def experiment(self, combination: Combination) -> dict[str, Any]:
+        """Return what was run in a combination: `about` and `parts`."""
+        return _experiment(self.path / "experiments" / combination.partition / "experiment.json")
+
+    def files(self, table: str, **names: str) -> list[Path]:
+        """Return the Parquet files of a table, or those of the combinations with these names."""
+        folders = (partition_of(key, names[key]) if key in names else "*" for key in KEYS)
+        return sorted((self.path / table).glob("/".join([*folders, "*.parquet"])))
+
     def write_experiment(self, combination: Combination, content: Mapping[str, Any]) -> None:
         """Write what is run in a combination."""
         file = self._folder("experiments", combination) / "experiment.json"
@@ -148,7 +157,7 @@ class SweepFolder:
             yield from _read_table(file, ["number"])["number"].to_pylist()
 
     def _files(self, table: str, combination: Combination, kind: str = "part") -> list[Path]:
-        return sorted((self.path / table / combination.partition).glob(f"{kind}-*.parquet"))
+        return [path for path in self.files(table, **combination._asdict()) if path.name.startswith(f"{kind}-")]
 
     def _folder(self, table: str, combination: Combination) -> Path:
         folder = self.path / table / combination.partition

@@ -1,10 +1,8 @@
 """The results of a sweep, read from its folder: tables that are scanned, not loaded."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, reduce
-from operator import and_
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,23 +44,25 @@ class Sweep:
         """Return the names of the learners, simulators, encoders or logs: `names("learner")`."""
         return list(dict.fromkeys(one[KEYS.index(key)] for one in self.combinations))
 
-    def dataset(self, table: str = "runs") -> "ds.Dataset":
-        """Return the table "runs" or "curves" as an Arrow dataset, which pyarrow, polars and DuckDB scan."""
+    def dataset(self, table: str = "runs", **names: str) -> "ds.Dataset":
+        """Return the table "runs" or "curves" as an Arrow dataset, which pyarrow, polars and DuckDB scan.
+
+        With names, it has the files of their combinations alone.
+        """
         import pyarrow as pa
         import pyarrow.dataset as ds
 
         if table not in TABLES:
             raise SettingError(f"table={table!r} is not one of {', '.join(map(repr, TABLES))}")
-        names = pa.schema([(key, pa.string()) for key in KEYS])
+        self._check_names(names)
+        keys = pa.schema([(key, pa.string()) for key in KEYS])
         scan = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
-        root = self.path / table
-        files = [os.path.join(folder, name) for folder, _, found in os.walk(root) for name in sorted(found)]
         return ds.dataset(
-            sorted(file for file in files if file.endswith(".parquet")),
-            schema=pa.schema([*names, *(RUNS if table == "runs" else CURVES)]),
+            [str(file) for file in SweepFolder(self.path).files(table, **names)],
+            schema=pa.schema([*keys, *(RUNS if table == "runs" else CURVES)]),
             format=ds.ParquetFileFormat(default_fragment_scan_options=scan),
-            partitioning=ds.partitioning(names, flavor="hive"),
-            partition_base_dir=str(root),
+            partitioning=ds.partitioning(keys, flavor="hive"),
+            partition_base_dir=str(self.path / table),
         )
 
     def to_frame(self, table: str = "runs", **names: str) -> "pa.Table":
@@ -70,12 +70,9 @@ class Sweep:
 
         "runs" has a row for each run, "curves" one for each reading of a probe; docs/sweeps.md lists their columns.
         """
-        import pyarrow.compute as pc
-
-        self._check_names(names)
-        chosen = [pc.field(key) == name for key, name in names.items()]
+        dataset = self.dataset(table, **names)
         try:
-            return self.dataset(table).to_table(filter=reduce(and_, chosen) if chosen else None)
+            return dataset.to_table()
         except (OSError, ValueError) as error:  # what pyarrow raises for damaged files
             raise ResultsError(
                 f"a file of {self.path / table} cannot be read ({error_reason(error)}); remove it, and call the sweep "
@@ -91,8 +88,7 @@ class Sweep:
 
     def about(self, **names: str) -> About:
         """Return what was run in a combination."""
-        one = self._one(names)
-        return About.from_json(SweepFolder(self.path).experiments()[one]["about"])
+        return About.from_json(SweepFolder(self.path).experiment(self._one(names))["about"])
 
     def probes(self, **names: str) -> list[str]:
         """Return the names of the probes of a combination."""
@@ -175,7 +171,17 @@ class Sweep:
     def _repr_html_(self) -> str:
         return self._table(MOST_SHOWN)._repr_html_()
 
+    @cached_property
+    def _known(self) -> frozenset[Combination]:
+        return frozenset(self.combinations)
+
+    def _is_one(self, names: Mapping[str, str]) -> bool:
+        """True if these are the names of a combination: told at once, where there are many."""
+        return names.keys() == set(KEYS) and Combination(**names) in self._known
+
     def _check_names(self, names: Mapping[str, str]) -> None:
+        if self._is_one(names):
+            return
         for key, name in names.items():
             if key not in KEYS:
                 raise SettingError(f"there is no {key!r} in a sweep; give {', '.join(f'{one}=' for one in KEYS)}")
@@ -185,6 +191,8 @@ class Sweep:
 
     def _one(self, names: Mapping[str, str]) -> Combination:
         """Return the one combination with these names. Raise `SettingError` where there are several, or none."""
+        if self._is_one(names):
+            return Combination(**names)
         self._check_names(names)
         found = [one for one in self.combinations if names.items() <= one._asdict().items()]
         if len(found) == 1:

@@ -30,7 +30,7 @@ class Combination(NamedTuple):
         >>> Combination("q / 0.1", "psrs", "identity", "..").partition
         'learner=q%20%2F%200.1/simulator=psrs/encoder=identity/log=..'
         """
-        return "/".join(f"{key}={quote(name, safe='')}" for key, name in self._asdict().items())
+        return "/".join(partition_of(key, name) for key, name in self._asdict().items())
 
     def __str__(self) -> str:
         return ", ".join(f"{key} {name!r}" for key, name in self._asdict().items())
@@ -38,6 +38,11 @@ class Combination(NamedTuple):
 
 KEYS = Combination._fields
 """What a combination has a name for, in the order of folders."""
+
+
+def partition_of(key: str, name: str) -> str:
+    """Return the name of the folder of a part, in which no letter has a meaning to a file system or a pattern."""
+    return f"{key}={quote(name, safe='')}"
 
 
 def combination_of(folder: str) -> Combination:
