@@ -91,6 +91,12 @@ class SweepFolder:
         files = sorted(root.glob("*/*/*/*/experiment.json"))
         return {combination_of(str(file.parent.relative_to(root))): _experiment(file) for file in files}
 
+    def combinations(self) -> list[Combination]:
+        """Return the combinations that were begun, those included whose parts could not be made."""
+        roots = (self.path / "experiments", self.path / "runs")
+        folders = {str(path.relative_to(root)) for root in roots for path in root.glob("*/*/*/*") if path.is_dir()}
+        return sorted(map(combination_of, folders))
+
     def experiment(self, combination: Combination) -> dict[str, Any]:
         """Return what was run in a combination: `about` and `parts`."""
         return _experiment(self.path / "experiments" / combination.partition / "experiment.json")
@@ -142,10 +148,10 @@ class SweepFolder:
         tables = [_read_table(file, None) for file in files]
         seen, kept, changed = set(numbers), [], False
         for table in tables:
-            rows = [row for row, number in enumerate(table["number"].to_pylist()) if number not in seen]
-            seen.update(table["number"].to_pylist())
-            changed |= len(rows) < len(table)
-            kept.append(table.take(rows))
+            found = table["number"].to_pylist()
+            kept.append(table.filter(pa.array([number not in seen for number in found], pa.bool_())))
+            seen.update(found)
+            changed |= len(kept[-1]) < len(table)
         if changed:
             if left := [table for table in kept if len(table)]:
                 self.write_failures(combination, pa.concat_tables(left))

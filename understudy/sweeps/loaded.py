@@ -209,7 +209,7 @@ def load_sweep(folder: Any) -> Sweep:
     """Return the results of a sweep that `us.sweep` or `understudy sweep` wrote to this folder."""
     found = SweepFolder(folder)
     found.settings()
-    return Sweep(found.path, tuple(found.experiments()))
+    return Sweep(found.path, tuple(found.combinations()))
 
 
 def _finished_numbers(runs: "pa.Table") -> np.ndarray:

@@ -4,14 +4,15 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
 
 import pyarrow as pa
 
 from understudy.contracts.backing import Backend
+from understudy.contracts.streams import spawn
 from understudy.errors import FailedRunsWarning, ResultsError, RunError, SettingError
-from understudy.logs import Log
 from understudy.progress import Report, progress_bar
 from understudy.runs.backends import BACKENDS, n_cores
 from understudy.runs.describing import differences
@@ -20,6 +21,7 @@ from understudy.runs.failures import MOST_NAMED, FailedRun
 from understudy.runs.folder import about_differences
 from understudy.runs.plan import Plan
 from understudy.runs.probes import reward_so_far
+from understudy.runs.run import KINDS
 from understudy.settings import seed_of, steps_of, whole
 from understudy.sweeps.folder import SweepFolder
 from understudy.sweeps.loaded import Sweep, load_sweep
@@ -126,13 +128,22 @@ def run_sweep(
         with progress_bar("sweep", n_all, progress, n_all - n_missing) as report:
             keeper = Keeper(folder, report, n_all - n_missing, errors == "raise")
             for group, log, encoder, simulator in sharing_simulators(parts, missing):
+                if isinstance(simulator, Broken):
+                    keeper.fail({one: missing[one] for one in group}, simulator.error, seed)
+                    continue
                 described["log", group[0].log] = {"fingerprint": log.fingerprint}
                 refuse_changed(folder, known, described)
                 plans = {}
                 for one in group:
-                    deployment = parts.deployment(one, log, encoder, simulator)
-                    plans[one] = plan_of(deployment, seed, max_steps)
-                    about = about_of(plans[one])
+                    try:
+                        plan = plan_of(parts.deployment(one, log, encoder, simulator), seed, max_steps)
+                        about = about_of(plan)
+                    except ResultsError:
+                        raise
+                    except Exception as error:  # a learner that cannot be made: the others go on
+                        keeper.fail({one: missing[one]}, error, seed)
+                        continue
+                    plans[one] = plan
                     if one in known:
                         refuse_other(folder, one, known[one]["about"], about)
                     else:
@@ -156,18 +167,37 @@ def missing_runs(folder: SweepFolder, combination: Combination, runs: int) -> li
 
 def sharing_simulators(
     parts: SweepParts, missing: Mapping[Combination, Sequence[int]]
-) -> Iterator[tuple[list[Combination], Log, Any, Any]]:
+) -> Iterator[tuple[list[Combination], Any, Any, Any]]:
     """Yield the combinations with missing runs that share a simulator, with their log, encoder and simulator.
 
-    A log is read, an encoder fitted and a simulator made once, when it is needed, and not held any longer.
+    A log is read, an encoder fitted and a simulator made once, when it is needed, and not held any longer. Where that
+    raises, the simulator is `Broken`.
     """
     left = [one for one, numbers in missing.items() if numbers]
     for log_name, of_log in grouped(left, "log"):
-        log = parts.log(log_name)
+        log = attempted(parts.log, log_name)
         for encoder_name, of_encoder in grouped(of_log, "encoder"):
-            encoder = parts.encoder(encoder_name, log)
+            encoder = attempted(parts.encoder, encoder_name, log)
             for simulator_name, group in grouped(of_encoder, "simulator"):
-                yield group, log, encoder, parts.simulator(simulator_name, log, encoder)
+                yield group, log, encoder, attempted(parts.simulator, simulator_name, log, encoder)
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A part of a sweep that could not be made, and why."""
+
+    error: Exception
+
+
+def attempted(make: Callable[..., Any], *arguments: Any) -> Any:
+    """Return a part, or `Broken` where it cannot be made, or needs a part that could not."""
+    for one in arguments:
+        if isinstance(one, Broken):
+            return one
+    try:
+        return make(*arguments)
+    except Exception as error:
+        return Broken(error)
 
 
 def grouped(combinations: Iterable[Combination], key: str) -> list[tuple[str, list[Combination]]]:
@@ -249,6 +279,15 @@ class Keeper:
             raise RunError(
                 f"{combination}: {group.failed[0]}; its traceback is in the folder, and the same call goes on"
             )
+
+    def fail(self, missing: Mapping[Combination, Sequence[int]], error: Exception, seed: int) -> None:
+        """Keep runs as failed that could not begin, since a part of theirs raised. Raise that where none may fail."""
+        if self._raises:
+            raise error
+        for combination, numbers in missing.items():
+            failed = tuple(FailedRun.of(number, spawn(seed, number, KINDS[False, False]), error) for number in numbers)
+            self.add(combination, Group(0, tuple((number,) for number in numbers), failed=failed))
+        self.close()
 
     def close(self) -> None:
         """Keep all runs that have come."""
