@@ -1,6 +1,7 @@
 """Learners of a sweep beside each other: paired differences, with intervals from the spread of runs."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -118,12 +119,19 @@ def compared(sweep: "Sweep", probe: str, level: float) -> SweepComparison:
         if len(group) > 1:
             lines += _compared(sweep, group, probe, level)
     if not lines:
-        raise SettingError("there is nothing to compare: no simulator, encoder and log has two learners")
+        raise SettingError(
+            f"there is nothing to compare: no simulator, encoder and log has two learners with readings of {probe!r}"
+        )
     return SweepComparison(probe, level, tuple(lines))
 
 
 def _compared(sweep: "Sweep", group: list[Combination], probe: str, level: float) -> list[Compared]:
-    found = {one.learner: sweep.readings(probe, **one._asdict()) for one in group}
+    found = {}
+    for one in group:
+        with suppress(SettingError):  # no run of it has a reading: it is left out
+            found[one.learner] = sweep.readings(probe, **one._asdict())
+    if len(found) < 2:
+        return []
     common = sorted(set.intersection(*(set(numbers.tolist()) for numbers, _, _ in found.values())))
     readings = {}
     for learner, (numbers, steps, values) in found.items():
