@@ -37,8 +37,8 @@ def test_every_flag_of_simulate_has_a_key():
 def test_values_are_what_the_flags_make_of_them(tmp_path):
     flags = options_of(
         "--epsilon", "0.3", "--runs", "7", "--propensity", "p0", "p1", "--observation", "page", "--quick",
-        "--no-reserve", "--mean-propensity", "--then", "like,cut", "--delay", "20", "--period", "day", "--max-steps", "9",
-        "--bound", "2", "--simulator", "psrs", "qbe", "--propensity-samples", "5",
+        "--no-reserve", "--mean-propensity", "--then", "like,cut", "--delay", "20", "--period", "day",
+        "--max-steps", "9", "--bound", "2", "--simulator", "psrs", "qbe", "--propensity-samples", "5",
     )  # fmt: skip
     found = from_file(
         tmp_path, epsilon=0.3, runs=7, propensity=["p0", "p1"], observation="page", quick=True, reserve=False,
@@ -74,7 +74,7 @@ def test_what_a_flag_would_refuse_is_refused(tmp_path, table, match):
 
 def test_a_file_that_is_not_toml_is_refused(tmp_path):
     (tmp_path / "run.toml").write_text("runs = = 3")
-    with pytest.raises(SettingError, match="is not TOML: .*line 1"):
+    with pytest.raises(SettingError, match=r"is not TOML: .*line 1"):
         read_toml(tmp_path / "run.toml")
     (tmp_path / "run.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(SettingError, match="is not TOML"):
@@ -137,7 +137,8 @@ def test_what_was_given_is_written_though_it_is_usual(tmp_path):
 
 def test_a_learner_of_ones_own_lies_beside_the_file(run_file, capsys, tmp_path):
     (tmp_path / "learner_beside_file.py").write_text(
-        "import understudy as us\ndef make(spec, seed):\n    return us.learners.QLearning(25, spec.n_actions, seed=seed)\n"
+        "import understudy as us\n\n\ndef make(spec, seed):\n"
+        "    return us.learners.QLearning(25, spec.n_actions, seed=seed)\n"
     )
     text = run_file.read_text().replace("epsilon = 0.3", 'learner = "learner_beside_file:make"')
     run_file.write_text(text)

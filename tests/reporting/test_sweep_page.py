@@ -18,11 +18,10 @@ def found(tmp_path_factory):
         raise ValueError(NAME)
 
     learners = {"a": lambda seed: us.learners.Uniform(5), NAME: lambda seed: us.learners.QLearning(25, 5, seed=seed)}
+    out = tmp_path_factory.mktemp("page") / "out"
+    settings = {"runs": 6, "max_steps": 60, "every": 20, "backend": "serial", "progress": False}
     with pytest.warns(us.FailedRunsWarning):
-        return us.sweep(
-            {**learners, "fails": fails}, ["psrs"], {f"{NAME}&": log}, out=tmp_path_factory.mktemp("page") / "out", runs=6,
-            max_steps=60, every=20, backend="serial", progress=False,
-        )  # fmt: skip
+        return us.sweep({**learners, "fails": fails}, ["psrs"], {f"{NAME}&": log}, out=out, **settings)
 
 
 def test_the_page_has_curves_comparison_combinations_and_failures(found, tmp_path):

@@ -62,6 +62,17 @@ def test_few_runs_are_not_compared():
     assert "too few to compare" in str(found)
 
 
+def test_a_learner_without_readings_is_left_out():
+    class Lacking(Readings):
+        def readings(self, probe, learner, **names):
+            if learner == "c":
+                raise SettingError("there is no reading")
+            return super().readings(probe, learner, **names)
+
+    found = compared(Lacking(a=steady(1.0), b=steady(0.0), c=None), "g", 0.95)
+    assert [line.learner for line in found.lines] == ["a", "b"]
+
+
 def test_one_learner_is_nothing_to_compare():
     with pytest.raises(SettingError, match="nothing to compare"):
         compared(Readings(a=steady(1.0)), "g", 0.95)

@@ -33,7 +33,7 @@ TYPES = dict.fromkeys(("simulator", "encoder", "log", "learner"), "string") | {
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedLearner:
     """A learner beside the best one of the same simulator, encoder and log."""
 
     simulator: str
@@ -60,7 +60,7 @@ class SweepComparison:
 
     probe: str
     level: float
-    lines: tuple[Compared, ...]
+    lines: tuple[ComparedLearner, ...]
 
     def to_frame(self) -> "pa.Table":
         """Return an Arrow table, a line for each learner of each simulator, encoder and log, the best first."""
@@ -87,15 +87,15 @@ class SweepComparison:
     def _repr_html_(self) -> str:
         return self.table()._repr_html_()
 
-    def _settings(self) -> Iterator[list[Compared]]:
+    def _settings(self) -> Iterator[list[ComparedLearner]]:
         """Yield the lines of each simulator, encoder and log."""
-        found: dict[tuple[str, str, str], list[Compared]] = {}
+        found: dict[tuple[str, str, str], list[ComparedLearner]] = {}
         for line in self.lines:
             found.setdefault((line.simulator, line.encoder, line.log), []).append(line)
         yield from found.values()
 
 
-def sentence_of(lines: list[Compared]) -> str:
+def sentence_of(lines: list[ComparedLearner]) -> str:
     """Return which of the learners of one simulator, encoder and log is ahead, in words."""
     best, others = lines[0], lines[1:]
     where = f"{best.simulator}, {best.encoder}, {best.log}"
@@ -111,7 +111,7 @@ def sentence_of(lines: list[Compared]) -> str:
 def compared(sweep: "Sweep", probe: str, level: float) -> SweepComparison:
     """Return which learner is ahead, in each simulator, encoder and log with two learners or more."""
     level = real("level", level, 0, 1, ends=False)
-    lines: list[Compared] = []
+    lines: list[ComparedLearner] = []
     groups: dict[tuple[str, ...], list[Combination]] = {}
     for one in sweep.combinations:
         groups.setdefault(one[1:], []).append(one)
@@ -125,7 +125,7 @@ def compared(sweep: "Sweep", probe: str, level: float) -> SweepComparison:
     return SweepComparison(probe, level, tuple(lines))
 
 
-def _compared(sweep: "Sweep", group: list[Combination], probe: str, level: float) -> list[Compared]:
+def _compared(sweep: "Sweep", group: list[Combination], probe: str, level: float) -> list[ComparedLearner]:
     found = {}
     for one in group:
         with suppress(SettingError):  # no run of it has a reading: it is left out
@@ -140,7 +140,7 @@ def _compared(sweep: "Sweep", group: list[Combination], probe: str, level: float
     shared = set.intersection(*(set(one) for one in readings.values())) if common else set()
     complete = [step for step in shared if all(np.isfinite(one[step]).all() for one in readings.values())]
     step = max(complete, default=None)
-    line = partial(Compared, *group[0][1:], runs=len(common), step=step)
+    line = partial(ComparedLearner, *group[0][1:], runs=len(common), step=step)
     if step is None:
         return [line(learner=learner, mean=None) for learner in readings]
     at_step = {learner: one[step] for learner, one in readings.items()}
@@ -172,7 +172,7 @@ def paired_interval(differences: np.ndarray, level: float) -> tuple[float, float
     return mean, mean - half, mean + half
 
 
-def _cells(line: Compared) -> tuple[str, ...]:
+def _cells(line: ComparedLearner) -> tuple[str, ...]:
     def shown(value: Any) -> str:
         if value is None:
             return NONE
