@@ -1,6 +1,8 @@
 """The file of a sweep: names, shared settings, and what it cannot say."""
 
+import re
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -72,6 +74,12 @@ def test_parts_are_named_and_share_what_is_at_the_top(read, tmp_path):
     assert (best.learner, best.epsilon) == ("q-learning", 0.9)
     assert file.options(encoder="boxes").encoder == "boxes"
     assert file.options().runs == 5
+
+
+def test_the_file_of_the_documentation_is_read(read):
+    page = Path(__file__).parents[2] / "docs" / "sweeps.md"
+    (text,) = re.findall(r"^```toml\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    assert [len(names) for names in read(text).names.values()] == [3, 2, 2, 2]
 
 
 def test_lists_are_parts_by_their_own_names(read):

@@ -1,11 +1,15 @@
 """What was kept is read back: tables, curves, and words for people."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import understudy as us
 from understudy.errors import ResultsError, SettingError
 from understudy.sweeps import Sweep
+from understudy.sweeps.run_tables import CURVES, RUNS
 
 ONE = {"learner": "small", "simulator": "psrs"}
 
@@ -100,6 +104,39 @@ def test_a_sweep_without_a_run_yet_has_empty_tables(tmp_path):
     found = Sweep(tmp_path, ())
     assert len(found.to_frame()) == len(found.to_frame("curves")) == 0
     assert str(found).endswith("0 runs of 0 combinations (0 learners x 0 simulators x 0 encoders x 0 logs)")
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "sweeps.md"
+QUERIES = re.findall(r"^```sql\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_queries_of_the_documentation_run(place, log, learners, settings, tmp_path, monkeypatch):
+    duckdb = pytest.importorskip("duckdb", reason="in the extra [test]")
+    named = {"careful": learners["small"], "curious": learners["large"]}
+    found = us.sweep(named, ["psrs", "qbe"], {"may": log}, out=tmp_path / "results", runs=4, **settings)
+    monkeypatch.chdir(tmp_path)
+    lines = duckdb.sql(QUERIES[place]).fetchall()
+    curve = found.mean_curve(learner="careful", simulator="psrs")
+    careful, curious = (found.to_frame(learner=name, simulator="psrs")["reward"].to_numpy() for name in named)
+    if place == 0:
+        rewards = {(learner, simulator): reward for learner, simulator, *_, reward in lines}
+        assert rewards["careful", "psrs"] == pytest.approx(careful.mean())
+        assert len(rewards) == 4
+    elif place == 1:
+        ((where, ahead, error),) = lines
+        assert (where, ahead) == ("may", pytest.approx((careful - curious).mean()))
+        assert error == pytest.approx((careful - curious).std(ddof=1) / 2)
+    else:
+        means = [(step, pytest.approx(value)) for learner, _, step, value in lines if learner == "careful"]
+        assert means == list(zip(curve.steps.tolist(), curve.mean.tolist(), strict=True))
+    assert len(QUERIES) == 3
+
+
+def test_columns_are_documented():
+    lines = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    documented = re.findall(r"`(\w+)`", " ".join(line.split("|")[1] for line in lines))
+    assert sorted(documented) == sorted([*RUNS.names, *CURVES.names])
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path):
