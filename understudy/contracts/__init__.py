@@ -4,7 +4,7 @@ A class offers a capability by having the members of its protocol: the library l
 says what is promised and what is gained.
 """
 
-from understudy.contracts.backing import Backend, Closable, GivesUp
+from understudy.contracts.backing import Backend, Closable, GivesUp, HearsShares, SharedStart, TakesShares
 from understudy.contracts.consumption import LogUse, RepeatableSimulator, TellsUse
 from understudy.contracts.encoding import (
     CountsFits,
@@ -12,6 +12,7 @@ from understudy.contracts.encoding import (
     Encoder,
     EncoderContents,
     Encodes,
+    EncodesLog,
     ObservationSpec,
     RemembersLog,
     Savable,
@@ -36,6 +37,7 @@ from understudy.contracts.learning import (
     EpochLearner,
     HasActionCount,
     HasCodes,
+    HasDevice,
     HasEstimate,
     HasLearnedState,
     HasObservationSpace,
@@ -97,6 +99,7 @@ __all__ = [
     "Encoder",
     "EncoderContents",
     "Encodes",
+    "EncodesLog",
     "EpisodeAbandoner",
     "EpisodeCut",
     "EpochLearner",
@@ -106,6 +109,7 @@ __all__ = [
     "HasActionCount",
     "HasClock",
     "HasCodes",
+    "HasDevice",
     "HasEnv",
     "HasEstimate",
     "HasIndex",
@@ -129,6 +133,7 @@ __all__ = [
     "HasValues",
     "HearsCuts",
     "HearsOpenings",
+    "HearsShares",
     "Learner",
     "LearnsLate",
     "Likeness",
@@ -153,6 +158,7 @@ __all__ = [
     "SelectsEpisodes",
     "SharedRun",
     "SharedSimulator",
+    "SharedStart",
     "Simulator",
     "SplitsObservations",
     "StackedLearner",
@@ -160,6 +166,7 @@ __all__ = [
     "Steps",
     "Stop",
     "SuggestsRadii",
+    "TakesShares",
     "TellsStop",
     "TellsUse",
     "owned",

@@ -21,6 +21,7 @@ from understudy.runs.plan import Plan, checking_call
 from understudy.runs.prerequisites import check_attributes, refuse_class
 from understudy.runs.probes import Probes, named_probes
 from understudy.runs.run import Run, Runs
+from understudy.runs.scratch import remove_abandoned_once
 from understudy.settings import seed_of, shown, whole
 from understudy.storage import parse_json
 
@@ -164,6 +165,7 @@ def experiment(
         )
     if errors not in ERRORS:
         raise SettingError(f"errors={errors!r} is not one of {', '.join(map(repr, ERRORS))}")
+    remove_abandoned_once()
     plan = Plan(
         simulator, make, seed, max_steps, named_probes(probes), every, compiled, bool(keep_rows), errors == "keep"
     )
@@ -182,10 +184,11 @@ def experiment(
         failed_before = {one.number for one in folder.failures()}
         plan.folder = folder
 
-    blocks = plan.blocks([number for number in range(runs) if number not in finished])
+    workers = workers or n_cores()
+    blocks = plan.blocks([number for number in range(runs) if number not in finished], workers)
     # Blocks that raised come last: an error that comes again must not keep the others from being run.
     blocks.sort(key=failed_before.isdisjoint, reverse=True)
-    workers = min(workers or n_cores(), max(1, len(blocks)))
+    workers = min(workers, max(1, len(blocks)))
     chosen = backend or plan.fastest_backend(workers, len(blocks))
     work = BACKENDS[chosen] if isinstance(chosen, str) else chosen
     title = title or str(about["simulator"]["simulator"])
@@ -193,6 +196,13 @@ def experiment(
         progress_bar(title, runs, progress, len(finished)) as report,
         closing(each_once(start_backend(work, plan, blocks, workers), blocks, plan.seed_of)) as results,
     ):
+        under_way: dict[Block, float] = {}  # how many runs of a block are made, as far as the backend tells
+
+        def show(block: Block, share: float) -> None:
+            under_way[block] = share * len(block)
+            report(len(finished) + len(failed) + sum(under_way.copy().values()))
+
+        plan.listener = show
         for block, its_runs in results:
             for number, run in zip(block, its_runs, strict=True):
                 if isinstance(run, FailedRun):
@@ -201,7 +211,7 @@ def experiment(
                 finished[number] = run
                 if number in failed_before:
                     plan.folder.remove_failure(number)  # type: ignore[union-attr]
-            report(len(finished) + len(failed))
+            show(block, 0.0)
     found = [failed[number] for number in sorted(failed)]
     if found:
         told = failures_sentence(found, runs)

@@ -9,7 +9,7 @@ import numpy as np
 
 from understudy.contracts import Encoder, Log
 from understudy.contracts.compiling import routine
-from understudy.contracts.encoding import check_encodes, states_of
+from understudy.contracts.encoding import check_encodes, log_states
 from understudy.contracts.fitting import ensure_fitted
 from understudy.contracts.vocabulary import Vocabulary
 from understudy.errors import EncoderError
@@ -18,6 +18,7 @@ from understudy.logs.repeated_rows import is_repeated
 from understudy.simulators.coding import LOG_POSITIONS
 from understudy.simulators.kernels.tape import OPENING, RECORD
 from understudy.simulators.options import require_log
+from understudy.simulators.read_only import read_only
 
 CHUNK = 65_536
 """The number of rows compared at a time, so that large observations take little memory."""
@@ -25,7 +26,7 @@ CHUNK = 65_536
 
 @dataclass(frozen=True, eq=False)
 class Index:
-    """A log, and the states that an encoder gives its observations, as arrays for kernels. Never written once made."""
+    """A log, and the states that an encoder gives its observations, as arrays for kernels. They are read-only."""
 
     log: Log
     state: np.ndarray  # (N,) int32: the state of each row's observation; -1 for none
@@ -35,6 +36,11 @@ class Index:
     opening: np.ndarray  # (E,) OPENING
     inverse_propensity: np.ndarray  # (V, A) float64: one over each distinct propensity vector
     requeued: bool = False  # True if `state` is of another encoder than the records' next_state
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray):
+                object.__setattr__(self, name, read_only(value))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -144,21 +150,7 @@ def states_of_log(log: Log, encoder: Encoder | None) -> tuple[np.ndarray, np.nda
     if encoder is None:
         vocabulary = Vocabulary(log.observation, log.next_observation)
         return vocabulary.codes(log.observation), vocabulary.codes(log.next_observation)
-    encoder = ensure_fitted(encoder, log)
-    state = states_of(encoder, log.observation)
-    next_state, new = np.append(state[1:], -1), ~is_continued(log)  # most were encoded as the next row's observation
-    next_state[new] = states_of(encoder, log.next_observation[new])
-    return state, next_state
-
-
-def is_continued(log: Log) -> np.ndarray:
-    """Return, (N,) bool, True for each row whose next observation equals the next row's observation."""
-    found = np.zeros(len(log), dtype=bool)
-    for begin in range(0, len(log) - 1, CHUNK):
-        part = slice(begin, min(begin + CHUNK, len(log) - 1))
-        same = log.next_observation[part] == log.observation[begin + 1 : part.stop + 1]
-        found[part] = same.reshape(len(same), -1).all(axis=1)
-    return found
+    return log_states(ensure_fitted(encoder, log), log)
 
 
 def dense(state: np.ndarray, next_state: np.ndarray) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]:
@@ -250,5 +242,5 @@ def grouped(key: np.ndarray, n_keys: int) -> tuple[np.ndarray, np.ndarray]:
     counts = np.bincount(key[key >= 0] if key.min() < 0 else key, minlength=n_keys)
     first = np.append(np.cumsum(counts), counts.sum())
     members = np.empty(counts.sum(), np.int32)
-    group(key, first, members)
+    group(read_only(key), first, members)
     return first, members

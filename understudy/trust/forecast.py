@@ -221,8 +221,9 @@ def pre_runs_of(plan: Plan, pre_runs: int | None, workers: int | None, progress:
 
 def made(plan: Plan, numbers: Sequence[int], workers: int | None, progress: bool | None) -> list[Run]:
     """Return the runs of these numbers: an experiment without what describes it, which takes longer than short runs."""
-    blocks, runs = plan.blocks(numbers), dict[int, Run]()
-    workers = min(workers or n_cores(), max(1, len(blocks)))
+    workers = workers or n_cores()
+    blocks, runs = plan.blocks(numbers, workers), dict[int, Run]()
+    workers = min(workers, max(1, len(blocks)))
     backend = BACKENDS[plan.fastest_backend(workers, len(blocks))]
     with progress_bar("forecast", len(numbers), progress) as report:
         for block, its_runs in backend(plan, blocks, workers):
