@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import understudy as us
+from understudy.cli.flags_results import add_report, add_sweep
 from understudy.cli.flags_runs import add_run_settings
 from understudy.cli.values import (
     LEARNERS,
@@ -99,7 +100,7 @@ def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     simulate = commands.add_parser("simulate", help="how a learner would have learned, had it been deployed")
     add_log(simulate)
     add_simulation(simulate)
-    simulate.set_defaults(command=run["simulate"])
+    simulate.set_defaults(command=run["simulate"], own_parser=simulate)
 
     forecast = commands.add_parser("forecast", help="how long the log will answer, before simulating")
     add_log(forecast)
@@ -111,12 +112,8 @@ def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     add_comparison(compare)
     compare.set_defaults(command=run["compare"])
 
-    report = commands.add_parser("report", help="draw the page of a results folder")
-    report.add_argument("folders", nargs="+", metavar="DIR", help="what was --out of simulate; several are compared")
-    report.add_argument(
-        "--report", metavar="FILE", help="the page to write (DIR/report.html; for several comparison.html, here)"
-    )
-    report.set_defaults(command=run["report"])
+    add_sweep(commands, run["sweep"])
+    add_report(commands, run["report"])
     return parser
 
 

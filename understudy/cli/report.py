@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import understudy as us
-from understudy.cli.words import say, say_pending, show_table
+from understudy.cli.words import print_table, say, say_pending, show_table
 from understudy.logs.findings import errors_first
 from understudy.reporting.belief import belief
 from understudy.reporting.luck import are_qbe
 from understudy.reporting.measurements import measure
 from understudy.reporting.naming import names_of
 from understudy.reporting.page import write_page
+from understudy.reporting.sweep_page import write_sweep_page
 from understudy.results import (
     ResultsFolder,
     load_set,
@@ -27,11 +28,14 @@ from understudy.results import (
     read_state_audit,
 )
 from understudy.runs.folder import folders_in
+from understudy.sweeps.folder import is_sweep
 
 
 def run_report(options: argparse.Namespace) -> int:
     """Run `understudy report`, and return its exit code."""
     folders = [Path(folder) for folder in options.folders]
+    if any(map(is_sweep, folders)):
+        return report_sweep(folders, options)
     sets: dict[Path, us.Runs] = {}
     for folder in folders:
         paths = [path.resolve() for path in folders_in(folder)]
@@ -84,6 +88,16 @@ def run_report(options: argparse.Namespace) -> int:
         measured, options.report or page, off_policy=classics, rung_notes=notes, title=title, **checks
     )  # fmt: skip
     say(f"\nThe page is {page}")
+    return 0
+
+
+def report_sweep(folders: list[Path], options: argparse.Namespace) -> int:
+    """Write the page of a sweep, and return the exit code."""
+    if len(folders) > 1:
+        raise us.SettingError("a sweep has a page by itself; give understudy report one folder")
+    found = us.load_sweep(folders[0])
+    print_table(found.table())
+    say(f"\nThe page is {write_sweep_page(found, options.report or folders[0] / 'report.html')}")
     return 0
 
 

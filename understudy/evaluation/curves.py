@@ -123,7 +123,7 @@ def mean_curve(runs: Runs, probe: str, share: float = 1.0) -> MeanCurve:
     read = Runs(tuple(run for run in runs if len(run.steps)), runs.about)
     if probe in runs.probes and not len(read):
         raise SettingError(f"no run has a reading of {probe!r}: all stopped before it; read more often, with every=")
-    return _mean(*read.curve(probe), len(runs), share, runs.horizon(share))
+    return mean_of_readings(*read.curve(probe), len(runs), share, runs.horizon(share))
 
 
 def return_curve(runs: Runs, share: float = 1.0) -> MeanCurve:
@@ -139,11 +139,11 @@ def return_curve(runs: Runs, share: float = 1.0) -> MeanCurve:
         n = len(run.returns) // size
         values[place, :n] = run.returns[: n * size].reshape(n, size).mean(axis=1)
     last = size * np.arange(1, values.shape[1] + 1)
-    return _mean(last, values, len(runs), share, reached(finished, share))
+    return mean_of_readings(last, values, len(runs), share, reached(finished, share))
 
 
-def _mean(steps: np.ndarray, values: np.ndarray, n_runs: int, share: float, horizon: int) -> MeanCurve:
-    """The mean curve of `values`, (R, K) with NaN where a run has no reading; runs without any may be left out."""
+def mean_of_readings(steps: np.ndarray, values: np.ndarray, n_runs: int, share: float, horizon: int) -> MeanCurve:
+    """Return the mean curve of values, (R, K), NaN where a run has no reading; runs without any may be left out."""
     known = np.isfinite(values)
     n = known.sum(axis=0)
     complete = n >= max(share * n_runs - 1e-9, 1)

@@ -104,7 +104,7 @@ def write_page(
     careful = cautions(measured.finished, concerning(measured, audit), states_tested=states is not None)
     checks = {"": selfcheck} if isinstance(selfcheck, Selfcheck) else dict(selfcheck or {})
     found = belief(measured, audit, states, selfcheck)
-    html = _template().render(
+    html = page_template("report.html.j2").render(
         **content, cautions=careful, state_boxes=boxes, belief=without_evidence(found, measured.beyond),
         selfchecks=checks, off_policy=blocks_of(measured, off_policy),
         ladders=ladder_blocks(measured.finished, measured.beyond, rung_notes or {}, named=len(measured.finished) > 1),
@@ -124,7 +124,8 @@ def _named(runs: Mapping[str, Runs] | Runs) -> dict[str, Runs]:
     return named
 
 
-def _template() -> Any:
+def page_template(name: str) -> Any:
+    """Return a template of ours, which escapes all that it shows."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -134,7 +135,7 @@ def _template() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("report.html.j2")
+    return environment.get_template(name)
 
 
 def _content(measured: Measurements, audit: Audit | None, title: str | None) -> dict[str, Any]:
@@ -173,11 +174,11 @@ def _content(measured: Measurements, audit: Audit | None, title: str | None) -> 
         "with_rungs": bool(measured.rungs),
         "probes_value": "start value" in names,
         "version": __version__,
-        "show": _as_markup,
+        "show": as_markup,
     }
 
 
-def _as_markup(table: Table, headline: int | None = None) -> Any:
+def as_markup(table: Table, headline: int | None = None) -> Any:
     """Return a table as HTML that the template does not escape again."""
     from markupsafe import Markup
 
@@ -192,7 +193,7 @@ def _returns(finished: Mapping[str, Runs], reference: str | None) -> dict[str, A
     shown, logged = reference if reference in sets else None, log_value(finished, "log_return")
     if not any(np.isfinite(return_curve(set_, SHARE).mean).any() for set_ in sets.values()):
         return None
-    return {"reference": shown, "logged": logged is not None} | _drawn(
+    return {"reference": shown, "logged": logged is not None} | drawn(
         lambda width: episode_returns(sets, shown, logged=logged, share=SHARE, width=width),
         f"Mean returns of episodes for {', '.join(sets)}",
         "episode_returns",
@@ -274,7 +275,7 @@ def _of_probe(
     """Return the figure of a probe, and what its caption needs; `more` is read out to those who cannot see it."""
     shown = reference if reference in sets else None
     most_runs = max(len(set_) for set_ in sets.values())
-    return {"probe": probe, "reference": shown, "most_runs": most_runs} | _drawn(
+    return {"probe": probe, "reference": shown, "most_runs": most_runs} | drawn(
         lambda width: draw(sets, probe, shown, width=width, **options),
         ". ".join([f"{DESCRIPTIONS[draw.__name__]} of {probe} for {', '.join(sets)}", *more]),
         f"{draw.__name__} {probe}",
@@ -288,7 +289,7 @@ DESCRIPTIONS = {
 }
 
 
-def _drawn(draw: Callable[[int], Any], description: str, key: str) -> dict[str, Any]:
+def drawn(draw: Callable[[int], Any], description: str, key: str) -> dict[str, Any]:
     """Return the figure at both widths, as the page holds it."""
     from markupsafe import Markup
 

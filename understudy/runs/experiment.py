@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from understudy.contracts import Learner, LoopOwner, Simulator
-from understudy.contracts.backing import Backend, Block, Closable
+from understudy.contracts.backing import Backend, Block, Closable, RunBlock
 from understudy.contracts.offering import offers
 from understudy.errors import ContractError, FailedRunsWarning, ResultsError, RunError, SettingError
 from understudy.progress import progress_bar
@@ -54,11 +54,11 @@ def check_written(about: Mapping[str, Any]) -> None:
         ) from error
 
 
-def start_backend(backend: Backend, plan: Plan, blocks: Sequence[Block], workers: int) -> Iterable[Any]:
+def start_backend(backend: Backend, run_block: RunBlock, blocks: Sequence[Block], workers: int) -> Iterable[Any]:
     """Return what a backend returns, an iterable. Raise `ContractError` where it is not a backend."""
     advice = "; give an object, not the class" if isinstance(backend, type) else ""
     with checking_call(backend, 3, f"a backend is called with run_block, blocks and workers{advice}"):
-        results = backend(plan, blocks, workers)
+        results = backend(run_block, blocks, workers)
     if not isinstance(results, Iterable):
         found = f"it returned {shown(results)}, which yields nothing"
         raise ContractError(f"a backend yields (block, runs); {found}{advice}")
