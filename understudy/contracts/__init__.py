@@ -4,7 +4,7 @@ A class offers a capability by having the members of its protocol: the library l
 says what is promised and what is gained.
 """
 
-from understudy.contracts.backing import Backend, Closable, GivesUp
+from understudy.contracts.backing import Backend, Closable, GivesUp, HasRemoteWorkers
 from understudy.contracts.consumption import LogUse, RepeatableSimulator, TellsUse
 from understudy.contracts.encoding import (
     CountsFits,
@@ -118,6 +118,7 @@ __all__ = [
     "HasOpening",
     "HasPending",
     "HasPlannedSteps",
+    "HasRemoteWorkers",
     "HasRung",
     "HasSettings",
     "HasSharedRun",

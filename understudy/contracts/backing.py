@@ -40,6 +40,19 @@ class Closable(Protocol):
 
 
 @runtime_checkable
+class HasRemoteWorkers(Protocol):
+    """A backend whose workers may be on other machines, which do not reach the results folder.
+
+    Promised: `n_workers` is how many blocks can be made at a time now. Gained: so many are used where `workers=` is not
+    given; with `out=`, the experiment writes each run itself when the backend yields it, and notes runs that raised on
+    a worker, so that no disk need be shared.
+    """
+
+    @property
+    def n_workers(self) -> int: ...
+
+
+@runtime_checkable
 class Backend(Protocol):
     """A function that decides where and when runs are made, for `experiment(backend=...)`; ours have names.
 

@@ -1,6 +1,6 @@
 """Runs: a learner rehearses in a simulator, once or many times."""
 
-from understudy.runs import probes
+from understudy.runs import backends, probes
 from understudy.runs.about import About
 from understudy.runs.env import gym_env, gym_envs
 from understudy.runs.experiment import experiment
@@ -17,6 +17,7 @@ __all__ = [
     "Run",
     "Runs",
     "WarmStart",
+    "backends",
     "experiment",
     "gym_env",
     "gym_envs",

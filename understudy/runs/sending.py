@@ -21,6 +21,8 @@ class _Pickler(cloudpickle.Pickler):
         self.kept: list[np.ndarray] = []
 
     def reducer_override(self, thing: Any) -> Any:
+        if isinstance(thing, np.ndarray) and (reduced := reduced_repetition(thing)) is not None:
+            return reduced
         if isinstance(thing, np.ndarray) and type(thing) in (np.ndarray, np.memmap) and is_large(thing):
             if not thing.flags.forc:
                 self.kept.append(np.ascontiguousarray(thing))
@@ -32,6 +34,16 @@ class _Pickler(cloudpickle.Pickler):
 def is_large(array: np.ndarray) -> bool:
     """True if an array is large, holds numbers alone, and is not a few of them that are repeated."""
     return array.nbytes >= LARGE and not array.dtype.hasobject and 0 not in array.strides
+
+
+def reduced_repetition(array: np.ndarray) -> tuple[Any, tuple] | None:
+    """Return an array that repeats a few numbers, as all rows of uniform propensities are one, as pickle takes it:
+    without the repetitions. None for any other.
+    """
+    if array.nbytes < LARGE or array.dtype.hasobject or 0 not in array.strides:
+        return None
+    one = array[tuple(slice(1 if stride == 0 else None) for stride in array.strides)]
+    return np.broadcast_to, (np.array(one), array.shape)
 
 
 def _mapped_array(place: ArrayPlace, writeable: bool) -> np.ndarray:
