@@ -63,7 +63,7 @@ def run_compare(options: argparse.Namespace) -> int:
         replayed, learners[text] = deployed(simulator, learner_for(log, encoder, one)[0], one)
     found = us.compare(
         learners, replayed, runs=options.runs, halves=options.halves, seed=options.seed, max_steps=options.max_steps,
-        workers=options.workers, out=options.out, progress=False if options.json else None,
+        workers=options.workers, backend=options.backend, out=options.out, progress=False if options.json else None,
     )  # fmt: skip
     if options.json:
         print(json.dumps(found.to_json(), indent=1))

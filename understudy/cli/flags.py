@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import understudy as us
+from understudy.cli.flags_backend import add_backend
 from understudy.cli.values import (
     LEARNERS,
     above_zero,
@@ -87,9 +88,7 @@ def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     check.add_argument("--json", action="store_true", help="print findings, tests, rates and the verdict as JSON")
     check.set_defaults(command=run["check"])
 
-    convert = commands.add_parser(
-        "convert", help="read a log of any format and write it as Parquet, CSV, dsjson, Minari"
-    )
+    convert = commands.add_parser("convert", help="read a log of any format, and write Parquet, CSV, dsjson or Minari")
     add_log(convert)
     convert.add_argument("to", metavar="OUT", help="a file that ends in .parquet, .csv or .dsjson, or a Minari id")
     convert.add_argument("--to-format", choices=WRITTEN, help="of OUT, where its ending does not tell (minari)")
@@ -288,7 +287,7 @@ def add_forecast(parser: argparse.ArgumentParser) -> None:
     runs.add_argument("--pre-runs", type=positive, help="runs to forecast from (19 to 79, as lengths differ)")
     runs.add_argument("--seed", type=int, default=0, help="(%(default)s)")
     runs.add_argument("--max-steps", type=positive, help="stop a pre-run there (when the log has no further answer)")
-    runs.add_argument("--workers", type=positive, help="threads or processes (one for each core)")
+    add_backend(runs)
     runs.add_argument("--json", action="store_true", help="print the forecast of each simulator as JSON")
 
 
@@ -304,7 +303,7 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
     runs.add_argument("--seed", type=int, default=0, help="(%(default)s)")
     runs.add_argument("--max-steps", type=positive, help="stop a run there (when the log has no further answer)")
     runs.add_argument("--every", type=positive, help="steps between two readings of probes (about a hundred in a run)")
-    runs.add_argument("--workers", type=positive, help="threads or processes (one for each core)")
+    add_backend(runs)
     runs.add_argument(
         "--keep-going", action="store_true", help="leave runs out that raise an error, named; the same command makes "
         "them again",
@@ -345,6 +344,6 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
     runs.add_argument("--halves", type=halves, metavar="NUMBER", default=20, help="halves of the log (%(default)s)")
     runs.add_argument("--seed", type=int, default=0, help="(%(default)s)")
     runs.add_argument("--max-steps", type=positive, help="stop a run there (when the log has no further answer)")
-    runs.add_argument("--workers", type=positive, help="threads or processes (one for each core)")
+    add_backend(runs)
     runs.add_argument("--out", metavar="DIR", help="keep the runs there; called again, it goes on there (not kept)")
     runs.add_argument("--json", action="store_true", help="print what was found as JSON")

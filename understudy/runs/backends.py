@@ -6,7 +6,8 @@ from collections.abc import Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from typing import Any
 
-from understudy.contracts.backing import Backend, Block, RunBlock, always
+from understudy.contracts.backing import Backend, Block, HasRemoteWorkers, RunBlock, always
+from understudy.contracts.offering import offers
 from understudy.errors import SettingError
 from understudy.extras import require
 from understudy.runs.processes import in_processes
@@ -69,6 +70,13 @@ def ray(address: str | None = None, *, max_retries: int = 2, num_cpus: float = 1
         real("num_cpus", num_cpus, 0),
         real("num_gpus", num_gpus, 0),
     )
+
+
+def workers_of(backend: Backend | None, workers: int | None) -> int:
+    """Return how many workers to use: those asked for, or those of a backend that has its own, or one for each core."""
+    if workers is not None:
+        return workers
+    return backend.n_workers if backend is not None and offers(backend, HasRemoteWorkers) else n_cores()
 
 
 def backend_of(chosen: str | Backend) -> Backend:

@@ -18,7 +18,7 @@ from understudy.runs.sending import LARGE, reduced_repetition
 
 
 @dataclass(frozen=True)
-class Packed:
+class InPieces:
     """An object in pieces. Arrays that can be written on are in `pickled`: each worker has its own."""
 
     pickled: bytes
@@ -51,7 +51,7 @@ class _Pickler(cloudpickle.Pickler):
         return super().reducer_override(thing)
 
 
-def packed(needed: Any) -> Packed:
+def packed(needed: Any) -> InPieces:
     """Return an object in pieces; the buffers are memory of its own arrays, where these are in one piece."""
     file = io.BytesIO()
     pickler = _Pickler(file)
@@ -62,10 +62,10 @@ def packed(needed: Any) -> Packed:
             "what a run needs cannot be sent to other processes; make it in the factory, or use backend='serial'"
         )
         raise
-    return Packed(file.getvalue(), tuple(pickler.buffers), _version())
+    return InPieces(file.getvalue(), tuple(pickler.buffers), _version())
 
 
-def unpacked(found: Packed) -> Any:
+def unpacked(found: InPieces) -> Any:
     """Return the object. Its large arrays are the buffers that were found, and cannot be written on.
 
     Raise `RunError` where another version of the library packed it: runs would not be the same.

@@ -13,7 +13,7 @@ from understudy.contracts.backing import Backend, Block, Closable, HasRemoteWork
 from understudy.contracts.offering import offers
 from understudy.errors import ContractError, FailedRunsWarning, ResultsError, RunError, SettingError
 from understudy.progress import progress_bar
-from understudy.runs.backends import Results, backend_of, n_cores
+from understudy.runs.backends import Results, backend_of, workers_of
 from understudy.runs.checking import check_about
 from understudy.runs.failures import FailedRun, failures_sentence
 from understudy.runs.folder import Folder
@@ -65,11 +65,17 @@ def start_backend(backend: Backend, run_block: RunBlock, blocks: Sequence[Block]
     return results
 
 
-def results_of(work: Backend, plan: Plan, blocks: Sequence[Block], workers: int, is_remote: bool) -> Results:
-    """Return an iterator over what a backend yields, checked. Where workers are remote, runs are saved here."""
-    run_block = RemoteRuns(plan) if is_remote else plan
-    results = each_once(start_backend(work, run_block, blocks, workers), blocks, plan.seed_of)
-    return saved_here(results, plan.folder) if is_remote else results
+def results_of(plan: Plan, blocks: Sequence[Block], backend: Backend | None, workers: int) -> Results:
+    """Return an iterator over what a backend yields, by default the fastest. Where workers are remote, runs are saved
+    here.
+    """
+    workers = min(workers, max(1, len(blocks)))
+    work = backend or backend_of(plan.fastest_backend(workers, len(blocks)))
+    if not offers(work, HasRemoteWorkers):
+        return each_once(start_backend(work, plan, blocks, workers), blocks, plan.seed_of)
+    return saved_here(
+        each_once(start_backend(work, RemoteRuns(plan), blocks, workers), blocks, plan.seed_of), plan.folder
+    )
 
 
 def each_once(
@@ -190,13 +196,11 @@ def experiment(
     blocks = plan.blocks([number for number in range(runs) if number not in finished])
     # Blocks that raised come last: an error that comes again must not keep the others from being run.
     blocks.sort(key=failed_before.isdisjoint, reverse=True)
-    is_remote = work is not None and offers(work, HasRemoteWorkers)
-    workers = min(workers or (work.n_workers if is_remote else n_cores()), max(1, len(blocks)))  # type: ignore[union-attr]
-    work = work or backend_of(plan.fastest_backend(workers, len(blocks)))
+    workers = workers_of(work, workers)
     title = title or str(about["simulator"]["simulator"])
     with (
         progress_bar(title, runs, progress, len(finished)) as report,
-        closing(results_of(work, plan, blocks, workers, is_remote)) as results,
+        closing(results_of(plan, blocks, work, workers)) as results,
     ):
         for block, its_runs in results:
             for number, run in zip(block, its_runs, strict=True):
