@@ -88,3 +88,12 @@ def test_what_is_not_contiguous_is_sent_as_a_copy_that_is_gone_when_it_is_let_go
     assert np.array_equal(cloudpickle.loads(pickled)["array"], every_other)
     kept.clear()
     assert os.listdir(scratch) == []
+
+
+def test_rows_that_are_one_in_memory_are_sent_as_one():
+    uniform = np.broadcast_to(np.full(4, 0.25), (1_000_000, 4))
+    pickled, _ = pickled_for_workers(uniform)
+    assert len(pickled) < 1000
+    back = cloudpickle.loads(pickled)
+    assert back.strides == (0, 8)
+    assert np.array_equal(back[::1000], uniform[::1000])

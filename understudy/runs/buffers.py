@@ -14,7 +14,10 @@ import cloudpickle
 import numpy as np
 
 from understudy.errors import RunError
-from understudy.runs.sending import LARGE, reduced_repetition
+from understudy.runs.sending import reduced_repetition
+
+LARGE = 1 << 16
+"""Arrays of this many bytes or more are kept beside the pickle: all workers of a machine share them."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class InPieces:
     """An object in pieces. Arrays that can be written on are in `pickled`: each worker has its own."""
 
     pickled: bytes
-    buffers: tuple[np.ndarray, ...]  # of bytes; of arrays that cannot be written on, a mebibyte or more each
+    buffers: tuple[np.ndarray, ...]  # of bytes; of arrays that cannot be written on, large ones
     version: str  # of the library that packed it
 
 

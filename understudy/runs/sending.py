@@ -40,7 +40,7 @@ def reduced_repetition(array: np.ndarray) -> tuple[Any, tuple] | None:
     """Return an array that repeats a few numbers, as all rows of uniform propensities are one, as pickle takes it:
     without the repetitions. None for any other.
     """
-    if array.nbytes < LARGE or array.dtype.hasobject or 0 not in array.strides:
+    if array.nbytes < 4096 or array.dtype.hasobject or 0 not in array.strides:
         return None
     one = array[tuple(slice(1 if stride == 0 else None) for stride in array.strides)]
     return np.broadcast_to, (np.array(one), array.shape)
