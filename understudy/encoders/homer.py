@@ -241,8 +241,8 @@ class HomerTrials:
         homer._trained(split, lambda done: None)
         seconds, n_used = time.perf_counter() - began, len(np.unique(homer.encode(self.log.observation)))
         given = {name: homer._options[name] for name in ("latent", "width", "learning_rate", "seed")}
-        reached: dict[str, Any] = {"loss": homer.loss or 0.0, "epochs": len(homer.losses), "n_used": n_used, "seconds": seconds}
-        return homer, Attempt(**given, **reached)
+        loss, epochs = homer.loss or 0.0, len(homer.losses)
+        return homer, Attempt(**given, loss=loss, epochs=epochs, n_used=n_used, seconds=seconds)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "split"}
