@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Event, Lock, Thread
 
-Report = Callable[[int], None]
-"""A function that is called with the number of runs, epochs or fits that are finished."""
+Report = Callable[[float], None]
+"""A function that is called with the number of runs, epochs or fits that are finished; half of one is 0.5."""
 
 FIRST_AFTER = 10.0  # seconds until the first line
 THEN_EVERY = 60.0  # seconds between two lines
@@ -87,9 +87,9 @@ def _bar(title: str, total: int | None, done: int) -> Iterator[Report]:
 
 @contextmanager
 def _lines(title: str, total: int | None, before: int) -> Iterator[Report]:
-    began, finished = time.monotonic(), before
+    began, finished = time.monotonic(), float(before)
 
-    def report(done: int) -> None:
+    def report(done: float) -> None:
         nonlocal finished
         finished = done
 
@@ -100,7 +100,7 @@ def _lines(title: str, total: int | None, before: int) -> Iterator[Report]:
             of_all = f" of {total:,}"
             if before < now < total:
                 left = f", about {duration_in_words(spent * (total - now) / (now - before))} left"
-        print(f"{title}: {now:,}{of_all} after {duration_in_words(spent)}{left}", file=sys.stderr, flush=True)
+        print(f"{title}: {int(now):,}{of_all} after {duration_in_words(spent)}{left}", file=sys.stderr, flush=True)
 
     with every_minute(print_line):
         yield report

@@ -116,6 +116,7 @@ def new_learner_for(log: us.Log, encoder: Any, options: argparse.Namespace) -> t
     probes = {"start value": us.probes.start_value(log)} | endless
     if options.learner == "ppo":
         settings: dict[str, Any] = {"gamma": options.gamma, "epoch_steps": options.epoch_steps}
+        settings |= {} if options.stack_size is None else {"stack_size": options.stack_size}
         return (lambda seed: us.learners.PPO(log.spec, seed=seed, **settings), probes)
     n_observations = log.spec.n_observations
     if encoder is None and (n_observations is None or n_observations > 4 * len(log) + 1024):

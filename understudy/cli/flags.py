@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import understudy as us
-from understudy.cli.flags_backend import add_backend
+from understudy.cli.flags_runs import add_backend, add_run_settings
 from understudy.cli.values import (
     LEARNERS,
     above_zero,
@@ -189,14 +189,16 @@ def add_learner_settings(learner: argparse._ArgumentGroup) -> None:
             finite, 0.0, "q-learning, expected-sarsa, epsilon-greedy, gaussian-thompson: value to start from",
         ),
         "epoch-steps": (positive, 5000, "ppo: steps of an epoch"),
+        "stack-size": (positive, None, "ppo: runs trained together; on a GPU it decides rounding (10; GPU: up to 64)"),
         "exploration": (not_negative, 1.0, "ucb1, linucb, linear-thompson: factor of what is added to explore"),
         "noise": (above_zero, 1.0, "gaussian-thompson: standard deviation of a reward"),
         "ridge": (above_zero, 1.0, "linucb, linear-thompson: penalty of weights"),
     }  # fmt: skip
     for name, (kind, default, meaning) in settings.items():
         learner.add_argument(
-            f"--{name}", type=kind, action=StoreGiven, default=default, help=f"{meaning} (%(default)s)"
-        )
+            f"--{name}", type=kind, action=StoreGiven, default=default,
+            help=meaning if default is None else f"{meaning} (%(default)s)",
+        )  # fmt: skip
     learner.add_argument(
         "--no-scaling", action="store_true",
         help="linucb, linear-thompson: see numbers as they are, not less their mean and in standard deviations",
@@ -300,14 +302,8 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
         "--anyway", action="store_true", help="rehearse though most rows are in states that the audit finds suspicious"
     )
     runs.add_argument("--runs", type=positive, default=100, help="how many (%(default)s)")
-    runs.add_argument("--seed", type=int, default=0, help="(%(default)s)")
-    runs.add_argument("--max-steps", type=positive, help="stop a run there (when the log has no further answer)")
+    add_run_settings(runs, "leave runs out that raise an error, named; the same command makes them again")
     runs.add_argument("--every", type=positive, help="steps between two readings of probes (about a hundred in a run)")
-    add_backend(runs)
-    runs.add_argument(
-        "--keep-going", action="store_true", help="leave runs out that raise an error, named; the same command makes "
-        "them again",
-    )  # fmt: skip
     runs.add_argument(
         "--no-rows", action="store_true", help="do not keep which rows each run was served: up to 4 bytes a step less"
     )
@@ -342,8 +338,6 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
     )
     runs.add_argument("--runs", type=several, help="of each learner (40; with more than four learners, 20)")
     runs.add_argument("--halves", type=halves, metavar="NUMBER", default=20, help="halves of the log (%(default)s)")
-    runs.add_argument("--seed", type=int, default=0, help="(%(default)s)")
-    runs.add_argument("--max-steps", type=positive, help="stop a run there (when the log has no further answer)")
-    add_backend(runs)
+    add_run_settings(runs, "where a learner raises an error in a run, leave the runs of that seed out of all learners")
     runs.add_argument("--out", metavar="DIR", help="keep the runs there; called again, it goes on there (not kept)")
     runs.add_argument("--json", action="store_true", help="print what was found as JSON")

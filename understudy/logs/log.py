@@ -11,6 +11,7 @@ import numpy as np
 
 from understudy.errors import LogError, SettingError
 from understudy.logs import rules
+from understudy.logs.blocks import one_later, slices
 from understudy.logs.coded_observations import code_given
 from understudy.logs.coding import Coding
 from understudy.logs.columns import CLEAN, COLUMNS, action_codes, common_length, count_actions, same_kind
@@ -170,8 +171,11 @@ class Log:
     @cached_property
     def unfinished(self) -> np.ndarray:
         """For each episode, True if its last row is neither terminated nor truncated."""
-        last = self.starts[1:] - 1
-        return ~(self.terminated[last] | self.truncated[last])
+        unfinished = np.empty(self.n_episodes, bool)
+        for episodes in slices(self.n_episodes):
+            last = self.starts[one_later(episodes)] - 1
+            unfinished[episodes] = ~(self.terminated[last] | self.truncated[last])
+        return unfinished
 
     @cached_property
     def fingerprint(self) -> str:
@@ -195,7 +199,7 @@ class Log:
         rows = self.rows_of(episodes)
         chosen: dict[str, Any] = {name: take_rows(column, rows) for name, column in self.columns.items()}
         if len(np.unique(episodes)) < len(episodes):
-            chosen["episode"] = np.repeat(np.arange(len(episodes)), np.diff(self.starts)[episodes])
+            chosen["episode"] = np.repeat(np.arange(len(episodes)), self.starts[episodes + 1] - self.starts[episodes])
         return replace(self, **chosen)
 
     def with_propensities(self, given: Any) -> "Log":
@@ -224,7 +228,7 @@ class Log:
         array([2, 0, 1])
         """
         episodes = self._positions(episodes)
-        lengths = np.diff(self.starts)[episodes]
+        lengths = self.starts[episodes + 1] - self.starts[episodes]
         return np.arange(lengths.sum()) + np.repeat(self.starts[episodes] - np.cumsum(lengths) + lengths, lengths)
 
     def _positions(self, episodes: Any) -> np.ndarray:

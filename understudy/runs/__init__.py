@@ -2,6 +2,7 @@
 
 from understudy.runs import backends, probes
 from understudy.runs.about import About
+from understudy.runs.encoded_log import EncodedLog, encode
 from understudy.runs.env import gym_env, gym_envs
 from understudy.runs.experiment import experiment
 from understudy.runs.folder import load
@@ -14,10 +15,12 @@ from understudy.runs.warm_starts import WarmStart, warm_start
 __all__ = [
     "About",
     "Cancelled",
+    "EncodedLog",
     "Run",
     "Runs",
     "WarmStart",
     "backends",
+    "encode",
     "experiment",
     "gym_env",
     "gym_envs",

@@ -11,6 +11,7 @@ from understudy.contracts.offering import offers
 from understudy.errors import SettingError
 from understudy.extras import require
 from understudy.runs.processes import in_processes
+from understudy.runs.shares import heard_here
 from understudy.settings import real, whole
 
 Results = Generator[tuple[Block, Any], None, None]
@@ -26,7 +27,7 @@ def n_cores() -> int:
 def in_turn(run_block: RunBlock, blocks: Sequence[Block], workers: int) -> Results:
     """Yield runs made one after another, in this thread."""
     for block in blocks:
-        yield block, run_block(block, always)
+        yield block, run_block(block, heard_here(run_block, block, always))
 
 
 def in_threads(run_block: RunBlock, blocks: Sequence[Block], workers: int) -> Results:
@@ -34,7 +35,8 @@ def in_threads(run_block: RunBlock, blocks: Sequence[Block], workers: int) -> Re
     cancelled = threading.Event()
     with ThreadPoolExecutor(workers) as executor:
         futures: dict[Future, Block] = {
-            executor.submit(run_block, block, lambda: not cancelled.is_set()): block for block in blocks
+            executor.submit(run_block, block, heard_here(run_block, block, lambda: not cancelled.is_set())): block
+            for block in blocks
         }
         try:
             for future in as_completed(futures):

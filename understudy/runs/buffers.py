@@ -48,7 +48,7 @@ class _Pickler(cloudpickle.Pickler):
             if (reduced := reduced_repetition(thing)) is not None:
                 return reduced
             if type(thing) is not np.ndarray or not thing.flags.forc:  # NumPy would copy these into the pickle
-                whole = np.ascontiguousarray(thing)
+                whole = np.asarray(thing).view() if thing.flags.forc else np.ascontiguousarray(thing)
                 whole.setflags(write=thing.flags.writeable)
                 return whole.__reduce_ex__(5)
         return super().reducer_override(thing)

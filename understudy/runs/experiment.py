@@ -22,6 +22,7 @@ from understudy.runs.prerequisites import check_attributes, refuse_class
 from understudy.runs.probes import Probes, named_probes
 from understudy.runs.remote import RemoteRuns, saved_here
 from understudy.runs.run import Run, Runs
+from understudy.runs.scratch import remove_abandoned_once
 from understudy.settings import seed_of, shown, whole
 from understudy.storage import parse_json
 
@@ -175,6 +176,7 @@ def experiment(
     work = None if backend is None else backend_of(backend)
     if errors not in ERRORS:
         raise SettingError(f"errors={errors!r} is not one of {', '.join(map(repr, ERRORS))}")
+    remove_abandoned_once()
     plan = Plan(
         simulator, make, seed, max_steps, named_probes(probes), every, compiled, bool(keep_rows), errors == "keep"
     )
@@ -193,15 +195,22 @@ def experiment(
         failed_before = {one.number for one in folder.failures()}
         plan.folder = folder
 
-    blocks = plan.blocks([number for number in range(runs) if number not in finished])
+    workers = workers_of(work, workers)
+    blocks = plan.blocks([number for number in range(runs) if number not in finished], workers)
     # Blocks that raised come last: an error that comes again must not keep the others from being run.
     blocks.sort(key=failed_before.isdisjoint, reverse=True)
-    workers = workers_of(work, workers)
     title = title or str(about["simulator"]["simulator"])
     with (
         progress_bar(title, runs, progress, len(finished)) as report,
         closing(results_of(plan, blocks, work, workers)) as results,
     ):
+        under_way: dict[Block, float] = {}  # how many runs of a block are made, as far as the backend tells
+
+        def show(block: Block, share: float) -> None:
+            under_way[block] = share * len(block)
+            report(len(finished) + len(failed) + sum(under_way.copy().values()))
+
+        plan.listener = show
         for block, its_runs in results:
             for number, run in zip(block, its_runs, strict=True):
                 if isinstance(run, FailedRun):
@@ -210,7 +219,7 @@ def experiment(
                 finished[number] = run
                 if number in failed_before:
                     plan.folder.remove_failure(number)  # type: ignore[union-attr]
-            report(len(finished) + len(failed))
+            show(block, 0.0)
     found = [failed[number] for number in sorted(failed)]
     if found:
         told = failures_sentence(found, runs)

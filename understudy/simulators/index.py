@@ -9,7 +9,7 @@ import numpy as np
 
 from understudy.contracts import Encoder, Log
 from understudy.contracts.compiling import routine
-from understudy.contracts.encoding import check_encodes, states_of
+from understudy.contracts.encoding import check_encodes, log_states
 from understudy.contracts.fitting import ensure_fitted
 from understudy.contracts.vocabulary import Vocabulary
 from understudy.errors import EncoderError
@@ -150,21 +150,7 @@ def states_of_log(log: Log, encoder: Encoder | None) -> tuple[np.ndarray, np.nda
     if encoder is None:
         vocabulary = Vocabulary(log.observation, log.next_observation)
         return vocabulary.codes(log.observation), vocabulary.codes(log.next_observation)
-    encoder = ensure_fitted(encoder, log)
-    state = states_of(encoder, log.observation)
-    next_state, new = np.append(state[1:], -1), ~is_continued(log)  # most were encoded as the next row's observation
-    next_state[new] = states_of(encoder, log.next_observation[new])
-    return state, next_state
-
-
-def is_continued(log: Log) -> np.ndarray:
-    """Return, (N,) bool, True for each row whose next observation equals the next row's observation."""
-    found = np.zeros(len(log), dtype=bool)
-    for begin in range(0, len(log) - 1, CHUNK):
-        part = slice(begin, min(begin + CHUNK, len(log) - 1))
-        same = log.next_observation[part] == log.observation[begin + 1 : part.stop + 1]
-        found[part] = same.reshape(len(same), -1).all(axis=1)
-    return found
+    return log_states(ensure_fitted(encoder, log), log)
 
 
 def dense(state: np.ndarray, next_state: np.ndarray) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]:

@@ -231,9 +231,10 @@ def made(
     plan: Plan, numbers: Sequence[int], backend: Backend | None, workers: int | None, progress: bool | None
 ) -> list[Run]:
     """Return the runs of these numbers: an experiment without what describes it, which takes longer than short runs."""
-    blocks, runs = plan.blocks(numbers), dict[int, Run]()
+    workers = workers_of(backend, workers)
+    blocks, runs = plan.blocks(numbers, workers), dict[int, Run]()
     with progress_bar("forecast", len(numbers), progress) as report:
-        for block, its_runs in results_of(plan, blocks, backend, workers_of(backend, workers)):
+        for block, its_runs in results_of(plan, blocks, backend, workers):
             runs |= zip(block, its_runs, strict=True)
             report(len(runs))
     return [runs[number] for number in sorted(runs)]

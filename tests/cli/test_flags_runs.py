@@ -1,14 +1,32 @@
-"""--workers and --backend are those of `experiment`, in every command that makes runs."""
+"""Flags that commands share mean the same in each."""
+
+import argparse
 
 import pytest
 
 import understudy as us
+from tests.cli.test_unused import COMMANDS
 from understudy.cli import main
 from understudy.cli.flags import build_parser
+from understudy.cli.flags_runs import add_run_settings
 from understudy.cli.words import as_flags
 from understudy.runs.backends import NAMES
 
-COMMANDS = ("demo", "check", "convert", "simulate", "forecast", "compare", "report")
+
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+def test_commands_with_runs_have_them(command):
+    given = [command, "LOG", "--learner", "uniform", "--seed", "3", "--max-steps", "5", "--workers", "2"]
+    options = build_parser(COMMANDS).parse_args(given)
+    assert (options.seed, options.max_steps, options.workers, options.keep_going) == (3, 5, 2, False)
+    assert build_parser(COMMANDS).parse_args([*given, "--keep-going"]).keep_going
+
+
+def test_help_says_what_becomes_of_runs_that_raise(capsys):
+    parser = argparse.ArgumentParser()
+    add_run_settings(parser.add_argument_group("runs"), "leave them out")
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--workers", "0"])
+    assert "leave them out" in parser.format_help()
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +39,7 @@ def path(tmp_path_factory):
 
 @pytest.mark.parametrize("command", ["simulate", "forecast", "compare"])
 def test_commands_that_make_runs_take_the_names_of_backends(command):
-    parser = build_parser(dict.fromkeys(COMMANDS))
+    parser = build_parser(COMMANDS)
     more = ["--learner", "qlearning", "--learner", "uniform"] if command == "compare" else []
     for name in NAMES:
         options = parser.parse_args([command, "log.parquet", *more, "--backend", name, "--workers", "3"])
@@ -31,7 +49,7 @@ def test_commands_that_make_runs_take_the_names_of_backends(command):
 
 def test_another_name_is_refused(capsys):
     with pytest.raises(SystemExit):
-        build_parser(dict.fromkeys(COMMANDS)).parse_args(["simulate", "log.parquet", "--backend", "moon"])
+        build_parser(COMMANDS).parse_args(["simulate", "log.parquet", "--backend", "moon"])
     assert "'serial', 'threads', 'processes', 'ray'" in capsys.readouterr().err
 
 
