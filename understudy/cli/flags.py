@@ -6,7 +6,7 @@ from typing import Any
 
 import understudy as us
 from understudy.cli.flags_results import add_report, add_sweep
-from understudy.cli.flags_runs import add_run_settings
+from understudy.cli.flags_runs import add_backend, add_run_settings
 from understudy.cli.values import (
     LEARNERS,
     above_zero,
@@ -89,9 +89,7 @@ def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     check.add_argument("--json", action="store_true", help="print findings, tests, rates and the verdict as JSON")
     check.set_defaults(command=run["check"])
 
-    convert = commands.add_parser(
-        "convert", help="read a log of any format and write it as Parquet, CSV, dsjson, Minari"
-    )
+    convert = commands.add_parser("convert", help="read a log of any format, and write Parquet, CSV, dsjson or Minari")
     add_log(convert)
     convert.add_argument("to", metavar="OUT", help="a file that ends in .parquet, .csv or .dsjson, or a Minari id")
     convert.add_argument("--to-format", choices=WRITTEN, help="of OUT, where its ending does not tell (minari)")
@@ -288,7 +286,7 @@ def add_forecast(parser: argparse.ArgumentParser) -> None:
     runs.add_argument("--pre-runs", type=positive, help="runs to forecast from (19 to 79, as lengths differ)")
     runs.add_argument("--seed", type=int, default=0, help="(%(default)s)")
     runs.add_argument("--max-steps", type=positive, help="stop a pre-run there (when the log has no further answer)")
-    runs.add_argument("--workers", type=positive, help="threads or processes (one for each core)")
+    add_backend(runs)
     runs.add_argument("--json", action="store_true", help="print the forecast of each simulator as JSON")
 
 

@@ -182,8 +182,9 @@ def run_simulate(options: argparse.Namespace) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", us.FailedRunsWarning)  # said below, once
             runs[name] = experiment_for(options, simulator, log, name, folder)(
-                simulator, make, runs=options.runs, workers=options.workers, out=folder / name, title=name,
-                keep_rows=not options.no_rows, errors="keep" if options.keep_going else "raise", **settings[name],
+                simulator, make, runs=options.runs, workers=options.workers, backend=options.backend, title=name,
+                out=folder / name, keep_rows=not options.no_rows, errors="keep" if options.keep_going else "raise",
+                **settings[name],
             )  # fmt: skip
         say_failed(name, runs[name])
         with going_on(options, f"{name}: no evidence past the exact part"):
