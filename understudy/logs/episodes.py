@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from understudy.mapped import blocks, new_array
+
 
 def starts_of(episode: np.ndarray) -> np.ndarray:
     """Return the first row of each run of equal ids, then the number of rows.
@@ -9,7 +11,11 @@ def starts_of(episode: np.ndarray) -> np.ndarray:
     >>> starts_of(np.array([7, 7, 8, 7]))
     array([0, 2, 3, 4])
     """
-    return np.concatenate([[0], np.flatnonzero(episode[1:] != episode[:-1]) + 1, [len(episode)]]).astype(np.int64)
+    found = [np.zeros(1, np.int64)]
+    for rows in blocks(len(episode) - 1):
+        later = episode[rows.start + 1 : rows.stop + 1] != episode[rows]
+        found.append(np.flatnonzero(later) + (rows.start + 1))
+    return np.concatenate([*found, [len(episode)]])
 
 
 def later_pieces(episode: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -31,7 +37,11 @@ def step_numbers(starts: np.ndarray) -> np.ndarray:
     >>> step_numbers(np.array([0, 2, 5]))
     array([0, 1, 0, 1, 2], dtype=int32)
     """
-    return (np.arange(starts[-1]) - np.repeat(starts[:-1], np.diff(starts))).astype(np.int32)
+    step = new_array(int(starts[-1]), np.int32)
+    for some in blocks(len(starts) - 1, 2**16):  # of episodes
+        first = starts[some.start : some.stop + 1]
+        step[first[0] : first[-1]] = np.arange(first[0], first[-1]) - np.repeat(first[:-1], np.diff(first))
+    return step
 
 
 def common_time_limit(starts: np.ndarray, truncated: np.ndarray) -> int | None:

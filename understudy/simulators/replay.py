@@ -14,6 +14,7 @@ import numpy as np
 from understudy.contracts import Rehearsal
 from understudy.contracts.streams import streams_of
 from understudy.errors import SettingError
+from understudy.mapped import reserved
 from understudy.simulators.coding import CodedArrays, largest_observation
 from understudy.simulators.index import Index, with_state_means
 from understudy.simulators.kernels import layout
@@ -101,8 +102,8 @@ class Replay:
             queues, queued, order, opening_order, filled, streams_of(seed), cursor,
         )  # fmt: skip
         if reserve:
-            reserves, reserved, lacking, excess = reserve
-            source = ReserveTape(source, reserves, reserved, lacking, excess, self.rules, cursor)
+            reserves, kept, lacking, excess = reserve
+            source = ReserveTape(source, reserves, kept, lacking, excess, self.rules, cursor)
             rewind_reserve(source)
         else:
             rewind(source)
@@ -158,15 +159,15 @@ class Replay:
         """Return the arrays that one rehearsal writes on. Memory is not touched before a run needs it."""
         by_rows = self.rules[layout.READ_ORDER] == layout.BY_ROWS
         n_rows, n_episodes = len(self.log) * self._copies, self.log.n_episodes * self._copies
-        queued = np.empty(self._end[-1], RECORD)
-        order = np.arange(n_rows if by_rows else n_episodes, dtype=np.int32)
-        opening_order = np.arange(n_episodes if by_rows else 0, dtype=np.int32)
+        queued = reserved(int(self._end[-1]), RECORD)
+        order = reserved(n_rows if by_rows else n_episodes, np.int32)
+        opening_order = reserved(n_episodes if by_rows else 0, np.int32)
         filled, cursor = np.empty(len(self._end), np.int32), np.zeros(layout.N_CURSOR, np.int64)
         tape = empty_queues(self._end), queued, order, opening_order, filled, cursor
         if self._reserve_end is None:
             return tape
-        reserved = np.empty(self._reserve_end[-1], np.int32)
-        return *tape, empty_queues(self._reserve_end), reserved, np.empty(self.n_actions), np.empty(self.n_actions)
+        kept = reserved(int(self._reserve_end[-1]), np.int32)
+        return *tape, empty_queues(self._reserve_end), kept, np.empty(self.n_actions), np.empty(self.n_actions)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_spare_workspaces": []}

@@ -5,11 +5,13 @@ no work beyond what it reads. Whole episodes are permuted, not rows, to make the
 queue then says nothing about the outcomes of the rows before it.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 
-from understudy.contracts.compiling import kernel, routine
+from understudy.contracts.compiling import MERGED, kernel, routine
 from understudy.contracts.streams import OPENINGS, ORDER, below
 from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.layout import EMPTY
@@ -27,6 +29,30 @@ RECORD = np.dtype(
 )
 """All that a run needs of a row, in half a cache line."""
 
+
+class RecordColumns(NamedTuple):
+    """What RECORD holds of each row, as columns: a log that is mapped from files is not stored again in records."""
+
+    reward: np.ndarray  # (N,) float64
+    next_state: np.ndarray  # (N,) int32
+    next_code: np.ndarray  # (N,) int32; empty where a row's code is its number
+    vector: np.ndarray  # (N,) int32; empty where all rows have vector 0
+    action: np.ndarray  # (N,) int32
+    terminated: np.ndarray  # (N,) bool
+
+    def __len__(self) -> int:
+        return self.reward.shape[0]
+
+
+class RowFields(NamedTuple):
+    """What a step needs of one row."""
+
+    reward: float
+    next_state: int
+    next_code: int
+    terminated: bool
+
+
 OPENING = np.dtype([("row", np.int32), ("state", np.int32), ("code", np.int32)])
 
 # The columns of Tape.queues: positions in Tape.queued.
@@ -42,7 +68,7 @@ class Tape(NamedTuple):
     The first six arrays belong to the simulator and are never written; the others belong to the rehearsal.
     """
 
-    records: np.ndarray  # (N,) RECORD, in log order
+    records: Any  # (N,) RECORD in log order, or RecordColumns
     queue_of: np.ndarray  # (N,) int32: the queue of each row; -1 for none
     episodes: (
         np.ndarray
@@ -52,7 +78,7 @@ class Tape(NamedTuple):
     rules: np.ndarray  # (N_RULES,) int64
     queues: np.ndarray  # (Q, 4) int32: each queue's START and END in queued, its HEAD and its TAIL
     queued: np.ndarray  # (N,) RECORD: the rows in the queues
-    order: np.ndarray  # (episodes or rows,) int32: the order of the tape, drawn as far as it was read
+    order: np.ndarray  # (episodes or rows,) int32: the order of the tape, drawn as far as it was read; see `entry_at`
     opening_order: np.ndarray  # (E,) int32: the order of openings, where the tape is of single rows; else empty
     filled: np.ndarray  # (Q,) int32: the queues that received rows, in the order in which they first did
     streams: np.ndarray  # (5,) uint64
@@ -60,12 +86,93 @@ class Tape(NamedTuple):
 
 
 @kernel
+def entry_at(order, position):
+    """Return the entry at a position of an order.
+
+    An order holds how far each entry is from its own number: an order that was not shuffled is all zeros, which costs
+    neither time nor memory however long it is.
+    """
+    return np.int64(position + order[position])
+
+
+@kernel
+def swap(order, one, other):
+    """Exchange the entries at two positions of an order."""
+    first, second = entry_at(order, one), entry_at(order, other)
+    order[one], order[other] = second - one, first - other
+
+
+@kernel
 def shuffle_step(order, position, end, streams, purpose):
     """Return the entry at a position of an order, drawn by one step of a Fisher-Yates shuffle of those before `end`."""
     if position < end:
-        other = position + below(streams, purpose, end - position)
-        order[position], order[other] = order[other], order[position]
-    return order[position]
+        swap(order, position, position + below(streams, purpose, end - position))
+    return entry_at(order, position)
+
+
+def fields_of(records, row):
+    """Return what a step needs of a row, whichever form the records have."""
+    if isinstance(records, RecordColumns):
+        return fields_of_columns(records, row)
+    return fields_of_record(records, row)
+
+
+def put_record(records, row, queued, position):
+    """Write the record of a row into `queued`, whichever form the records have."""
+    if isinstance(records, RecordColumns):
+        put_columns(records, row, queued, position)
+    else:
+        queued[position] = records[row]
+
+
+@kernel
+def fields_of_record(records, row):
+    """Return what a step needs of a row, from its record."""
+    record = records[row]
+    return RowFields(record["reward"], record["next_state"], record["next_code"], record["terminated"] != 0)
+
+
+@kernel
+def code_of(records, row):
+    """Return the code of a row's next observation, from columns."""
+    if len(records.next_code) == 0:
+        return np.int32(row)
+    return records.next_code[row]
+
+
+@kernel
+def fields_of_columns(records, row):
+    """Return what a step needs of a row, from columns."""
+    return RowFields(records.reward[row], records.next_state[row], code_of(records, row), records.terminated[row])
+
+
+@kernel
+def put_columns(records, row, queued, position):
+    """Write a row of columns into `queued`, as a record."""
+    queued[position]["reward"] = records.reward[row]
+    queued[position]["row"] = row
+    queued[position]["next_state"] = records.next_state[row]
+    queued[position]["next_code"] = code_of(records, row)
+    queued[position]["vector"] = records.vector[row] if len(records.vector) else np.int32(0)
+    queued[position]["action"] = records.action[row]
+    queued[position]["terminated"] = records.terminated[row]
+
+
+@overload(fields_of, jit_options=MERGED)
+def _fields_of(records, row):
+    of = fields_of_columns if isinstance(records, types.BaseNamedTuple) else fields_of_record
+    return lambda records, row: of(records, row)
+
+
+@overload(put_record, jit_options=MERGED)
+def _put_record(records, row, queued, position):
+    if isinstance(records, types.BaseNamedTuple):
+        return lambda records, row, queued, position: put_columns(records, row, queued, position)
+
+    def put(records, row, queued, position):
+        queued[position] = records[row]
+
+    return put
 
 
 @routine
@@ -75,13 +182,13 @@ def read_next(tape):
     position = cursor[layout.TAPE_READ]
     cursor[layout.TAPE_READ] = position + 1
     if rules[layout.READ_ORDER] == layout.BY_ROWS:
-        begin = np.int64(shuffle_step(tape.order, position, len(tape.order), tape.streams, ORDER))
+        begin = shuffle_step(tape.order, position, len(tape.order), tape.streams, ORDER)
         end = begin + 1
     else:
-        episode = tape.order[position]
+        episode = entry_at(tape.order, position)
         if rules[layout.READ_ORDER] == layout.BY_EPISODES:
             episode = shuffle_step(tape.order, position, tape.episodes[position, BLOCK_END], tape.streams, ORDER)
-        begin, end = tape.episodes[episode, FIRST_ROW], tape.episodes[episode, END_ROW]
+        begin, end = np.int64(tape.episodes[episode, FIRST_ROW]), np.int64(tape.episodes[episode, END_ROW])
     for row in range(begin, end):
         queue = tape.queue_of[row]
         if queue >= 0:
@@ -89,7 +196,7 @@ def read_next(tape):
             if tail == tape.queues[queue, START]:
                 tape.filled[cursor[layout.QUEUES_FILLED]] = queue
                 cursor[layout.QUEUES_FILLED] += 1
-            tape.queued[tail] = tape.records[row]
+            put_record(tape.records, row, tape.queued, tail)
             tape.queues[queue, TAIL] = tail + 1
 
 
@@ -128,11 +235,11 @@ def open_episode(tape):
             cursor[layout.CAUSE] = layout.NO_OPENING
             return EMPTY
         if rules[layout.READ_ORDER] == layout.BY_ROWS:
-            episode = np.int64(shuffle_step(tape.opening_order, position, n_openings, tape.streams, OPENINGS))
+            episode = shuffle_step(tape.opening_order, position, n_openings, tape.streams, OPENINGS)
         else:
             while cursor[layout.TAPE_READ] <= position:
                 read_next(tape)
-            episode = np.int64(tape.order[position])
+            episode = entry_at(tape.order, position)
     cursor[layout.EPISODES_OPENED] += 1
     return episode
 
@@ -155,7 +262,7 @@ def read_ahead(tape, n_needed, n_most):
         for _ in range(1 + cursor[layout.QUEUES_FILLED] // 8):  # so that looking takes no longer than reading
             if cursor[layout.TAPE_READ] < len(tape.order):
                 read_next(tape)
-                episode = tape.order[cursor[layout.TAPE_READ] - 1]
+                episode = entry_at(tape.order, cursor[layout.TAPE_READ] - 1)
                 by_rows = tape.rules[layout.READ_ORDER] == layout.BY_ROWS
                 n_read += 1 if by_rows else tape.episodes[episode, END_ROW] - tape.episodes[episode, FIRST_ROW]
 
@@ -194,30 +301,31 @@ def next_openings(tape, episodes, swapped):
     elif rules[layout.READ_ORDER] == layout.BY_ROWS:
         for index in range(n):
             swapped[index] = position + index + below(tape.streams, OPENINGS, n_openings - position - index)
-            order[position + index], order[swapped[index]] = order[swapped[index]], order[position + index]
-            episodes[index] = order[position + index]
+            swap(order, position + index, swapped[index])
+            episodes[index] = entry_at(order, position + index)
         for index in range(n - 1, -1, -1):
-            order[position + index], order[swapped[index]] = order[swapped[index]], order[position + index]
+            swap(order, position + index, swapped[index])
     else:
         n = max(0, min(n, cursor[layout.TAPE_READ] - position))  # openings that come back are not known ahead
         for index in range(n):
-            episodes[index] = tape.order[position + index]
+            episodes[index] = entry_at(tape.order, position + index)
     tape.streams[OPENINGS] = cell
     return n
 
 
 @routine
 def undo_shuffle(order, n):
-    """Undo the first n steps of a Fisher-Yates shuffle of 0, 1, 2, ...
+    """Undo the first n steps of a Fisher-Yates shuffle.
 
     A position from n on was written only if the number it held before is now among the first n, so these numbers say
     which positions to restore.
     """
     for position in range(n):
-        if order[position] >= n:
-            order[order[position]] = order[position]
+        entry = entry_at(order, position)
+        if entry >= n:
+            order[entry] = 0
     for position in range(n):
-        order[position] = position
+        order[position] = 0
 
 
 @routine
