@@ -1,11 +1,13 @@
 """Arrays in a folder with a manifest that is written last: they are there as a whole, or not at all."""
 
+import atexit
 import json
 import os
+import secrets
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -13,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.mapped import ArrayRoom, blocks, open_array
+from understudy.mapped import ArrayRoom, blocks, file_below, made_in, open_array
 from understudy.storage import parse_json, write_whole
 
 VERSION = 1
@@ -148,17 +150,92 @@ def locked(folder: Path) -> Iterator[None]:
     if sys.platform == "win32":
         yield
         return
-    import fcntl
-
-    with open(folder / ".lock", "wb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with _lock(folder / ".lock"):
         for left in folder.glob(".making-*"):
             shutil.rmtree(left, ignore_errors=True)
         yield
 
 
+SCRATCH = ".scratch-"
+_ROOMS: dict[Path, ArrayRoom] = {}
+"""The rooms of this process for arrays that are gone with it, by the folder they are in."""
+
+
+def in_scratch(array: np.ndarray) -> bool:
+    """True if an array is in a file that is gone with this process."""
+    found = file_below(array)
+    return found is not None and found.parent.name.startswith(SCRATCH)
+
+
+def scratch_beside(array: np.ndarray) -> ArrayRoom:
+    """Return a room beside the files of a log on disk, of which this is a column: its arrays are gone with it.
+
+    What processes left that were killed is removed.
+    """
+    found = file_below(array)
+    assert found is not None
+    home = found.parent.parent
+    if home not in _ROOMS:
+        name = f"{SCRATCH}{secrets.token_hex(8)}"
+        if sys.platform != "win32":
+            _remove_abandoned(home)
+            _LOCKS.append(_lock(home / f"{name}.lock"))
+        _ROOMS[home] = ArrayRoom(home / name)
+        atexit.register(_remove_room, home, os.getpid())
+    return _ROOMS[home]
+
+
+_LOCKS: list[Any] = []
+"""Open files whose locks say that this process lives."""
+
+
+def _lock(path: Path, wait: bool = True) -> Any:
+    """Return an open file that this process has locked. Raise `OSError` where another one has, and none waits."""
+    import fcntl
+
+    file = open(path, "ab")  # noqa: SIM115 - open as long as the lock
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _remove_abandoned(home: Path) -> None:
+    for path in home.glob(f"{SCRATCH}*.lock"):
+        with suppress(OSError), _lock(path, wait=False):
+            shutil.rmtree(path.with_suffix(""), ignore_errors=True)
+            path.unlink()
+
+
+def _remove_room(home: Path, process: int) -> None:
+    if process == os.getpid():
+        room = _ROOMS.pop(home)
+        room.close()
+        with suppress(OSError):
+            os.unlink(f"{room.folder}.lock")
+
+
+@contextmanager
+def made_beside(array: np.ndarray) -> Iterator[None]:
+    """Context manager: arrays are made beside the files of a log on disk, of which this is a column; else in memory."""
+    found = file_below(array)
+    if found is None or not found.parent.name.startswith((SCRATCH, COLUMNS)):
+        yield
+        return
+    with made_in(scratch_beside(array)):
+        yield
+
+
+COLUMNS = "columns-"
+"""How the names of folders begin that hold the columns of a log."""
+
+
 def remove_others(folder: Path, prefix: str, kept: str) -> None:
-    """Remove the folders whose names begin like this, but one."""
+    """Remove the folders and files whose names begin like this, but one."""
     for other in folder.glob(f"{prefix}*"):
         if other.name != kept and other.is_dir():
             shutil.rmtree(other, ignore_errors=True)
+        elif other.name != kept:
+            other.unlink(missing_ok=True)

@@ -51,6 +51,25 @@ def common_time_limit(starts: np.ndarray, truncated: np.ndarray) -> int | None:
     return int(cut[0]) if len(cut) and np.all(cut == lengths.max()) else None
 
 
+def take_episodes(column: np.ndarray, starts: np.ndarray, episodes: np.ndarray) -> np.ndarray:
+    """Return the rows of some episodes, in this order; little more memory is used than for what is returned.
+
+    >>> take_episodes(np.array([7, 8, 9]), np.array([0, 2, 3]), np.array([1, 0]))
+    array([9, 7, 8])
+    """
+    lengths = starts[episodes + 1] - starts[episodes]
+    n_rows = int(lengths.sum())
+    if len(column) > 1 and column.strides[0] == 0:
+        return np.broadcast_to(column[0], (n_rows, *column.shape[1:]))
+    taken, end = new_array((n_rows, *column.shape[1:]), column.dtype), 0
+    for some in blocks(len(episodes), 2**14):
+        first, length = starts[episodes[some]], lengths[some]
+        begin, end = end, end + int(length.sum())
+        rows = np.arange(end - begin) + np.repeat(first - np.cumsum(length) + length, length)
+        taken[begin:end] = column[rows]
+    return taken
+
+
 def ranks_by_first_appearance(ids: np.ndarray) -> np.ndarray:
     """Return a code for each id, 0, 1, ... in the order in which ids appear first.
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Rehearsal
+from understudy.contracts import Log, Rehearsal
 from understudy.contracts.streams import streams_of
 from understudy.errors import SettingError
 from understudy.mapped import reserved
@@ -21,7 +21,7 @@ from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.reserve import ReserveTape, rewind_reserve
 from understudy.simulators.kernels.tape import BLOCK_END, RECORD, Tape, rewind
 from understudy.simulators.options import LOG_LIMIT, option_code, time_limit
-from understudy.simulators.queues import empty_queues, queue_ends, queue_numbers
+from understudy.simulators.queues import empty_queues, ends_of, queue_numbers, reserve_ends
 from understudy.simulators.rehearsal import KernelRehearsal
 from understudy.simulators.sharing import shared_rehearsals
 
@@ -76,15 +76,10 @@ class Replay:
         }
         self.rules = np.array([int(rules.get(position, 0)) for position in range(layout.N_RULES)])
         self.queue_of, self.n_queues = queue_numbers(index, accept, by_state)
-        self._end = queue_ends(self.queue_of, self.n_queues)
+        self._end = ends_of(index, self.queue_of, self.n_queues, accept, by_state)
         # The reserve of a state and action has room for all of its rows; without a reserve there are none.
-        self._reserve_end = queue_ends(*queue_numbers(index, layout.DRAWN_ACTION, True)) if reserve else None
-
-        # An episode that the end of a recording cut off keeps its position: only the episodes between two of these are
-        # shuffled, in a block.
-        unfinished = np.append(np.flatnonzero(self.log.unfinished), self.log.n_episodes)
-        block_end = unfinished[np.searchsorted(unfinished, np.arange(self.log.n_episodes))]
-        self._episodes = np.column_stack([self.log.starts[:-1], self.log.starts[1:], block_end])
+        self._reserve_end = reserve_ends(index) if reserve else None
+        self._episodes = index.on_disk.episodes if index.on_disk is not None else episodes_of(self.log)
         self._copies = 1
         self._arrays = self._coded_arrays()
         self._spare_workspaces: list[tuple[np.ndarray, ...]] = []
@@ -147,7 +142,10 @@ class Replay:
         return repeated
 
     def _coded_arrays(self) -> CodedArrays:
-        largest = largest_observation(self.log.observation, self.log.next_observation)
+        on_disk = self.index.on_disk
+        largest = (
+            largest_observation(self.log.observation, self.log.next_observation) if on_disk is None else on_disk.largest
+        )
         by_rows = self.rules[layout.READ_ORDER] == layout.BY_ROWS
         make = self.index.coded if self._copies == 1 else partial(tiled, self.index, self._copies, by_rows)
         return CodedArrays(make, largest)
@@ -175,6 +173,17 @@ class Replay:
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self.settings.items() if name != "simulator")
         return f"{self.settings['simulator']}({len(self.log):,} rows, {self.n_states:,} states, {options})"
+
+
+def episodes_of(log: Log) -> np.ndarray:
+    """Return the episodes of a log as a tape has them, (E, 3).
+
+    An episode that the end of a recording cut off keeps its position: only the episodes between two of these are
+    shuffled, in a block.
+    """
+    unfinished = np.append(np.flatnonzero(log.unfinished), log.n_episodes)
+    block_end = unfinished[np.searchsorted(unfinished, np.arange(log.n_episodes))]
+    return np.column_stack([log.starts[:-1], log.starts[1:], block_end])
 
 
 def tiled(index: Index, copies: int, by_rows: bool, codes: Any) -> tuple[np.ndarray, np.ndarray]:
