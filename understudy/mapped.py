@@ -17,6 +17,8 @@ import numpy as np
 LAZY = 2**28
 """Bytes from which on memory is reserved page by page. NumPy asks for pages of 2 MiB, which queues would half fill."""
 
+MAP_NORESERVE = 0x4000  # of Linux; Python has a name for it from 3.12 on
+
 MOST_RESIDENT = 2**30
 """Bytes of mapped files from which on they are given back while arrays are made."""
 
@@ -32,7 +34,7 @@ def reserved(n: int, dtype: Any) -> np.ndarray:
     n_bytes = n * np.dtype(dtype).itemsize
     if n_bytes < LAZY or sys.platform != "linux":
         return np.zeros(n, dtype)
-    memory = mmap.mmap(-1, n_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_NORESERVE)
+    memory = mmap.mmap(-1, n_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_NORESERVE)
     with suppress(OSError):  # of systems without large pages
         memory.madvise(mmap.MADV_NOHUGEPAGE)
     return np.frombuffer(memory, dtype)

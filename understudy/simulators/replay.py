@@ -21,6 +21,7 @@ from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.reserve import ReserveTape, rewind_reserve
 from understudy.simulators.kernels.tape import BLOCK_END, RECORD, Tape, rewind
 from understudy.simulators.options import LOG_LIMIT, option_code, time_limit
+from understudy.simulators.reading_ahead import read_ahead_of
 from understudy.simulators.queues import empty_queues, ends_of, queue_numbers, reserve_ends
 from understudy.simulators.rehearsal import KernelRehearsal
 from understudy.simulators.sharing import shared_rehearsals
@@ -110,6 +111,8 @@ class Replay:
             index=self.index,
         )
         weakref.finalize(rehearsal, self._spare_workspaces.append, workspace).atexit = False
+        if self.index.on_disk is not None and self._copies == 1:
+            read_ahead_of(rehearsal, source.tape if reserve else source)
         return rehearsal
 
     def start_shared(self, seed: int, n: int) -> list[Rehearsal]:
