@@ -6,7 +6,7 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -90,6 +90,19 @@ def read_manifest(path: Path, kind: str) -> Manifest:
     if known.get("digest") != manifest.digest:
         raise ValueError(f"{path.name} was changed")
     return manifest
+
+
+def remembered(path: Path, of: str, make: Callable[[], str]) -> str:
+    """Return a text that takes long to make, from a file that has it of the same thing; else it is made and written."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        known = parse_json(path.read_bytes())
+        if known["of"] == of and isinstance(known["text"], str):
+            return known["text"]
+    text = make()
+    with suppress(OSError):
+        content = json.dumps({"of": of, "text": text})
+        write_whole(path, lambda temporary: temporary.write_text(content, encoding="utf-8"))
+    return text
 
 
 def opened_arrays(folder: Path, manifest: Manifest) -> dict[str, np.ndarray]:

@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from understudy.logs.propensities.given import given_propensities
 from understudy.logs.repeated_rows import blocks_of
 from understudy.logs.spec import Spec
 from understudy.logs.times import TIMES, check_times
-from understudy.stored_arrays import made_beside
+from understudy.stored_arrays import made_beside, remembered
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -180,6 +181,10 @@ class Log:
 
         So the source of propensities is not in it: runs depend on their values only.
         """
+        home: tuple[Path, str] | None = self.__dict__.get("_home")  # where a log on disk is, and which it is
+        return self._fingerprint() if home is None else remembered(home[0] / "fingerprint.json", home[1], self._fingerprint)
+
+    def _fingerprint(self) -> str:
         digest = hashlib.blake2b(digest_size=16)
         digest.update(json.dumps([self.spec.n_actions, self.spec.actions]).encode())
         if self.spec.coding is not None:

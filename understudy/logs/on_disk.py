@@ -46,7 +46,8 @@ class LogPlace:
 
 def place_of(log: Log) -> LogPlace | None:
     """Return where a log is on disk; None for one in memory, or one that was made from another by changing it."""
-    return log.__dict__.get("_place")
+    home = log.__dict__.get("_home")
+    return None if home is None else LogPlace(*home)
 
 
 def is_log_folder(path: Any) -> bool:
@@ -85,7 +86,7 @@ def kept_on_disk(folder: str | os.PathLike, source: dict[str, Any] | None, make:
                     )
                 if known.facts["source"] == source:
                     return open_log(path)
-            elif any(not name.startswith((".", "columns-", "index-", MANIFEST)) for name in os.listdir(path)):
+            elif any(not name.startswith((".", "columns-", "index-", "fingerprint.json", MANIFEST)) for name in os.listdir(path)):
                 raise SettingError(f"{shown_path(path)} holds other files; give an empty or a new folder for the log")
             _make(path, source, make)
     return open_log(path)
@@ -155,7 +156,7 @@ def _log_of(path: Path, manifest: Manifest) -> Log:
     advise_random(*log.columns.values(), starts)
     starts.setflags(write=False)
     log.__dict__["starts"] = starts  # a cached property: found once, when the log was made
-    log.__dict__["_place"] = LogPlace(path.resolve(), manifest.digest)
+    log.__dict__["_home"] = path.resolve(), manifest.digest
     return log
 
 

@@ -56,6 +56,9 @@ class Index:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of the states, by which results of different encoders are told apart."""
+        return self._fingerprint() if self.on_disk is None else self.on_disk.remembered(self._fingerprint)
+
+    def _fingerprint(self) -> str:
         digest = blake2b(digest_size=16)
         for part in (self.state, self.next_state):
             for rows in blocks(len(part)):
@@ -232,16 +235,18 @@ def with_state_means(index: Index) -> Index:
     """Return the index with the mean propensities of all rows of a state in place of each row's own."""
     matrix, n_actions = index.log.propensity, index.log.spec.n_actions
     assert matrix is not None
-    logged = index.state >= 0
-    state, mean = index.state[logged], np.empty((index.n_states, n_actions))
-    n_rows = np.bincount(state, minlength=index.n_states)
-    for action in range(n_actions):
-        total = np.bincount(state, weights=matrix[logged, action], minlength=index.n_states)
-        mean[:, action] = total / np.maximum(n_rows, 1)
+    total = np.zeros((index.n_states, n_actions))
+    for rows in blocks(len(matrix)):
+        logged = index.state[rows] >= 0
+        state, of_rows = index.state[rows][logged], matrix[rows][logged]
+        for action in range(n_actions):
+            total[:, action] += np.bincount(state, weights=of_rows[:, action], minlength=index.n_states)
+    inverse_propensity = inverse(total / np.maximum(index.n_rows, 1)[:, None])
+    if index.on_disk is not None:  # rows without a state are in no queue
+        return replace(index, records=index.records._replace(vector=index.state), inverse_propensity=inverse_propensity)
     records = index.records.copy()
-    records["vector"] = np.maximum(index.state, 0)  # rows without a state are in no queue
-    with np.errstate(divide="ignore", over="ignore"):
-        return replace(index, records=records, inverse_propensity=1.0 / mean)
+    records["vector"] = np.maximum(index.state, 0)
+    return replace(index, records=records, inverse_propensity=inverse_propensity)
 
 
 SAMPLE = 1000

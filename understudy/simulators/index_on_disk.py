@@ -34,13 +34,14 @@ from understudy.simulators.index_arrays import (
     states_in_files,
     vectors_in_files,
 )
-from understudy.simulators.kernels.tape import RecordColumns
+from understudy.simulators.kernels.tape import OPENING, RecordColumns
 from understudy.stored_arrays import (
     Manifest,
     in_scratch,
     locked,
     opened_arrays,
     read_manifest,
+    remembered,
     scratch_beside,
     store_arrays,
     write_manifest,
@@ -73,22 +74,30 @@ class IndexOnDisk:
         with made_in(scratch_beside(index.log.action)):
             return make()[0]["queue"]
 
+    def remembered(self, fingerprint: Callable[[], str]) -> str:
+        """Return a fingerprint, from a file beside the index if it was made before."""
+        if self.place is None:
+            return fingerprint()
+        return remembered(self.place.folder / f"index-{self.name}-fingerprint.json", self.place.digest, fingerprint)
+
     def coded(self, index: Index, codes: Any) -> tuple[RecordColumns, np.ndarray]:
         """Return what `Index.coded` does; a learner's codes are in a file that is gone with them."""
         if codes is None:
             return index.records, index.opening
-        opening = np.array(index.opening)
-        if codes is LOG_POSITIONS:
-            opening["code"] = len(index.log) + np.arange(len(opening))
-            return index.records._replace(next_code=NONE), opening
         log = index.log
         with made_in(scratch_beside(log.action)):
-            code = new_array(len(log), np.int32)
-            for rows in blocks(len(log)):
+            opening = new_array(len(index.opening), OPENING)
+            for some in blocks(len(opening)):
+                opening[some] = index.opening[some]
+                first = opening["row"][some]
+                positions = np.arange(len(log) + some.start, len(log) + some.stop)
+                opening["code"][some] = (
+                    positions if codes is LOG_POSITIONS else codes.batch(log.observation[first])
+                )
+            code = NONE if codes is LOG_POSITIONS else new_array(len(log), np.int32)
+            for rows in blocks(len(code)):
                 code[rows] = codes.batch(log.next_observation[rows], ~log.terminated[rows])
-        for some in blocks(len(opening)):
-            opening["code"][some] = codes.batch(log.observation[opening["row"][some]])
-        code.setflags(write=False)
+        read_only(opening, code)
         return index.records._replace(next_code=code), opening
 
     def select(self, index: Index, episodes: np.ndarray) -> Index:

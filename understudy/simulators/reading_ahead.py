@@ -10,7 +10,9 @@ import os
 import sys
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -37,13 +39,40 @@ def read_ahead_of(rehearsal: Any, tape: Tape) -> None:
     if rules[layout.READ_ORDER] == layout.IN_LOG_ORDER:
         advise_in_order(*columns, tape.episodes, tape.opening)  # the system reads ahead by itself
         return
-    advise_random(*columns, tape.episodes, tape.opening)
+    maps = _Maps([*columns, tape.episodes, tape.opening])
+    maps.begin()
+    weakref.finalize(rehearsal, maps.end)
     if sys.platform != "linux" or not columns:
         return
     over = threading.Event()
-    reader = _Reader(tape, columns, over)
-    threading.Thread(target=reader.run, daemon=True, name="reading ahead").start()
-    weakref.finalize(rehearsal, over.set)
+    with suppress(OSError):  # a file that was removed since: the run reads its map by itself
+        reader = _Reader(tape, columns, over)
+        threading.Thread(target=reader.run, daemon=True, name="reading ahead").start()
+        weakref.finalize(rehearsal, over.set)
+
+
+class _Maps:
+    """Arrays that are read at random as long as any rehearsal reads them, and in order by all else."""
+
+    users: Counter[int] = Counter()  # how many rehearsals read each map
+    lock = threading.Lock()
+
+    def __init__(self, arrays: list[np.ndarray]) -> None:
+        self._arrays = arrays
+
+    def begin(self) -> None:
+        with self.lock:
+            self.users.update(map(_address, self._arrays))
+            advise_random(*self._arrays)
+
+    def end(self) -> None:
+        with self.lock:
+            self.users.subtract(map(_address, self._arrays))
+            advise_in_order(*(array for array in self._arrays if not self.users[_address(array)]))
+
+
+def _address(array: np.ndarray) -> int:
+    return int(array.__array_interface__["data"][0])
 
 
 class _Reader:
@@ -54,19 +83,20 @@ class _Reader:
         self._by_rows = tape.rules[layout.READ_ORDER] == layout.BY_ROWS
         self._episodes, self._n = tape.episodes, len(tape.order)
         self._order = reserved(self._n, np.int32)
-        self._columns, self._small = columns, [] if self._by_rows else [tape.episodes, tape.opening]
+        small = [] if self._by_rows else [tape.episodes, tape.opening]
+        self._files = _Files()
+        self._columns = [(self._files.open(array), array.strides[0]) for array in columns]
+        self._small = [(self._files.open(array), array.strides[0]) for array in small if file_below(array) is not None]
         self._drawn = np.empty(self._n if self._n < 2 * AHEAD else 2 * AHEAD, np.int64)  # a ring
 
     def run(self) -> None:
         """Ask for pages until the run is over."""
-        files = {id(array): os.open(str(file_below(array)), os.O_RDONLY) for array in (*self._columns, *self._small)}
         try:
-            self._run(files)
+            self._run()
         finally:
-            for file in files.values():
-                os.close(file)
+            self._files.close()
 
-    def _run(self, files: dict[int, int]) -> None:
+    def _run(self) -> None:
         n_drawn = n_asked = 0
         while not self._over.is_set():
             n_read = int(self._cursor[layout.TAPE_READ])
@@ -79,14 +109,14 @@ class _Reader:
                 if end > n_read:
                     for place in range(max(n_drawn, n_read), end):
                         entry = int(self._drawn[place % len(self._drawn)])
-                        for array in self._small:
-                            ask(files[id(array)], array, entry, entry + 1)
+                        for file, width in self._small:
+                            ask(file, width, entry, entry + 1)
                 n_drawn = end
             n_asked = max(n_asked, n_read)
             end = min(n_asked + TOGETHER, n_read + AHEAD, self._n)
             for first, last in self._rows(n_asked, end):
-                for array in self._columns:
-                    ask(files[id(array)], array, first, last)
+                for file, width in self._columns:
+                    ask(file, width, first, last)
             done, n_asked = n_asked == end, max(n_asked, end)
             if overtaken or done:
                 self._over.wait(LONG_PAUSE if overtaken else PAUSE)
@@ -98,10 +128,30 @@ class _Reader:
             yield (entry, entry + 1) if self._by_rows else (int(self._episodes[entry, 0]), int(self._episodes[entry, 1]))
 
 
-def ask(file: int, array: np.ndarray, first: int, last: int) -> None:
-    """Ask the system to read some rows of an array that is all of a file."""
-    begin = first * array.strides[0] // PAGE * PAGE
-    os.posix_fadvise(file, begin, last * array.strides[0] - begin, os.POSIX_FADV_WILLNEED)
+class _Files:
+    """Open files, closed together."""
+
+    def __init__(self) -> None:
+        self._open: list[int] = []
+
+    def open(self, array: np.ndarray) -> int:
+        """Return a new handle of the file that an array is all of, or the first part of."""
+        try:
+            self._open.append(os.open(str(file_below(array)), os.O_RDONLY))
+        except OSError:
+            self.close()
+            raise
+        return self._open[-1]
+
+    def close(self) -> None:
+        while self._open:
+            os.close(self._open.pop())
+
+
+def ask(file: int, width: int, first: int, last: int) -> None:
+    """Ask the system to read some rows of a file, of so many bytes each."""
+    begin = first * width // PAGE * PAGE
+    os.posix_fadvise(file, begin, last * width - begin, os.POSIX_FADV_WILLNEED)
 
 
 @routine

@@ -131,6 +131,8 @@ class Replay:
         n_queued, n_episodes = int(self._end[-1]) * copies, self.log.n_episodes * copies
         if max(n_queued, n_episodes, len(self.log) * copies) >= 2**31:
             raise SettingError(f"{copies:,} copies of {len(self.log):,} rows are more than can be counted; use fewer")
+        if self.index.on_disk is not None and self.rules[layout.READ_ORDER] == layout.BY_ROWS:
+            raise SettingError("a log on disk is not repeated in order='rows'; use order='episodes', or read it into memory")
         repeated = copy(self)
         repeated.settings = self.settings | {"copies": copies}
         repeated.exhaustible = repeated.foreseeable = False

@@ -40,9 +40,6 @@ class RecordColumns(NamedTuple):
     action: np.ndarray  # (N,) int32
     terminated: np.ndarray  # (N,) bool
 
-    def __len__(self) -> int:
-        return self.reward.shape[0]
-
 
 class RowFields(NamedTuple):
     """What a step needs of one row."""
