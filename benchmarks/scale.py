@@ -135,7 +135,9 @@ def part(name, files, folder):
             before = read_from_disk()
             us.simulate(simulator, learner(1), 1, FEW_STEPS)
             found["few bytes"] = read_from_disk() - before
-            give_back(*log.columns.values(), simulator._episodes, simulator.index.opening)  # mapped pages stay otherwise
+            give_back(
+                *log.columns.values(), simulator._episodes, simulator.index.opening
+            )  # mapped pages stay otherwise
             drop_caches()
             for kind in ("cold", "warm"):
                 before, begun = read_from_disk(), time.perf_counter()
@@ -220,6 +222,7 @@ def measure(n_rows, place, keep):
 
 def table(results, disk):
     """Return the figures as Markdown."""
+
     def line(title, show):
         return f"| {title} | " + " | ".join(show(one) for one in results) + " |"
 

@@ -182,7 +182,11 @@ class Log:
         So the source of propensities is not in it: runs depend on their values only.
         """
         home: tuple[Path, str] | None = self.__dict__.get("_home")  # where a log on disk is, and which it is
-        return self._fingerprint() if home is None else remembered(home[0] / "fingerprint.json", home[1], self._fingerprint)
+        return (
+            self._fingerprint()
+            if home is None
+            else remembered(home[0] / "fingerprint.json", home[1], self._fingerprint)
+        )
 
     def _fingerprint(self) -> str:
         digest = hashlib.blake2b(digest_size=16)

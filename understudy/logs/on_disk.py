@@ -86,7 +86,10 @@ def kept_on_disk(folder: str | os.PathLike, source: dict[str, Any] | None, make:
                     )
                 if known.facts["source"] == source:
                     return open_log(path)
-            elif any(not name.startswith((".", "columns-", "index-", "fingerprint.json", MANIFEST)) for name in os.listdir(path)):
+            elif any(
+                not name.startswith((".", "columns-", "index-", "fingerprint.json", MANIFEST))
+                for name in os.listdir(path)
+            ):
                 raise SettingError(f"{shown_path(path)} holds other files; give an empty or a new folder for the log")
             _make(path, source, make)
     return open_log(path)

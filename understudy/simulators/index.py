@@ -15,10 +15,11 @@ from understudy.contracts.vocabulary import Vocabulary
 from understudy.errors import EncoderError
 from understudy.logs.naming import observation_words
 from understudy.logs.repeated_rows import is_repeated
-from understudy.simulators.coding import LOG_POSITIONS
 from understudy.mapped import blocks
+from understudy.simulators.coding import LOG_POSITIONS
 from understudy.simulators.kernels.tape import OPENING, RECORD, RecordColumns
 from understudy.simulators.options import require_log
+from understudy.simulators.read_only import read_only
 
 if TYPE_CHECKING:
     from understudy.simulators.index_on_disk import IndexOnDisk
@@ -29,7 +30,7 @@ CHUNK = 65_536
 
 @dataclass(frozen=True, eq=False)
 class Index:
-    """A log, and the states that an encoder gives its observations, as arrays for kernels. Never written once made."""
+    """A log, and the states that an encoder gives its observations, as arrays for kernels. They are read-only."""
 
     log: Log
     state: np.ndarray  # (N,) int32: the state of each row's observation; -1 for none
@@ -52,6 +53,11 @@ class Index:
         if self.on_disk is not None:
             return self.on_disk.counts.sum(axis=1)
         return np.bincount(self.state[self.state >= 0] if self.state.min() < 0 else self.state, minlength=self.n_states)
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray):
+                object.__setattr__(self, name, read_only(value))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -288,5 +294,5 @@ def grouped(key: np.ndarray, n_keys: int) -> tuple[np.ndarray, np.ndarray]:
     counts = np.bincount(key[key >= 0] if key.min() < 0 else key, minlength=n_keys)
     first = np.append(np.cumsum(counts), counts.sum())
     members = np.empty(counts.sum(), np.int32)
-    group(key, first, members)
+    group(read_only(key), first, members)
     return first, members

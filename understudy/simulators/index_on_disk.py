@@ -19,9 +19,9 @@ from understudy.contracts.encoding import Savable, check_encodes
 from understudy.contracts.fitting import ensure_fitted
 from understudy.contracts.offering import offers
 from understudy.errors import EncoderError, LogError
+from understudy.logs.episodes import take_episodes
 from understudy.logs.on_disk import LogPlace, place_of
 from understudy.logs.source_files import shown_path
-from understudy.logs.episodes import take_episodes
 from understudy.mapped import ArrayRoom, advise_in_order, blocks, give_back, made_in, new_array, reserved
 from understudy.simulators import index as in_memory
 from understudy.simulators.coding import LOG_POSITIONS
@@ -35,6 +35,7 @@ from understudy.simulators.index_arrays import (
     vectors_in_files,
 )
 from understudy.simulators.kernels.tape import OPENING, RecordColumns
+from understudy.simulators.read_only import read_only
 from understudy.stored_arrays import (
     Manifest,
     in_scratch,
@@ -91,13 +92,10 @@ class IndexOnDisk:
                 opening[some] = index.opening[some]
                 first = opening["row"][some]
                 positions = np.arange(len(log) + some.start, len(log) + some.stop)
-                opening["code"][some] = (
-                    positions if codes is LOG_POSITIONS else codes.batch(log.observation[first])
-                )
+                opening["code"][some] = positions if codes is LOG_POSITIONS else codes.batch(log.observation[first])
             code = NONE if codes is LOG_POSITIONS else new_array(len(log), np.int32)
             for rows in blocks(len(code)):
                 code[rows] = codes.batch(log.next_observation[rows], ~log.terminated[rows])
-        read_only(opening, code)
         return index.records._replace(next_code=code), opening
 
     def select(self, index: Index, episodes: np.ndarray) -> Index:
@@ -115,9 +113,8 @@ class IndexOnDisk:
             bounds, opening = episodes_and_openings(log, state)
             counts = count_rows(state, log.action, index.n_states, log.spec.n_actions)
             made = RecordColumns(log.reward, next_state, code, vector, log.action, full(log.terminated))
-        beside = replace(self, episodes=bounds, counts=counts, place=None)
-        read_only(bounds, opening, counts, state, *made)
-        return replace(index, log=log, state=state, records=made, opening=opening, on_disk=beside)
+        beside = replace(self, episodes=read_only(bounds), counts=read_only(counts), place=None)
+        return replace(index, log=log, state=state, records=read_only(made), opening=opening, on_disk=beside)
 
 
 def index(log: Log, encoder: Encoder | None, *, propensities: bool = False) -> Index:
@@ -208,10 +205,9 @@ def opened(log: Log, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any],
     if not all(shapes + kinds) or counts.shape[1:] != (log.spec.n_actions,) or len(arrays["opening"]) != log.n_episodes:
         raise ValueError("its arrays are not of this log")
     largest = log.observation[:1] if log.spec.n_observations is None else np.array([facts["largest"]])
-    read_only(*arrays.values(), records.terminated)
-    beside = IndexOnDisk(arrays["episodes"], counts, largest, bool(facts["single"]), place, name)
+    beside = IndexOnDisk(read_only(arrays["episodes"]), read_only(counts), largest, bool(facts["single"]), place, name)
     return Index(
-        log, state, numbers, len(counts), records, arrays["opening"], arrays["inverse_propensity"], on_disk=beside
+        log, state, numbers, len(counts), read_only(records), arrays["opening"], arrays["inverse_propensity"], on_disk=beside
     )  # fmt: skip
 
 
@@ -220,13 +216,9 @@ def full(column: np.ndarray) -> np.ndarray:
     return column if column.flags.c_contiguous else reserved(len(column), column.dtype) + column[0]
 
 
-def read_only(*arrays: np.ndarray) -> None:
-    """Let nobody write on arrays."""
-    for array in arrays:
-        array.setflags(write=False)
-
-
-def stored(place: LogPlace, name: str, make: Callable[[], tuple[Arrays, dict[str, Any]]]) -> tuple[Arrays, dict[str, Any]]:
+def stored(
+    place: LogPlace, name: str, make: Callable[[], tuple[Arrays, dict[str, Any]]]
+) -> tuple[Arrays, dict[str, Any]]:
     """Return arrays and facts of this name beside a log on disk: made at the first call, mapped by all later ones."""
     path = place.folder / f"index-{name}.json"
     try:

@@ -125,7 +125,9 @@ class _Reader:
         """Yield the first row, and that after the last, of some entries of the tape."""
         for place in range(begin, end):
             entry = int(self._drawn[place % len(self._drawn)])
-            yield (entry, entry + 1) if self._by_rows else (int(self._episodes[entry, 0]), int(self._episodes[entry, 1]))
+            yield (
+                (entry, entry + 1) if self._by_rows else (int(self._episodes[entry, 0]), int(self._episodes[entry, 1]))
+            )
 
 
 class _Files:

@@ -21,8 +21,9 @@ from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.reserve import ReserveTape, rewind_reserve
 from understudy.simulators.kernels.tape import BLOCK_END, RECORD, Tape, rewind
 from understudy.simulators.options import LOG_LIMIT, option_code, time_limit
-from understudy.simulators.reading_ahead import read_ahead_of
 from understudy.simulators.queues import empty_queues, ends_of, queue_numbers, reserve_ends
+from understudy.simulators.read_only import read_only
+from understudy.simulators.reading_ahead import read_ahead_of
 from understudy.simulators.rehearsal import KernelRehearsal
 from understudy.simulators.sharing import shared_rehearsals
 
@@ -75,12 +76,13 @@ class Replay:
             layout.REPLACE_OPENINGS: option_code("openings", openings, OPENINGS),
             layout.TIME_LIMIT: limit or 0,
         }
-        self.rules = np.array([int(rules.get(position, 0)) for position in range(layout.N_RULES)])
-        self.queue_of, self.n_queues = queue_numbers(index, accept, by_state)
+        self.rules = read_only(np.array([int(rules.get(position, 0)) for position in range(layout.N_RULES)]))
+        queue_of, self.n_queues = queue_numbers(index, accept, by_state)
+        self.queue_of = read_only(queue_of)
         self._end = ends_of(index, self.queue_of, self.n_queues, accept, by_state)
         # The reserve of a state and action has room for all of its rows; without a reserve there are none.
         self._reserve_end = reserve_ends(index) if reserve else None
-        self._episodes = index.on_disk.episodes if index.on_disk is not None else episodes_of(self.log)
+        self._episodes = read_only(index.on_disk.episodes if index.on_disk is not None else episodes_of(self.log))
         self._copies = 1
         self._arrays = self._coded_arrays()
         self._spare_workspaces: list[tuple[np.ndarray, ...]] = []
@@ -132,17 +134,20 @@ class Replay:
         if max(n_queued, n_episodes, len(self.log) * copies) >= 2**31:
             raise SettingError(f"{copies:,} copies of {len(self.log):,} rows are more than can be counted; use fewer")
         if self.index.on_disk is not None and self.rules[layout.READ_ORDER] == layout.BY_ROWS:
-            raise SettingError("a log on disk is not repeated in order='rows'; use order='episodes', or read it into memory")
+            raise SettingError(
+                "a log on disk is not repeated in order='rows'; use order='episodes', or read it into memory"
+            )
         repeated = copy(self)
         repeated.settings = self.settings | {"copies": copies}
         repeated.exhaustible = repeated.foreseeable = False
         repeated._copies, repeated._spare_workspaces = copies, []
         repeated._end = self._end * copies
         repeated._reserve_end = None if self._reserve_end is None else self._reserve_end * copies
-        repeated._episodes = np.tile(self._episodes, (copies, 1))
-        repeated._episodes[:, BLOCK_END] += np.repeat(np.arange(copies) * self.log.n_episodes, self.log.n_episodes)
+        episodes = np.tile(self._episodes, (copies, 1))
+        episodes[:, BLOCK_END] += np.repeat(np.arange(copies) * self.log.n_episodes, self.log.n_episodes)
+        repeated._episodes = read_only(episodes)
         if self.rules[layout.READ_ORDER] == layout.BY_ROWS:  # the tape's order is of positions in these arrays
-            repeated.queue_of = np.tile(self.queue_of, copies)
+            repeated.queue_of = read_only(np.tile(self.queue_of, copies))
         repeated._arrays = repeated._coded_arrays()
         return repeated
 

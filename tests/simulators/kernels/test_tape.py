@@ -15,6 +15,7 @@ from understudy.simulators import any_row, psrs, qbe, states_only
 from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.layout import EMPTY
 from understudy.simulators.kernels.tape import (
+    entry_at,
     has_row,
     next_openings,
     next_rows,
@@ -23,7 +24,6 @@ from understudy.simulators.kernels.tape import (
     rewind,
     shuffle_step,
     take,
-    entry_at,
     undo_shuffle,
 )
 from understudy.simulators.rehearsal import begin_episode, serve_step
