@@ -2,14 +2,13 @@
 
 python -m benchmarks.scale [--rows 1e6 1e7 1e8] [--folder FOLDER] [--page] [--keep]
 
-The log is of a walk on a torus of 64 x 64 states: each of four actions is a move, and half of the steps jump anywhere. Actions
-are chosen uniformly, and episodes have 100 steps. It is
-written as Parquet files of ten million rows each. Each part has a process of its own. Memory is the most that the process
-had, sampled every 20 ms: its own (RssAnon) and what is mapped of files (RssFile), which the system takes back when it
-needs memory. Runs are of Q-learning (epsilon .5) by PSRS, a million steps each, or as far as the log goes: cold after
-the system's cache of files was dropped (root only), warm with the same seed again. A run of 10,000 steps from cold has
-its bytes read from disk counted. Disk figures come from a plain file of 1 GiB: written, read in order, and read at random, 4 kB at a time, by one
-thread and by sixteen.
+The log is of a walk on a torus of 64 x 64 states: each of four actions is a move, and half of the steps jump anywhere.
+Actions are chosen uniformly, and episodes have 100 steps; files are Parquet, of ten million rows each. Each part has a
+process of its own. Memory is the most that the process had, sampled every 20 ms: its own (RssAnon) and what is mapped of
+files (RssFile), which the system takes back when it needs memory. Runs are of Q-learning (epsilon .5) by PSRS, a million
+steps, or as far as the log goes: cold after the system's cache of files was dropped (by root only), warm with the same
+seed again. Of a run of 10,000 steps from cold, the bytes that were read from disk are counted. The disk's own figures are
+of a file of 1 GiB: written, read in order, and read at random, 4 kB at a time, by one thread and by sixteen.
 """
 
 import argparse
@@ -229,12 +228,15 @@ def table(results, disk):
     def memory(name):
         return lambda one: f"{one[f'{name} own'] / 2**30:.2f} + {one[f'{name} files'] / 2**30:.2f}"
 
+    def index_bytes(one):
+        return f"{(one['bytes after index'] - one['bytes after read']) / one['rows']:.2f}"
+
     lines = [
         line("rows", lambda one: f"{one['rows']:.0e}".replace("e+0", "e")),
         "|---|" + "---:|" * len(results),
         line("Parquet files, bytes a row", lambda one: f"{one['parquet bytes'] / one['rows']:.1f}"),
         line("log on disk, bytes a row", lambda one: f"{one['bytes after read'] / one['rows']:.1f}"),
-        line("its index, bytes a row", lambda one: f"{(one['bytes after index'] - one['bytes after read']) / one['rows']:.2f}"),
+        line("its index, bytes a row", index_bytes),
         line("reading, s", lambda one: f"{one['read seconds']:.1f}"),
         line("reading, M rows/s", lambda one: f"{one['rows'] / one['read seconds'] / 1e6:.2f}"),
         line("reading, GiB of its own + of files", memory("read")),

@@ -9,7 +9,7 @@ from understudy.errors import LogError
 from understudy.mapped import blocks, is_mapped, new_array
 
 Clean = Callable[[str, Any], Any]
-"""A function of a column's name and values that returns them in their dtype, each by itself; it may raise `LogError`."""
+"""A function of a column's name and values that returns each of them in its dtype, or raises `LogError`."""
 
 
 def in_blocks(clean: Clean, name: str, values: Any) -> Any:

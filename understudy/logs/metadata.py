@@ -61,7 +61,7 @@ def checked(known: Any) -> dict[str, Any]:
 
 
 def with_known(columns: dict[str, np.ndarray], known: dict[str, Any]) -> Log:
-    """Return the log of these columns and of what `known_of` told about it. Raise `ValueError` where they do not fit."""
+    """Return the log of these columns and of what `known_of` told. Raise `ValueError` where they do not fit."""
     observation, coding = columns["observation"], None
     if known["coding"] is not None:
         coding = Coding.from_json(known["coding"])

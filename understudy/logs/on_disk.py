@@ -1,4 +1,4 @@
-"""Logs on disk: columns mapped from files, so that a log may be larger than memory, and is read from its source once."""
+"""Logs on disk: columns mapped from files, so that a log may be larger than memory, and is read once."""
 
 import json
 import os

@@ -116,8 +116,8 @@ def read(
             raise SettingError(f"{shown_path(source)} is a log on disk already; leave {told[0]}= out")
         return open_log(source)
     if on_disk is not None:
-        told = {name: value for name, value in given.items() if value is not None}
-        return kept_on_disk(on_disk, source_of(source, told), lambda: read(source, progress=progress, **told))
+        given = {name: value for name, value in given.items() if value is not None}
+        return kept_on_disk(on_disk, source_of(source, given), lambda: read(source, progress=progress, **given))
     like_spec = None if like is None else spec_of(read(like) if isinstance(like, str | os.PathLike) else like)
     rules = coding_rules(categories, unseen, None if like_spec is None else like_spec.coding)
     wanted: dict[str, Any] = {role: given[role] for role in (*COLUMNS, *TIMES)}

@@ -17,7 +17,8 @@ from understudy.logs.naming import observation_words
 from understudy.logs.repeated_rows import is_repeated
 from understudy.mapped import blocks
 from understudy.simulators.coding import LOG_POSITIONS
-from understudy.simulators.kernels.tape import OPENING, RECORD, RecordColumns
+from understudy.simulators.kernels.records import RECORD, RecordColumns
+from understudy.simulators.kernels.tape import OPENING
 from understudy.simulators.options import require_log
 from understudy.simulators.read_only import read_only
 
@@ -132,7 +133,7 @@ class Index:
         """True if each state is known to stand for one observation."""
         return self.on_disk is not None and self.on_disk.single
 
-    def coded(self, codes: Any) -> tuple[np.ndarray, np.ndarray]:
+    def coded(self, codes: Any) -> tuple[Any, np.ndarray]:
         """Return the records and openings with a learner's codes of observations."""
         if self.on_disk is not None:
             return self.on_disk.coded(self, codes)

@@ -34,9 +34,11 @@ from understudy.simulators.index_arrays import (
     states_in_files,
     vectors_in_files,
 )
-from understudy.simulators.kernels.tape import OPENING, RecordColumns
+from understudy.simulators.kernels.records import RecordColumns
+from understudy.simulators.kernels.tape import OPENING
 from understudy.simulators.read_only import read_only
 from understudy.stored_arrays import (
+    DAMAGED,
     Manifest,
     in_scratch,
     locked,
@@ -51,6 +53,8 @@ from understudy.stored_arrays import (
 KIND = "index on disk"
 NONE = np.empty(0, np.int32)
 Arrays = dict[str, np.ndarray]
+Make = Callable[[], tuple[Arrays, dict[str, Any]]]
+"""A function that makes the arrays of an index, and facts about it in values of JSON."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +141,10 @@ def index(log: Log, encoder: Encoder | None, *, propensities: bool = False) -> I
         return opened(log, arrays, facts, None, "")
     arrays, facts = stored(place, name, make)
     log.__dict__["_first_error"] = None  # or there would be no index
-    return opened(log, arrays, facts, place, name)
+    try:
+        return opened(log, arrays, facts, place, name)
+    except (ValueError, KeyError, TypeError) as error:
+        raise LogError(f"{shown_path(place.folder)} holds {DAMAGED.format('index', error)}", "file") from None
 
 
 def name_of_index(encoder: Encoder | None, propensities: bool) -> str | None:
@@ -206,19 +213,18 @@ def opened(log: Log, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any],
         raise ValueError("its arrays are not of this log")
     largest = log.observation[:1] if log.spec.n_observations is None else np.array([facts["largest"]])
     beside = IndexOnDisk(read_only(arrays["episodes"]), read_only(counts), largest, bool(facts["single"]), place, name)
-    return Index(
-        log, state, numbers, len(counts), read_only(records), arrays["opening"], arrays["inverse_propensity"], on_disk=beside
-    )  # fmt: skip
+    opening, inverse = arrays["opening"], arrays["inverse_propensity"]
+    return Index(log, state, numbers, len(counts), read_only(records), opening, inverse, on_disk=beside)
 
 
 def full(column: np.ndarray) -> np.ndarray:
     """Return a column that is one value in memory as an array of that value, for kernels; others as they are."""
-    return column if column.flags.c_contiguous else reserved(len(column), column.dtype) + column[0]
+    if column.flags.c_contiguous:
+        return column
+    return np.full(len(column), column[0]) if column[0] else reserved(len(column), column.dtype)
 
 
-def stored(
-    place: LogPlace, name: str, make: Callable[[], tuple[Arrays, dict[str, Any]]]
-) -> tuple[Arrays, dict[str, Any]]:
+def stored(place: LogPlace, name: str, make: Make) -> tuple[Arrays, dict[str, Any]]:
     """Return arrays and facts of this name beside a log on disk: made at the first call, mapped by all later ones."""
     path = place.folder / f"index-{name}.json"
     try:
@@ -249,7 +255,7 @@ def _found(place: LogPlace, path: Path) -> tuple[Arrays, dict[str, Any]] | None:
         return None
 
 
-def _make(place: LogPlace, path: Path, name: str, make: Callable[[], tuple[Arrays, dict[str, Any]]]) -> None:
+def _make(place: LogPlace, path: Path, name: str, make: Make) -> None:
     room = ArrayRoom(place.folder / f".making-{os.urandom(8).hex()}")
     try:
         with made_in(room):

@@ -1,8 +1,8 @@
 """Rows of a log on disk, asked for before a run needs them.
 
-A run that waits for its disk waits for one page after another. But which episodes the tape reads next is known: its order
-is a function of the seed. So a thread draws the same order a little ahead of the run, and asks the system for the pages
-of these episodes, many at a time. It changes nothing of a run, and without it runs are the same.
+A run that waits for its disk waits for one page after another. But which episodes the tape reads next is known: its
+order is a function of the seed. So a thread draws the same order a little ahead of the run, and asks the system for the
+pages of these episodes, many at a time. It changes nothing of a run, and without it runs are the same.
 """
 
 import mmap
@@ -13,7 +13,7 @@ import weakref
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -54,7 +54,7 @@ def read_ahead_of(rehearsal: Any, tape: Tape) -> None:
 class _Maps:
     """Arrays that are read at random as long as any rehearsal reads them, and in order by all else."""
 
-    users: Counter[int] = Counter()  # how many rehearsals read each map
+    users: ClassVar[Counter[int]] = Counter()  # how many rehearsals read each map
     lock = threading.Lock()
 
     def __init__(self, arrays: list[np.ndarray]) -> None:

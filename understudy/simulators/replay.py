@@ -18,8 +18,9 @@ from understudy.mapped import reserved
 from understudy.simulators.coding import CodedArrays, largest_observation
 from understudy.simulators.index import Index, with_state_means
 from understudy.simulators.kernels import layout
+from understudy.simulators.kernels.records import RECORD
 from understudy.simulators.kernels.reserve import ReserveTape, rewind_reserve
-from understudy.simulators.kernels.tape import BLOCK_END, RECORD, Tape, rewind
+from understudy.simulators.kernels.tape import BLOCK_END, Tape, rewind
 from understudy.simulators.options import LOG_LIMIT, option_code, time_limit
 from understudy.simulators.queues import empty_queues, ends_of, queue_numbers, reserve_ends
 from understudy.simulators.read_only import read_only

@@ -13,7 +13,8 @@ from understudy.contracts.compiling import kernel, routine
 from understudy.contracts.streams import ACCEPTANCE, below
 from understudy.simulators.kernels import draws, layout
 from understudy.simulators.kernels.layout import CUT, EMPTY, Outcome
-from understudy.simulators.kernels.tape import END, START, Tape, entry_at, fields_of, read_next
+from understudy.simulators.kernels.records import fields_of
+from understudy.simulators.kernels.tape import END, START, Tape, entry_at, read_next
 from understudy.simulators.kernels.unused_rows import drop_oldest, has_unread, oldest_unused, take_own
 
 
