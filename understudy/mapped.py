@@ -180,10 +180,12 @@ _ROOM: ContextVar[ArrayRoom | None] = ContextVar("room", default=None)
 
 
 @contextmanager
-def made_in(room: ArrayRoom) -> Iterator[None]:
-    """Context manager: what `new_array` makes is in files of this room, and little of it stays in memory."""
+def made_in(room: ArrayRoom, *read: np.ndarray) -> Iterator[None]:
+    """Context manager: what `new_array` makes is in files of this room; little of it, and of arrays that are read
+    meanwhile, stays in memory.
+    """
     token, over = _ROOM.set(room), threading.Event()
-    watch = threading.Thread(target=_keep_small, args=(room, over), daemon=True)
+    watch = threading.Thread(target=_keep_small, args=(room, read, over), daemon=True)
     watch.start()
     try:
         yield
@@ -193,10 +195,11 @@ def made_in(room: ArrayRoom) -> Iterator[None]:
         _ROOM.reset(token)
 
 
-def _keep_small(room: ArrayRoom, over: threading.Event) -> None:
+def _keep_small(room: ArrayRoom, read: tuple[np.ndarray, ...], over: threading.Event) -> None:
     while not over.wait(PAUSE):
         if resident_of_files() > MOST_RESIDENT:
             room.give_back()
+            give_back(*read)
 
 
 def resident_of_files() -> int:

@@ -231,13 +231,16 @@ def _remove_room(home: Path, process: int) -> None:
 
 
 @contextmanager
-def made_beside(array: np.ndarray) -> Iterator[None]:
-    """Context manager: arrays are made beside the files of a log on disk, of which this is a column; else in memory."""
-    found = file_below(array)
+def made_beside(*columns: np.ndarray) -> Iterator[None]:
+    """Context manager: arrays are made beside the files of a log on disk, of which these are columns; else in memory.
+
+    The first one is no repeated value.
+    """
+    found = file_below(columns[0])
     if found is None or not found.parent.name.startswith((SCRATCH, COLUMNS)):
         yield
         return
-    with made_in(scratch_beside(array)):
+    with made_in(scratch_beside(columns[0]), *columns):
         yield
 
 

@@ -202,7 +202,7 @@ class Log:
     def select(self, episodes: Any) -> "Log":
         """Return the log of these episodes, given by position, in this order; one given twice is two episodes."""
         episodes = self._positions(episodes)
-        with made_beside(self.action):  # of a log on disk, the selection is there, too
+        with made_beside(self.action, *self.columns.values()):  # of a log on disk, the selection is there, too
             chosen: dict[str, Any] = {
                 name: take_episodes(column, self.starts, episodes) for name, column in self.columns.items()
             }

@@ -75,8 +75,8 @@ class IndexOnDisk:
             return {"queue": queues_by_action(index.state, index.log.action, index.log.spec.n_actions)}, {}
 
         if self.place is not None:
-            return stored(self.place, f"{self.name}-queues", make)[0]["queue"]
-        with made_in(scratch_beside(index.log.action)):
+            return stored(index.log, self.place, f"{self.name}-queues", make)[0]["queue"]
+        with made_in(scratch_beside(index.log.action), *index.log.columns.values()):
             return make()[0]["queue"]
 
     def remembered(self, fingerprint: Callable[[], str]) -> str:
@@ -90,7 +90,7 @@ class IndexOnDisk:
         if codes is None:
             return index.records, index.opening
         log = index.log
-        with made_in(scratch_beside(log.action)):
+        with made_in(scratch_beside(log.action), *log.columns.values()):
             opening = new_array(len(index.opening), OPENING)
             for some in blocks(len(opening)):
                 opening[some] = index.opening[some]
@@ -110,7 +110,7 @@ class IndexOnDisk:
         def chosen(array: np.ndarray) -> np.ndarray:
             return shared[id(array)] if id(array) in shared else take_episodes(array, index.log.starts, episodes)
 
-        with made_in(scratch_beside(index.log.action)):
+        with made_in(scratch_beside(index.log.action), *index.log.columns.values()):
             state, next_state = chosen(index.state), chosen(records.next_state)
             code = NONE if not len(records.next_code) else chosen(records.next_code)
             vector = NONE if not len(records.vector) else chosen(records.vector)
@@ -136,10 +136,10 @@ def index(log: Log, encoder: Encoder | None, *, propensities: bool = False) -> I
         return arrays_of(log, encoder, propensities)
 
     if name is None or place is None:
-        with made_in(scratch_beside(log.action)):
+        with made_in(scratch_beside(log.action), *log.columns.values()):
             arrays, facts = make()
         return opened(log, arrays, facts, None, "")
-    arrays, facts = stored(place, name, make)
+    arrays, facts = stored(log, place, name, make)
     log.__dict__["_first_error"] = None  # or there would be no index
     try:
         return opened(log, arrays, facts, place, name)
@@ -224,7 +224,7 @@ def full(column: np.ndarray) -> np.ndarray:
     return np.full(len(column), column[0]) if column[0] else reserved(len(column), column.dtype)
 
 
-def stored(place: LogPlace, name: str, make: Make) -> tuple[Arrays, dict[str, Any]]:
+def stored(log: Log, place: LogPlace, name: str, make: Make) -> tuple[Arrays, dict[str, Any]]:
     """Return arrays and facts of this name beside a log on disk: made at the first call, mapped by all later ones."""
     path = place.folder / f"index-{name}.json"
     try:
@@ -233,7 +233,7 @@ def stored(place: LogPlace, name: str, make: Make) -> tuple[Arrays, dict[str, An
             with locked(place.folder):
                 found = _found(place, path)
                 if found is None:
-                    _make(place, path, name, make)
+                    _make(log, place, path, name, make)
         return _found(place, path) if found is None else found  # type: ignore[return-value]
     except OSError as error:
         reason = error.strerror or str(error)
@@ -255,10 +255,10 @@ def _found(place: LogPlace, path: Path) -> tuple[Arrays, dict[str, Any]] | None:
         return None
 
 
-def _make(place: LogPlace, path: Path, name: str, make: Make) -> None:
+def _make(log: Log, place: LogPlace, path: Path, name: str, make: Make) -> None:
     room = ArrayRoom(place.folder / f".making-{os.urandom(8).hex()}")
     try:
-        with made_in(room):
+        with made_in(room, *log.columns.values()):
             arrays, facts = make()
             folder = f"index-{name}-{os.urandom(4).hex()}"
             told = store_arrays(place.folder / folder, arrays, room)
