@@ -42,25 +42,35 @@ def given(**changes):
 
 WORDS = np.array(["left", "right", "up"])
 VECTORS = np.random.default_rng(1).normal(size=(1001, 3)).astype(np.float32)
+DIRICHLET = np.random.default_rng(2).dirichlet(np.ones(3), 1000)
+ROWS = rows()
+SINGLE = {name: ROWS[name] for name in ("observation", "action", "reward")}
+
+
+def observed(change):
+    """Rows with observations and next observations changed."""
+    return given(observation=change(ROWS["observation"]), next_observation=change(ROWS["next_observation"]))
+
+
 KINDS = {
     "codes": (given(), {}),
-    "all columns": ({**rows(), "terminated": rows()["terminated"], "truncated": rows()["truncated"] & ~rows()["terminated"]}, {}),
-    "small codes": (given(observation=rows()["observation"].astype(np.int32), next_observation=rows()["next_observation"].astype(np.int32)), {}),
+    "all columns": (ROWS | {"truncated": ROWS["truncated"] & ~ROWS["terminated"]}, {}),
+    "small codes": (observed(lambda codes: codes.astype(np.int32)), {}),
     "derived": (given(next_observation=None, episode=None), {}),
-    "dropped": (given(next_observation=None, terminated=rows()["terminated"]), {}),
-    "truth values": (given(observation=rows()["observation"] > 25, next_observation=rows()["next_observation"] > 25), {}),
-    "labels": (given(action=WORDS[rows()["action"]]), {}),
+    "dropped": (given(next_observation=None, terminated=ROWS["terminated"]), {}),
+    "truth values": (observed(lambda codes: codes > 25), {}),
+    "labels": (given(action=WORDS[ROWS["action"]]), {}),
     "numbers as labels": (given(), {"actions": ["2", "1", "0"]}),
-    "texts": (given(observation=WORDS[rows()["observation"] % 3], next_observation=WORDS[rows()["next_observation"] % 3]), {}),
-    "floats": (given(observation=rows()["observation"] / 4, next_observation=rows()["next_observation"] / 4, action=rows()["action"] * 1.0), {}),
+    "texts": (observed(lambda codes: WORDS[codes % 3]), {}),
+    "floats": (observed(lambda codes: codes / 4) | {"action": ROWS["action"] * 1.0}, {}),
     "vectors": (given(observation=list(VECTORS[:-1]), next_observation=list(VECTORS[1:])), {}),
-    "propensities": (given(propensity=list(np.random.default_rng(2).dirichlet(np.ones(3), 1000))), {}),
-    "one step": ({name: rows()[name] for name in ("observation", "action", "reward")}, {"ends": "every-row"}),
-    "unfinished": ({name: rows()[name] for name in ("observation", "action", "reward", "episode")}, {"ends": "unfinished"}),
-    "sorted": (given(stamp=np.arange(1000)[::-1], episode=rows()["episode"][::-1]), {"order_by": "stamp"}),
+    "propensities": (given(propensity=list(DIRICHLET)), {}),
+    "one step": (SINGLE, {"ends": "every-row"}),
+    "unfinished": (SINGLE | {"episode": ROWS["episode"]}, {"ends": "unfinished"}),
+    "sorted": (given(stamp=np.arange(1000)[::-1], episode=ROWS["episode"][::-1]), {"order_by": "stamp"}),
     "times": (given(when=np.arange(1000.0)), {"time": "when"}),
-    "text ids": (given(episode=np.char.add("visit-", rows()["episode"].astype(str))), {}),
-}  # fmt: skip
+    "text ids": (given(episode=np.char.add("visit-", ROWS["episode"].astype(str))), {}),
+}
 
 
 @pytest.fixture

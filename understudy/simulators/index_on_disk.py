@@ -104,6 +104,8 @@ class IndexOnDisk:
 
     def select(self, index: Index, episodes: np.ndarray) -> Index:
         """Return what `Index.select` does: the selected rows are written into files that are gone with it."""
+        episodes = np.asarray(episodes)
+        episodes = np.flatnonzero(episodes) if episodes.dtype == bool else episodes
         log, records = index.log.select(episodes), index.records
         shared = {id(column): log.columns[name] for name, column in index.log.columns.items()}
 
