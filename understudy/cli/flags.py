@@ -7,6 +7,7 @@ from typing import Any
 import understudy as us
 from understudy.cli.flags_results import add_report, add_sweep
 from understudy.cli.flags_runs import add_backend, add_run_settings
+from understudy.cli.flags_scale import add_on_disk
 from understudy.cli.values import (
     LEARNERS,
     above_zero,
@@ -120,6 +121,7 @@ def add_log(parser: argparse.ArgumentParser) -> None:
     several = "a folder of Parquet files, or a pattern in quotes ('logs/*.parquet')"
     parser.add_argument("log", metavar="LOG", help=f"a file, a row for each step; {several}; a Minari id")
     parser.add_argument("--format", choices=FORMATS, help="of LOG (known by its name or content, except Minari ids)")
+    add_on_disk(parser)
     columns = parser.add_argument_group("columns, where they are not named as here")
     for name, meaning in COLUMN_FLAGS.items():
         columns.add_argument(f"--{name}", nargs="+" if name in SEVERAL else None, metavar="NAME", help=meaning)
@@ -153,9 +155,7 @@ def add_log(parser: argparse.ArgumentParser) -> None:
     )
     propensities.add_argument("--renormalize", action="store_true", help="divide those of each row by their sum")
     propensities.add_argument(
-        "--estimate-propensities",
-        action="store_true",
-        help="estimate them from the log, which cannot see what was not logged",
+        "--estimate-propensities", action="store_true", help="estimate them, which cannot see what was not logged"
     )
 
 
