@@ -100,11 +100,7 @@ def against_log(name: str, found: Halves, windows: Windows) -> AgainstLog:
     """
     from scipy.stats import norm
 
-    logged = found.runs.about.log_return
-    of_halves = [half.about.log_return for half in found.halves]
-    if logged is None or None in of_halves:
-        raise LogError("the log has no finished episode, so what its own policy earned is not known", "compare")
-    error = float(np.std(np.array(of_halves, dtype=float), ddof=1))  # a half's mean is off the whole's as that is off
+    logged, error = earned_by_log(found)
     readings = windows.readings[name]
     own = interval_of(readings)
     width = np.hypot((own.high - own.low) / 2, norm.ppf(0.975) * error)
@@ -118,6 +114,18 @@ def against_log(name: str, found: Halves, windows: Windows) -> AgainstLog:
         name, float(logged), windows.ends - sizes + 1, windows.ends, difference, below,
         norm.cdf(-mean / np.maximum(width / norm.ppf(0.975), 1e-12)), _regret(readings, sizes, logged, error),
     )  # fmt: skip
+
+
+def earned_by_log(found: Halves) -> tuple[float, float]:
+    """Return what an episode of the log earned on average, and its standard error.
+
+    Raise `LogError` where the log has no finished episode.
+    """
+    logged = found.runs.about.log_return
+    of_halves = [half.about.log_return for half in found.halves]
+    if logged is None or None in of_halves:
+        raise LogError("the log has no finished episode, so what its own policy earned is not known", "compare")
+    return logged, float(np.std(np.array(of_halves, dtype=float), ddof=1))  # a half is off the whole as that is off
 
 
 def _regret(readings: HalvedReadings, sizes: np.ndarray, logged: float, error: float) -> Interval:
