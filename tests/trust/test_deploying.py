@@ -10,7 +10,6 @@ from understudy.contracts import Stop
 from understudy.runs import About, Run, Runs
 from understudy.trust.deploying import deploying
 
-
 EPISODES, RUNS, HALVES, RUNS_OF_HALF, SERVED = 100, 20, 20, 4, 32
 
 

@@ -84,6 +84,19 @@ class AgainstLog:
         """Return an Arrow table, a line for each window of episodes."""
         return arrow_table(self.columns(), TYPES)
 
+    def table(self) -> Table:
+        """Return a table for people, a line for each window of episodes."""
+        names = ("episodes", "up to step", "difference an episode", "95 %", "one deployment is worse", "more in all")
+        shown = (self.first, self.last, self.difference.steps, self.difference.mean, self.difference.low,
+                 self.difference.high, self.worse, -self.regret.mean)  # fmt: skip
+        rows = tuple(
+            (f"{first:,} to {last:,}", f"{step:,}", f"{mean:+.3g}", f"{low:+.3g} to {high:+.3g}", f"{worse:.0%}",
+             f"{more:+.3g}")
+            for first, last, step, mean, low, high, worse, more in zip(*shown, strict=True)
+        )  # fmt: skip
+        headings = tuple(Column(name, numeric=name != "episodes") for name in names)
+        return Table(f"{self.learner} less the policy that logged", headings, rows)
+
     def _repr_html_(self) -> str:
         names = ("last episode", "step", "difference", "low", "high", "worse", "mean worse", "regret")
         shown = (self.last, self.difference.steps, self.difference.mean, self.difference.low, self.difference.high,
