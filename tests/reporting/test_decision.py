@@ -97,7 +97,7 @@ def learner(runs, gamma):
 def test_of_several_learners_it_is_said_which_to_choose(halved_of):
     runs = halved_of([400] * 8, [400] * 4)
     found = advised({"b a": learner(earning(runs, 0.0, 2.0), 0.1), "a b": learner(earning(runs, 0.0, 6.0), 0.2)})
-    assert found.sentence == f"Choose a b: {found.comparison.sentence}."
+    assert found.sentence == f"Choose a b, as far as this log can be believed (step 400): {found.comparison.sentence}."
     assert found.evidence[0].startswith("Deploying “a b” is likely better")
     assert list(found.deployments) == ["a b", "b a"]
 
@@ -106,7 +106,7 @@ def test_what_tells_learners_apart_beyond_the_believed_step_is_said_to_be_beyond
     runs = halved_of([400] * 8, [60] * 4)
     one, other = earning(runs, 0.0, 1.0, waits=0.3), earning(runs, 0.0, 9.0, waits=0.3, seed=1)
     found = advised({"a": learner(one, 0.1), "b": learner(other, 0.2)})
-    assert found.sentence.startswith("This log cannot tell")
+    assert found.sentence.startswith("As far as this log can be believed (step 60), this log cannot tell")
     assert found.evidence[0].startswith("Beyond what can be believed, b earns more than a")
     nowhere = halved_of([400] * 8, [400] * 4, shift=5.0)
     found = advised({"a": learner(earning(nowhere, 0.0, 1.0), 0.1), "b": learner(earning(nowhere, 0.0, 9.0), 0.2)})

@@ -87,8 +87,8 @@ def _choice(found: Comparison | None, upto: int) -> str:
         reason = f"too few episodes end by step {upto:,}, up to which it can be believed" if upto else NOWHERE
         return f"Which learner to choose cannot be told from this log: {reason}."
     if found.sentence.startswith(found.best):
-        return f"Choose {found.best}: {found.sentence}."
-    return f"{found.sentence[0].upper()}{found.sentence[1:]}."
+        return f"Choose {found.best}, as far as this log can be believed (step {upto:,}): {found.sentence}."
+    return f"As far as this log can be believed (step {upto:,}), {found.sentence}."
 
 
 def _beyond(measured: Measurements, name: str, who: str) -> list[str]:

@@ -68,8 +68,8 @@ def windows_of_episodes(found: Mapping[str, Halves], upto: int | None = None) ->
         )
     size = -(-episodes // MOST_WINDOWS)
     ends = size * np.arange(1, episodes // size + 1)
-    return Windows({name: _earned(one, ends) for name, one in found.items()}, ends, "episode", shortest,
-                   _without(finished, shortest))  # fmt: skip
+    longest = _without(finished, shortest) if upto is None else episodes  # that the others go further is not used
+    return Windows({name: _earned(one, ends) for name, one in found.items()}, ends, "episode", shortest, longest)
 
 
 def windows_of_probe(found: Mapping[str, Halves], probe: str) -> Windows:

@@ -246,7 +246,7 @@
       const steps = { ...axis, size: 30, values: (_, ticks) => ticks.map((tick) => whole.format(tick)), space: 70 };
       const values = { ...axis, size: LEFT, grid: { stroke: rule, width: 1 }, values: (_, ticks) => ticks.map(number) };
       return {
-        width: this.width, height, legend: { show: false }, padding: [8, RIGHT, more.bottom ?? 0, 0],
+        class: more.zooms ? "main" : "beneath", width: this.width, height, legend: { show: false }, padding: [8, RIGHT, more.bottom ?? 0, 0],
         scales: { x: { time: false, auto: false, range: (_, min, max) => (min == null ? this.view : [min, max]) }, y: more.y },
         axes: [{ ...steps, ...more.steps }, { ...values, ...more.values }],
         series: [{}, ...more.series], bands: more.bands ?? [],
@@ -277,6 +277,7 @@
           setScale: [(plot, scale) => {
             if (scale !== "x" || plot !== this.plots[0]) return;
             this.view = [plot.scales.x.min, plot.scales.x.max];
+            [this.panels.dataset.from, this.panels.dataset.to] = this.view;
             for (const other of this.plots.slice(1)) other.setScale("x", { min: this.view[0], max: this.view[1] });
           }],
         },
@@ -366,7 +367,7 @@
             const x = plot.valToPos(set.exact, "x", true);
             this.rule(context, [x, top], [x, top + height], stroke, scale);
           }
-          if (set.longest != null) {
+          if (this.chart.kind === "probe") {
             const x = plot.valToPos(set.longest, "x", true), bottom = top + height, size = 5 * scale;
             this.shape(context, [[x - size, bottom - 2 * size], [x + size, bottom - 2 * size], [x, bottom]], stroke);
           }
