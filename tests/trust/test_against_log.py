@@ -78,6 +78,10 @@ def test_it_converts_to_a_table_to_json_and_to_html(compared):
     assert frame.column("worse").to_pylist() == found.worse.tolist()
     assert found.to_json()["worst"] == list(found.worst)
     assert "mean worse" in found._repr_html_()
+    table = found.table()
+    assert len(table.rows) == len(found.last)
+    assert table.rows[-1][0] == f"{found.first[-1]:,} to {found.last[-1]:,}"
+    assert table.rows[-1][2] == f"{found.difference.mean[-1]:+.3g}"
 
 
 def test_a_log_without_a_finished_episode_has_nothing_to_compare_with(compared):

@@ -10,16 +10,13 @@ from understudy.evaluation import RungUse
 from understudy.evaluation.curves import MeanCurve, return_curve, shares_going
 from understudy.evaluation.earnings import SHARE
 from understudy.evaluation.rung_use import NAMES
-from understudy.reporting.drawing import means_of, reference_first
+from understudy.reporting.drawing import MOST_POINTS, means_of, reference_first
 from understudy.reporting.measurements import Measurements
 from understudy.reporting.rungs import COLORS, LABELS
 from understudy.reporting.svg import NAMES as VARIABLES
 from understudy.reporting.svg import PALETTE
 from understudy.reporting.thinning import evenly, thinned
 from understudy.runs import Run, Runs
-
-MOST_POINTS = 400
-"""Points of a mean curve: more would fall on the same pixels."""
 
 MOST_RUNS = 100
 """Single runs of a set that can be shown."""

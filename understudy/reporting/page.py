@@ -186,7 +186,7 @@ def _content(
         "forecasts": forecast_table(measured),
         "fidelity": [tables.fidelity_table(found, probe) for probe, found in measured.fidelity.items()],
         "reference": reference,
-        "stops": tables.stops_table(finished),
+        "stops": tables.stops_table(finished, action),
         "log_more": shortage_sentences(finished, action),
         "audit": audit,
         "origin": origin_table(measured.runs, command),

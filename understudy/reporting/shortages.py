@@ -45,8 +45,7 @@ def shortage(stop: Stop, action: str = "action") -> str | None:
     >>> shortage(Stop("max steps")) is None
     True
     """
-    if stop.state is None:
+    if stop.where is None:
         return EVERYWHERE.get(stop.cause)
-    where = stop.place or f"state {stop.state}" + (f" (such as {stop.example})" if stop.example is not None else "")
     taken = stop.action if stop.label is None else stop.label
-    return where if taken is None else f"{where}, {action}={taken}"
+    return stop.where if taken is None else f"{stop.where}, {action}={taken}"

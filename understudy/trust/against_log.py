@@ -90,12 +90,18 @@ class AgainstLog:
         shown = (self.first, self.last, self.difference.steps, self.difference.mean, self.difference.low,
                  self.difference.high, self.worse, -self.regret.mean)  # fmt: skip
         rows = tuple(
-            (f"{first:,} to {last:,}", f"{step:,}", f"{mean:+.3g}", f"{low:+.3g} to {high:+.3g}", f"{worse:.0%}",
-             f"{more:+.3g}")
+            (
+                f"{first:,} to {last:,}" if last > first else f"{first:,}",
+                f"{step:,}",
+                f"{mean:+.3g}",
+                f"{low:+.3g} to {high:+.3g}",
+                f"{worse:.0%}",
+                f"{more:+.3g}",
+            )
             for first, last, step, mean, low, high, worse, more in zip(*shown, strict=True)
-        )  # fmt: skip
+        )
         headings = tuple(Column(name, numeric=name != "episodes") for name in names)
-        return Table(f"{self.learner} less the policy that logged", headings, rows)
+        return Table(f"What “{self.learner}” earns more than the policy that logged", headings, rows)
 
     def _repr_html_(self) -> str:
         names = ("last episode", "step", "difference", "low", "high", "worse", "mean worse", "regret")
