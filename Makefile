@@ -14,7 +14,10 @@ export NUMBA_CACHE_DIR := $(abspath $(VENV))/numba/$(shell cat $(SOURCES) | cksu
 demo: $(VENV)/.core
 	$(BIN)/understudy demo
 
+AXE := $(VENV)/axe-core/package/axe.min.js
+
 test: $(VENV)/.test
+	@if command -v npm > /dev/null; then $(MAKE) --no-print-directory $(AXE); fi
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -50,3 +53,9 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
 $(VENV)/.test: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) --editable ".[test]"
 	@touch $@ $(VENV)/.core
+
+# Tests of pages in a browser use this checker of accessibility, and skip where it is not there.
+$(AXE):
+	@mkdir -p $(VENV)/axe-core
+	@cd $(VENV)/axe-core && npm pack --silent axe-core@4.14.0 > /dev/null && tar --extract --touch --file axe-core-4.14.0.tgz || \
+	  echo "axe-core could not be fetched; pages are not tested for accessibility"
