@@ -1,4 +1,4 @@
-"""What the documentation site needs beside its pages: the API reference, made from the library's list of public names."""
+"""What the documentation site needs beside its pages: the reference, made from the list of public names."""
 
 import inspect
 import re

@@ -1,4 +1,6 @@
-"""The picture of README and documentation: a simulated learning curve beside the real one. python -m benchmarks.pictures
+"""The picture that README begins with: a simulated learning curve beside the real one.
+
+python -m benchmarks.pictures
 
 It is drawn of the demo's own runs, with its default settings.
 """
