@@ -1,4 +1,4 @@
-"""The command line: demo, check, convert, forecast, simulate, compare, report."""
+"""The command line: demo, check, convert, forecast, simulate, compare, report, completion."""
 
 import argparse
 import json
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import understudy as us
 from understudy.cli.choices import read_log, suggest_bandit
 from understudy.cli.compare import run_compare
+from understudy.cli.completion import add_completion
 from understudy.cli.flags import build_parser
 from understudy.cli.forecast import run_forecast
 from understudy.cli.report import run_report
@@ -23,7 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "simulate": run_simulate, "compare": run_compare, "report": run_report,
     }  # fmt: skip
     use_escapes()
-    options = build_parser(commands).parse_args(arguments)
+    parser = build_parser(commands)
+    add_completion(parser)
+    options = parser.parse_args(arguments)
     return run_command("understudy", lambda: run_with_learner(options))
 
 
