@@ -24,8 +24,8 @@ def progress_bar(title: str, total: int | None, show: bool | None = None, done: 
 
     Where the total is None nobody knows it, and the time that is left is not shown.
 
-    By default as a bar where that is a terminal, as one below the cell of a notebook, and as a line after ten seconds and
-    then each minute elsewhere (a file, a pipe). `show=True` draws the bar anywhere, `show=False` shows nothing.
+    By default as a bar where that is a terminal, as one below the cell of a notebook, and elsewhere (a file, a pipe) as
+    a line after ten seconds and then each minute. `show=True` draws the bar anywhere, `show=False` shows nothing.
     """
     if show is not False and _in_notebook():
         with _bar_below_cell(title, total, done) as report:
