@@ -7,14 +7,10 @@ from understudy.trust.windows import windows_of_episodes
 
 
 @pytest.fixture(scope="module")
-def logging_policies():
+def logging_policies(logging_policy_runs):
     """The logging policy itself, as a learner, on twenty logs: truly, it earns what the log did."""
-    found = []
-    for seed in range(20):
-        simulator = us.qbe(us.record(us.envs.Grid(), episodes=60, seed=seed), stop="plain")
-        one = us.halves(simulator, lambda seed: us.learners.Uniform(5), runs=10, seed=seed, progress=False)
-        found.append(against_log("uniform", one, windows_of_episodes({"uniform": one, "again": one})))
-    return found
+    pairs = ({"uniform": one, "again": one} for one in logging_policy_runs)
+    return [against_log("uniform", pair["uniform"], windows_of_episodes(pair)) for pair in pairs]
 
 
 def test_the_logging_policy_differs_from_itself_by_less_than_the_interval(logging_policies):

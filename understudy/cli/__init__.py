@@ -2,6 +2,8 @@
 
 import argparse
 import json
+import shlex
+import sys
 from collections.abc import Sequence
 
 import understudy as us
@@ -27,6 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = build_parser(commands)
     add_completion(parser)
     options = parser.parse_args(arguments)
+    options.typed = shlex.join(["understudy", *(sys.argv[1:] if arguments is None else arguments)])
     return run_command("understudy", lambda: run_with_learner(options))
 
 
@@ -34,7 +37,8 @@ def run_demo(options: argparse.Namespace) -> int:
     """Run `understudy demo`, and return its exit code."""
     from understudy.demo import demo
 
-    found = demo(options.report, runs=options.runs, seed=options.seed, workers=options.workers)
+    settings = {"runs": options.runs, "seed": options.seed, "workers": options.workers}
+    found = demo(options.report, **settings, command=vars(options).get("typed"))
     show_table(found.measured)
     say(f"\nThe page is {found.page}")
     return 0

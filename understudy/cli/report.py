@@ -80,8 +80,12 @@ def run_report(options: argparse.Namespace) -> int:
     say_pending(measured)
     for name, one in classics.items():
         say(f"{name}: {one.sentence}")
+    commands = [found.command for found in results.values() if found.command]
+    columns = {str(found.settings.get("action") or "action") for found in results.values()}
     page = write_page(
-        measured, options.report or page, off_policy=classics, rung_notes=notes, title=title, **checks
+        measured, options.report or page, off_policy=classics, rung_notes=notes, title=title,
+        command="; ".join(dict.fromkeys(commands)) or None, action=columns.pop() if len(columns) == 1 else "action",
+        **checks,
     )  # fmt: skip
     say(f"\nThe page is {page}")
     return 0

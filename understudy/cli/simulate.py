@@ -131,7 +131,7 @@ def run_simulate(options: argparse.Namespace) -> int:
 
     folder = Path(options.out or f"{plain_name(options.log)}-rehearsal")
     title = f"{options.learner}{deployment_words(options)} rehearsed on {visible(name_of_log(options.log))}"
-    results = ResultsFolder(folder, title, shared_options(options, log), audit)
+    results = ResultsFolder(folder, title, shared_options(options, log), audit, vars(options).get("typed"))
     goes_on = results.check()
     encoder = encoder_for(log, options, folder / "encoder.npz" if goes_on else None)
     make_new, probes = learner_for(log, encoder, options)
@@ -199,7 +199,7 @@ def run_simulate(options: argparse.Namespace) -> int:
     say_pending(measured)
     page = write_page(
         measured, folder / "report.html", audit=audit, states=states, selfcheck=selfcheck, off_policy=classics,
-        rung_notes=notes, title=title,
+        rung_notes=notes, title=title, command=results.command, action=str(results.settings.get("action") or "action"),
     )  # fmt: skip
     say(f"\nThe page is {page}")
     return 0
