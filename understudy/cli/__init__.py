@@ -1,4 +1,4 @@
-"""The command line: demo, check, convert, forecast, simulate, compare, sweep, report."""
+"""The command line: demo, check, convert, forecast, simulate, compare, sweep, report, gate, completion."""
 
 import argparse
 import json
@@ -9,8 +9,10 @@ from collections.abc import Sequence
 import understudy as us
 from understudy.cli.choices import read_log, suggest_bandit
 from understudy.cli.compare import run_compare
+from understudy.cli.completion import add_completion, subcommands
 from understudy.cli.flags import build_parser
 from understudy.cli.forecast import run_forecast
+from understudy.cli.gate import add_gate
 from understudy.cli.report import run_report
 from understudy.cli.running import run_command, run_with_learner, use_escapes
 from understudy.cli.settings_file import is_settings_file, with_settings_file
@@ -28,6 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }  # fmt: skip
     use_escapes()
     parser = build_parser(commands)
+    add_gate(subcommands(parser))
+    add_completion(parser)
     options = parser.parse_args(arguments)
     options.typed = shlex.join(["understudy", *(sys.argv[1:] if arguments is None else arguments)])
 
