@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
 
-import pyarrow as pa
-
 from understudy.contracts.backing import Backend
 from understudy.contracts.streams import spawn
 from understudy.errors import FailedRunsWarning, ResultsError, RunError, SettingError
@@ -237,7 +235,7 @@ def make_runs(
     chosen: dict[Any, dict[int, list[Stack]]] = {}
     alone: set[tuple[int, Stack]] = set()
     for place, one in enumerate(combinations):
-        stacks = plans[one].blocks(missing[one])
+        stacks = plans[one].blocks(missing[one], workers)
         chosen.setdefault(backend or plans[one].fastest_backend(workers, len(stacks)), {})[place] = stacks
         failed = keeper.failed_before(one)
         alone.update((place, stack) for stack in stacks if not failed.isdisjoint(stack))
@@ -304,6 +302,8 @@ class Keeper:
         runs = [group.runs for group in groups if group.runs is not None and len(group.runs)]
         curves = [group.curves for group in groups if group.curves is not None]
         if runs:
+            import pyarrow as pa
+
             made = pa.concat_tables(runs)
             self._folder.write(combination, made, pa.concat_tables(curves).unify_dictionaries())
             self.n_finished += len(made)
