@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 SOURCES := $(shell find understudy paper -name '*.py' | sort)
 export NUMBA_CACHE_DIR := $(abspath $(VENV))/numba/$(shell cat $(SOURCES) | cksum | cut -d' ' -f1)
 
-.PHONY: demo test slow bench paper format clean
+.PHONY: demo test slow bench paper docs format clean
 
 demo: $(VENV)/.core
 	$(BIN)/understudy demo
@@ -33,12 +33,16 @@ bench: $(VENV)/.test
 paper: $(VENV)/.test
 	$(BIN)/python -m paper --runs 100 --page docs/paper.md
 
+# Every warning is an error; the pages are in .site/, to be opened without a server.
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(BIN)/mkdocs build --strict --quiet
+
 format: $(VENV)/.test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache report.html
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache report.html .site
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
@@ -59,3 +63,7 @@ $(AXE):
 	@mkdir -p $(VENV)/axe-core
 	@cd $(VENV)/axe-core && npm pack --silent axe-core@4.14.0 > /dev/null && tar --extract --touch --file axe-core-4.14.0.tgz || \
 	  echo "axe-core could not be fetched; pages are not tested for accessibility"
+
+$(VENV)/.docs: $(VENV)/.test
+	$(PIP) --editable ".[test,docs]"
+	@touch $@ $(VENV)/.test

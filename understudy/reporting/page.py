@@ -115,7 +115,7 @@ def write_page(
             measured.finished, measured.beyond, rung_notes or {}, named=len(measured.finished) > 1
         ),
     }  # fmt: skip
-    html = _template().render(**shown, **_scripts(shown["figures"].charts))
+    html = page_template("report.html.j2").render(**shown, **_scripts(shown["figures"].charts))
     write_text(path, html.encode("utf-8", "replace").decode("utf-8"))
     write_document(beside, document(measured, shown, audits, off_policy or {}))
     return path
@@ -150,7 +150,8 @@ def _named(runs: Mapping[str, Runs] | Runs) -> dict[str, Runs]:
     return named
 
 
-def _template() -> Any:
+def page_template(name: str) -> Any:
+    """Return a template of ours, which escapes all that it shows."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -160,7 +161,7 @@ def _template() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("report.html.j2")
+    return environment.get_template(name)
 
 
 def _content(
@@ -196,12 +197,12 @@ def _content(
         "probes_value": any("start value" in set_.probes for set_ in finished.values()),
         "version": __version__,
         "command": command,
-        "show": _as_markup,
+        "show": as_markup,
         "explained": explained,
     }
 
 
-def _as_markup(table: Table, headline: int | None = None) -> Any:
+def as_markup(table: Table, headline: int | None = None) -> Any:
     """Return a table as HTML that the template does not escape again; where it scrolls, the keyboard can, too."""
     from markupsafe import Markup, escape
 
