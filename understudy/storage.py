@@ -70,6 +70,15 @@ def _temporary_path(path: Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+def read_plain(path: Path) -> bytes:
+    """Return the content of a file. Raise `OSError` where there is none, or something else: a pipe or a device may
+    have no end.
+    """
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is not a plain file")
+    return path.read_bytes()
+
+
 def parse_json(text: str | bytes) -> Any:
     """Return the value of a JSON text. Raise `ValueError` for whatever is wrong with it, too many levels included.
 
