@@ -20,6 +20,9 @@ class Kind(Protocol):
     share: int
     """How many of a hundred inputs are of this kind, about."""
 
+    sealed: bool
+    """True for files with a digest of all that they hold: damage to them must be noticed."""
+
     def prepare(self, scratch: Path) -> None:
         """Make the whole inputs, in a folder that stays; called once, before processes are forked."""
 

@@ -45,6 +45,8 @@ def read_or_check(source: Any, rng: np.random.Generator, **options: Any) -> us.L
 class TextFiles:
     """Files of text of one format, plain or compressed."""
 
+    sealed = False
+
     def __init__(self, name: str, share: int, texts: dict[str, bytes], beside: str | None = None) -> None:
         self.name, self.share, self.texts, self.beside = name, share, texts, beside
         self.path = ""
@@ -73,7 +75,7 @@ class TextFiles:
 class Packed:
     """Compressed text: damaged once it is packed, damaged before, packed twice, or a bomb."""
 
-    name, share = "gz, zst, bz2", 6
+    name, share, sealed = "gz, zst, bz2", 6, False
 
     def prepare(self, scratch: Path) -> None:
         import pyarrow as pa
@@ -110,7 +112,7 @@ class Packed:
 class DsJson:
     """Decisions as JSON lines: damaged as text, and value by value."""
 
-    name, share = "dsjson", 10
+    name, share, sealed = "dsjson", 10, False
 
     def prepare(self, scratch: Path) -> None:
         """Lines are in memory."""
@@ -136,7 +138,7 @@ class DsJson:
 class ParquetFiles:
     """Parquet files: damaged bytes of files of ours and of others, and whole files with odd tables."""
 
-    name, share = "parquet", 20
+    name, share, sealed = "parquet", 20, False
 
     def prepare(self, scratch: Path) -> None:
         import pyarrow.parquet as pq
@@ -187,7 +189,7 @@ class ParquetFiles:
 class ParquetFolders(ParquetFiles):
     """Folders of Parquet files: hive partitions with odd names, links, pipes and files of others among them."""
 
-    name, share = "folders of Parquet", 4
+    name, share, sealed = "folders of Parquet", 4, False
 
     def make(self, folder: Path, rng: np.random.Generator) -> Made:
         words = []
@@ -227,7 +229,7 @@ class ParquetFolders(ParquetFiles):
 class ArrowFiles(ParquetFiles):
     """Arrow's own files, and datasets and streams of them, which `read` is given as objects."""
 
-    name, share = "arrow", 3
+    name, share, sealed = "arrow", 3, False
 
     def prepare(self, scratch: Path) -> None:
         import pyarrow.feather
@@ -264,7 +266,7 @@ class ArrowFiles(ParquetFiles):
 class Hdf5:
     """HDF5 files in D4RL's form: damaged bytes, and whole files with odd arrays."""
 
-    name, share = "hdf5", 8
+    name, share, sealed = "hdf5", 8, False
 
     def prepare(self, scratch: Path) -> None:
         write_hdf5(scratch / "log.h5")
@@ -287,7 +289,7 @@ class Hdf5:
 class Minari:
     """Data sets of Minari: its HDF5 file and its JSON files, damaged."""
 
-    name, share = "minari", 3
+    name, share, sealed = "minari", 3, False
 
     def prepare(self, scratch: Path) -> None:
         os.environ["MINARI_DATASETS_PATH"] = str(scratch / "minari")

@@ -21,7 +21,7 @@ def odd_column(rng: np.random.Generator, n: int) -> Any:
     octets = [rng.bytes(int(rng.integers(0, 6))) for _ in range(n)]
     whole = rng.integers(-(2**63), 2**63 - 1, size=n)
     moments = [None if rng.random() < 0.1 else datetime.datetime(2024, 1, 1) + datetime.timedelta(int(d)) for d in
-               rng.integers(-90_000, 90_000, size=n)]  # fmt: skip
+               rng.integers(-80_000, 80_000, size=n)]  # fmt: skip
     kinds = {
         "words": lambda: pa.array(words),
         "large words": lambda: pa.array(words, pa.large_string()),

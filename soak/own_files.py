@@ -23,7 +23,7 @@ from understudy.runs.folder import seal
 class ResultsFolders:
     """Folders of `experiment(out=)` with halves and a failed run: each file damaged, or forged with a true digest."""
 
-    name, share = "results folders", 10
+    name, share, sealed = "results folders", 10, True
 
     def prepare(self, scratch: Path) -> None:
         self.whole = scratch / "runs"
@@ -129,7 +129,7 @@ def _odd_run(content: bytes, rng: np.random.Generator) -> tuple[bytes, str]:
 class Rehearsals:
     """Folders of `understudy simulate`, with all that lies beside the runs."""
 
-    name, share = "simulate's folders", 6
+    name, share, sealed = "simulate's folders", 6, True
 
     def prepare(self, scratch: Path) -> None:
         from contextlib import redirect_stderr, redirect_stdout
@@ -180,7 +180,7 @@ class _Canary:
 class Encoders:
     """Files of encoders: damaged bytes; arrays, header and names forged with true digests; pickles, links and bombs."""
 
-    name, share = "encoders", 10
+    name, share, sealed = "encoders", 10, True
 
     def prepare(self, scratch: Path) -> None:
         rng = np.random.default_rng(0)

@@ -38,7 +38,7 @@ class Outcome(NamedTuple):
     @property
     def fine(self) -> bool:
         """True if this is allowed."""
-        return self.end in ("read", "read as other values", "refused", "refused for memory")
+        return self.end in ("read", "read as other values", "damage not noticed", "refused", "refused for memory")
 
 
 class Watch:

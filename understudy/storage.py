@@ -74,7 +74,7 @@ def read_plain(path: Path) -> bytes:
     """Return the content of a file. Raise `OSError` where there is none, or something else: a pipe or a device may
     have no end.
     """
-    if path.exists() and not path.is_file():
+    if path.exists() and not (path.is_file() or path.is_dir()):  # a folder is refused by the system itself
         raise OSError(errno.EINVAL, "it is not a plain file")
     return path.read_bytes()
 

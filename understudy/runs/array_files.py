@@ -8,13 +8,37 @@ import os
 import shutil
 import tempfile
 import weakref
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from understudy.errors import RunError
+from understudy.storage import error_reason
+
+
+@contextmanager
+def naming_temporary_folder() -> Iterator[None]:
+    """Context manager: raise `RunError`, with the folder and what to do, where a temporary file cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise RunError(
+            f"cannot write to {_temporary_folder()}, the folder for temporary files, by which worker processes are "
+            f"given the log: {error_reason(error)}; make room there, set TMPDIR to another folder, or use "
+            "backend='serial'"
+        ) from error
+
+
+def _temporary_folder() -> str:
+    try:
+        return tempfile.gettempdir()
+    except OSError:  # none of those that Python tries can be written to
+        return os.environ.get("TMPDIR", "/tmp")
 
 
 @dataclass(frozen=True)
@@ -63,12 +87,17 @@ class ArrayFiles:
         content, known = blake2b(data.data, digest_size=16).digest(), self._known.get(id(array))
         if known is not None and known[0]() is array and known[1] == content:
             return known[2]
-        if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="understudy-arrays-"))
-            weakref.finalize(self, _remove, self._folder, self._process)
-        handle, path = tempfile.mkstemp(".array", dir=self._folder)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data.data)
+        with naming_temporary_folder():
+            if self._folder is None:
+                self._folder = Path(tempfile.mkdtemp(prefix="understudy-arrays-"))
+                weakref.finalize(self, _remove, self._folder, self._process)
+            handle, path = tempfile.mkstemp(".array", dir=self._folder)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(data.data)
+            except OSError:
+                os.remove(path)
+                raise
         place = ArrayPlace(path, 0, array.dtype, array.shape, order)
         self._known[id(array)] = weakref.ref(array), content, place
         weakref.finalize(array, self._forget, id(array), place).atexit = False

@@ -74,7 +74,7 @@ class Folder:
         except (OSError, ValueError) as error:
             if isinstance(error, ResultsError):
                 raise
-            raise ResultsError(f"cannot make the folder {self.path}: {error_reason(error)}; give another") from error
+            raise ResultsError(f"cannot make the folder {self.path}: {error_reason(error)}; make room, or give another") from error
         self.check()
 
     def check(self) -> None:

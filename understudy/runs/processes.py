@@ -42,7 +42,9 @@ def in_processes(
     up a block (`contracts.GivesUp`), it decides.
     """
     waiting, deaths, early_deaths = dict(enumerate(blocks)), Counter[int](), 0
-    with tempfile.TemporaryDirectory(prefix="understudy-") as folder:
+    with array_files.naming_temporary_folder():
+        temporary = tempfile.TemporaryDirectory(prefix="understudy-")
+    with temporary as folder:
         pickled, kept = pickled_for_workers(run_block)
         while waiting:
             untouched = [place for place in waiting if not deaths[place]]
