@@ -13,6 +13,7 @@ import zlib
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -128,12 +129,12 @@ class Found(NamedTuple):
     """The most memory, in bytes, by which a process grew."""
 
 
-def run_inputs(n: int, seed: int, workers: int = 2, only: str = "", report: Any = print) -> Found:
-    """Read n damaged inputs in processes, and return what became of them."""
+def run_inputs(n: int, seed: int, workers: int = 2, only: str = "", report: Any = print, until: float = inf) -> Found:
+    """Read n damaged inputs in processes, none begun after `until`, and return what became of them."""
     kinds = {name: kind for name, kind in kinds_here().items() if only in name}
     cases, began = cases_of(list(kinds.values()), n), time.monotonic()
     with prepared(list(kinds.values())) as scratch:
-        crews = [_Crew(cases[at::workers], kinds, seed, scratch, at) for at in range(workers)]
+        crews = [_Crew(cases[at::workers], kinds, seed, scratch, at, until) for at in range(workers)]
         while any(crew.watch() for crew in crews):
             time.sleep(0.1)
             report(sum(crew.position for crew in crews), n)
@@ -150,7 +151,10 @@ def run_inputs(n: int, seed: int, workers: int = 2, only: str = "", report: Any 
 class _Crew:
     """A process at a time that goes through some cases; where it dies, the next one goes on after that case."""
 
-    def __init__(self, cases: Sequence[Case], kinds: dict[str, Kind], seed: int, scratch: Path, number: int) -> None:
+    def __init__(
+        self, cases: Sequence[Case], kinds: dict[str, Kind], seed: int, scratch: Path, number: int, until: float
+    ) -> None:
+        self.until = until
         self.cases, self.kinds, self.seed, self.scratch = cases, kinds, seed, scratch
         self.file = scratch / f"found-{number}.jsonl"
         self.file.touch()
@@ -164,7 +168,7 @@ class _Crew:
         return POSITION.unpack(self.shared)[0]
 
     def _start(self, first: int) -> None:
-        if first >= len(self.cases):
+        if first >= len(self.cases) or time.monotonic() > self.until:
             self.process = 0
             return
         self._note(first)
@@ -190,6 +194,8 @@ class _Crew:
         with self.file.open("a", buffering=1, encoding="utf-8") as file:
             last = min(len(self.cases), first + CASES_AT_ONCE)
             for position in range(first, last):
+                if time.monotonic() > self.until:
+                    return
                 self._note(position)
                 limit_processor_time(SECONDS)
                 case = self.cases[position]

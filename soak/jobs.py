@@ -3,6 +3,7 @@
 Run as `python -m soak.jobs NAME FOLDER`, in a process of its own. The same command goes on where one was killed.
 """
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,9 @@ def run_job(name: str, folder: Path) -> None:
         us.halves(simulator(), make_q, runs=RUNS, halves=8, runs_of_half=4, probes=probes, **options)
     elif name == "other":  # another experiment than "processes", for a folder that has that one
         us.experiment(simulator(), make_running, runs=RUNS, backend="processes", seed=1, **options)
+    elif name == "ray":
+        backend = us.backends.ray(address=os.environ["RAY_ADDRESS"])
+        us.experiment(simulator(), make_running, runs=RUNS, backend=backend, **options)
     elif name == "serial":
         us.experiment(simulator(), make_running, runs=RUNS, backend="serial", **options)
     else:

@@ -4,7 +4,7 @@ import hashlib
 import pickle
 import signal
 import time
-from collections import Counter
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -70,7 +70,12 @@ class Seen:
 
     def look(self) -> None:
         """Load the runs that have appeared. What a reader cannot load, though it is there, is noted."""
-        for path in [self.folder, *self.folder.glob("*"), *self.folder.glob("halves/*"), *self.folder.glob("*/halves/*")]:
+        for path in [
+            self.folder,
+            *self.folder.glob("*"),
+            *self.folder.glob("halves/*"),
+            *self.folder.glob("*/halves/*"),
+        ]:
             if not (path / "experiment.json").exists():
                 continue
             folder, name = Folder(path), path.relative_to(self.folder).as_posix()
@@ -194,16 +199,15 @@ def _complaints(ended: Ended | None, kill: Kill | None, limit: float) -> list[st
     return wrong
 
 
-def run_kills(n: int, seed: int, scratch: Path, report: Any = print, jobs: Any = JOBS) -> list[Killed]:
-    """Run n cases, and return what became of them."""
+def run_kills(
+    n: int, seed: int, scratch: Path, report: Any = print, jobs: Any = JOBS, until: float = inf
+) -> list[Killed]:
+    """Run n cases, none begun after `until`, and return what became of them."""
     wholes: dict[str, Whole] = {}
     found = []
     for number in range(n):
+        if time.monotonic() > until:
+            break
         found.append(run_kill(number, seed, wholes, scratch, jobs))
         report(number + 1, n)
     return found
-
-
-def kills_by(found: list[Killed]) -> Counter[str]:
-    """Return how often each target was sent each signal."""
-    return Counter(f"{kill.target} {kill.signal}" for one in found for kill in one.kills)

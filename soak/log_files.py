@@ -81,7 +81,11 @@ class Packed:
         import pyarrow as pa
 
         self.text = csv_text()
-        self.packers = {".gz": gzip.compress, ".bz2": bz2.compress, ".zst": lambda text: pa.compress(text, "zstd", True)}
+        self.packers = {
+            ".gz": gzip.compress,
+            ".bz2": bz2.compress,
+            ".zst": lambda text: pa.compress(text, "zstd", True),
+        }
         zeros = bytes(400 << 20)
         self.bombs = {ending: pack(zeros) for ending, pack in self.packers.items() if ending != ".bz2"}
 
@@ -195,7 +199,9 @@ class ParquetFolders(ParquetFiles):
         words = []
         for number in range(int(rng.integers(1, 4))):
             odd = ODD_WORDS[rng.integers(len(ODD_WORDS))].replace("/", "_").replace("\0", "")[:50]
-            inside = folder / str(rng.choice([".", f"day={odd}", f"{odd}=1", "observation=3", "=", "a=b=c", "action=x"]))
+            inside = folder / str(
+                rng.choice([".", f"day={odd}", f"{odd}=1", "observation=3", "=", "a=b=c", "action=x"])
+            )
             inside.mkdir(exist_ok=True)
             how = rng.random()
             path = inside / f"part-{number}.parquet"

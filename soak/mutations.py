@@ -57,7 +57,9 @@ def damaged_json(value: Any, rng: np.random.Generator, times: int = 0) -> tuple[
         if not places:
             break
         holder, key = places[rng.integers(len(places))]
-        name = str(rng.choice(["replaced", "replaced", "replaced", "removed", "renamed", "doubled", "swapped", "nested"]))
+        name = str(
+            rng.choice(["replaced", "replaced", "replaced", "removed", "renamed", "doubled", "swapped", "nested"])
+        )
         other, its_key = places[rng.integers(len(places))]
         if name == "replaced":
             holder[key] = copy.deepcopy(ODD_VALUES[rng.integers(len(ODD_VALUES))])

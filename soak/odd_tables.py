@@ -43,10 +43,14 @@ def odd_column(rng: np.random.Generator, n: int) -> Any:
         "tables": lambda: pa.array([{"a": i, "b": None} for i in range(n)]),
         "maps": lambda: pa.array([[("a", 1)]] * n, pa.map_(pa.string(), pa.int64())),
         "decimals": lambda: pa.array([decimal.Decimal("1.25")] * n, pa.decimal256(76, 5)),
-        "categories": lambda: pa.DictionaryArray.from_arrays(pa.array(rng.integers(0, 2, n).astype(np.int8)), ["x", None]),
+        "categories": lambda: pa.DictionaryArray.from_arrays(
+            pa.array(rng.integers(0, 2, n).astype(np.int8)), ["x", None]
+        ),
         "dates": lambda: pa.array([moment and moment.date() for moment in moments]),
         "moments": lambda: pa.array(moments, pa.timestamp(str(rng.choice(["s", "ms", "us", "ns"])))),
-        "moments in a zone": lambda: pa.array(whole, pa.timestamp("ns", str(rng.choice(["UTC", "No/Where", "+99:99"])))),
+        "moments in a zone": lambda: pa.array(
+            whole, pa.timestamp("ns", str(rng.choice(["UTC", "No/Where", "+99:99"])))
+        ),
         "times of the day": lambda: pa.array(rng.integers(0, 86_400, n).astype(np.int32), pa.time32("s")),
         "spans of time": lambda: pa.array(whole, pa.duration("ns")),
         "actions below zero": lambda: pa.array(rng.integers(-3, 3, n)),

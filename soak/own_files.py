@@ -31,7 +31,14 @@ class ResultsFolders:
         make = _maker(log)
         us.halves(us.psrs(log), make, runs=4, halves=5, runs_of_half=2, every=20, out=self.whole, progress=False, backend="serial",
                   probes={"value": us.probes.start_value(us.envs.Grid(3))})  # fmt: skip
-        failed = {"format": 2, "experiment": us_identity(self.whole), "number": 9, "seed": 5, "reason": "E", "traceback": "T"}
+        failed = {
+            "format": 2,
+            "experiment": us_identity(self.whole),
+            "number": 9,
+            "seed": 5,
+            "reason": "E",
+            "traceback": "T",
+        }
         (self.whole / "runs/000009.failed.json").write_text(json.dumps(seal(failed)), encoding="utf-8")
         self.files = sorted(path.relative_to(self.whole) for path in self.whole.rglob("*") if path.is_file())
         self.loaded = pickle.dumps(fields_of(us.load(self.whole)))
@@ -58,12 +65,17 @@ def us_identity(folder: Path) -> str:
 
 def fields_of(runs: us.Runs) -> Any:
     """Return all that runs hold, in a form that can be compared bit for bit."""
+
     def one(run: Any) -> Any:
         held = (run.rows, run.openings) if run.has_rows else ()
         arrays = [np.asarray(part).tobytes() for part in (*held, run.ends, run.returns, run.steps)]
         return run.seed, arrays, {name: curve.tobytes() for name, curve in run.curves.items()}, str(run.stopped)
 
-    return [one(run) for run in runs], [[one(run) for run in half] for half in runs.halves], [str(f) for f in runs.failed]
+    return (
+        [one(run) for run in runs],
+        [[one(run) for run in half] for half in runs.halves],
+        [str(f) for f in runs.failed],
+    )
 
 
 def _maker(log: us.Log) -> Any:
@@ -77,7 +89,13 @@ def damaged_file(folder: Path, name: Path, rng: np.random.Generator) -> Made:
     whole = path.read_bytes()
     path.unlink()  # it is a link to the whole one
     if how < 0.04:
-        links = {"itself": name.name, "a folder": "..", "nowhere": "none", "/dev/zero": "/dev/zero", "/etc/passwd": "/etc/passwd"}
+        links = {
+            "itself": name.name,
+            "a folder": "..",
+            "nowhere": "none",
+            "/dev/zero": "/dev/zero",
+            "/etc/passwd": "/etc/passwd",
+        }
         where = str(rng.choice([*links, "a pipe", "removed"]))
         if where == "a pipe":
             os.mkfifo(path)
@@ -238,7 +256,9 @@ class Encoders:
 
 def _log_of(observation: np.ndarray) -> us.Log:
     n = len(observation)
-    return us.Log.from_columns(observation=observation, action=np.arange(n) % 2, reward=np.ones(n), terminated=np.arange(n) % 3 == 2)
+    return us.Log.from_columns(
+        observation=observation, action=np.arange(n) % 2, reward=np.ones(n), terminated=np.arange(n) % 3 == 2
+    )
 
 
 def _write_zip(path: Path, members: dict[str, np.ndarray], rng: np.random.Generator, *, pickled: bool) -> None:

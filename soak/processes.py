@@ -49,7 +49,9 @@ class Driver:
 
     def workers(self) -> list[int]:
         """Return the ids of its worker processes."""
-        return [pid for pid in session(self.process.pid) if pid != self.process.pid and b"LokyProcess" in command_of(pid)]
+        return [
+            pid for pid in session(self.process.pid) if pid != self.process.pid and b"LokyProcess" in command_of(pid)
+        ]
 
     def kill(self, target: str, number: signal.Signals, choice: int = 0) -> str:
         """Send a signal to the driver, to a worker (where there is one), or to the whole session. Return to which."""
@@ -102,7 +104,9 @@ def session(leader: int) -> list[int]:
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
-                fields = Path(f"/proc/{name}/stat").read_text(encoding="utf-8", errors="replace").rsplit(")", 1)[1].split()
+                fields = (
+                    Path(f"/proc/{name}/stat").read_text(encoding="utf-8", errors="replace").rsplit(")", 1)[1].split()
+                )
             except (OSError, IndexError):
                 continue
             if int(fields[3]) == leader and fields[0] not in "ZX":
