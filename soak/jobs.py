@@ -13,7 +13,7 @@ WORKERS = 2
 
 
 class Running:
-    """A learner in Python that prefers actions that earned; in a run whose seed is odd it may raise, where asked for."""
+    """A learner in Python that prefers actions that earned; in some runs it raises, where asked for."""
 
     def __init__(self, seed: int, raises: bool = False) -> None:
         import numpy as np

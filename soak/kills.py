@@ -56,7 +56,8 @@ def undisturbed(name: str, scratch: Path) -> Whole:
     folder = scratch / f"whole-{name}"
     driver = Driver(command_for(name, folder, scratch), scratch)
     ended = driver.wait(600)
-    assert ended is not None and ended.code == 0, ended
+    assert ended is not None
+    assert ended.code == 0, ended
     driver.forget()
     return Whole(ended.seconds, digest_of(folder))
 
@@ -105,7 +106,7 @@ def _digest(run: Any) -> str:
 
 
 class Kill(NamedTuple):
-    """A kill: of whom, by which signal, when (a share of the undisturbed time, or after so many files), and how it ended."""
+    """A kill: of whom, by which signal, when (a share of the usual time, or after so many files), and how it ended."""
 
     target: str
     signal: str
@@ -125,7 +126,7 @@ class Killed(NamedTuple):
 
 
 def run_kill(number: int, seed: int, wholes: dict[str, Whole], scratch: Path, jobs: Any = JOBS) -> Killed:
-    """Kill a job once to three times, call it again until it ends by itself, and compare all with an undisturbed one."""
+    """Kill a job once to three times, call it again until it ends by itself, and compare it with an undisturbed one."""
     rng = np.random.default_rng([seed, 77, number])
     name = str(jobs[rng.integers(len(jobs))])
     whole = wholes.setdefault(name, undisturbed(name, scratch)) if name not in wholes else wholes[name]
@@ -158,7 +159,7 @@ def run_kill(number: int, seed: int, wholes: dict[str, Whole], scratch: Path, jo
 
 
 def _disturb(driver: Driver, seen: Seen, folder: Path, whole: Whole, rng: np.random.Generator) -> Kill:
-    """Wait for a moment, and kill. A third of the moments is just after a file appeared, and so while another is written."""
+    """Wait for a moment, and kill. A third of the moments is just after a file appeared, while another is written."""
     target, number = str(rng.choice(TARGETS)), SIGNALS[rng.integers(len(SIGNALS))]
     if rng.random() < 0.35:
         n_files = int(rng.integers(1, 40))

@@ -14,7 +14,8 @@ ODD_WORDS = [
     "", " ", "nan", "NaN", "-nan", "inf", "-inf", "Infinity", "1e999", "-1e999", "1e-400", "1e308", "0.1", "-1", "-0",
     "007", "1_000", "0x10", "+5", "1,5", "١٢", "½", "null", "None", "true", "TRUE", "yes", "2", "255", "65536",
     "2147483648", "9223372036854775807", "9223372036854775808", "-9223372036854775809", "18446744073709551616",
-    "9" * 400, "2024-05-01", "2024-13-45", "0000-00-00T99:99:99Z", "9999-12-31T23:59:59.999999999Z", "../../../etc/passwd",
+    "9" * 400, "2024-05-01", "2024-13-45", "0000-00-00T99:99:99Z", "9999-12-31T23:59:59.999999999Z",
+    "../../../etc/passwd",
     "/etc/passwd", "file:///etc/passwd", "=cmd|' /C calc'!A0", "__import__('os').system('touch CANARY')", "{{7*7}}",
     "${HOME}", "%s%n", "<script>alert(1)</script>", "\x1b[31mred", "\u202eabc", "\ufeff", "\ud7ff", "e\u0301", "🤖",
     "a" * 70_000, "[" * 5_000, '"', "'", "\\", "\0", "\r", "|", ":", ":::", "1:2:3:4", "shared", "'tag", "=", "id=",
@@ -50,7 +51,7 @@ def damaged_text(content: bytes, rng: np.random.Generator) -> tuple[bytes, str]:
 
 
 def damaged_json(value: Any, rng: np.random.Generator, times: int = 0) -> tuple[Any, str]:
-    """Return a JSON value with one or two of its parts replaced, removed, renamed, doubled, swapped or nested deeply."""
+    """Return a JSON value with one or two of its parts replaced, removed, renamed, doubled, swapped or nested."""
     value, names = copy.deepcopy(value), []
     for _ in range(times or rng.choice([1, 1, 2])):
         places = list(_places(value))

@@ -1,4 +1,4 @@
-"""Workers, nodes and drivers of a Ray cluster killed at random moments. A cluster of three nodes runs on this machine."""
+"""Workers, nodes and drivers of a Ray cluster, of three nodes on this machine, killed at random moments."""
 
 import os
 import signal
@@ -47,7 +47,8 @@ def run_nodes(scratch: Path, report: Any = print, rounds: int = ROUNDS) -> list[
         os.environ["RAY_ADDRESS"] = cluster.address
         calm = Driver(job("ray", scratch / "calm"), scratch)
         ended = calm.wait(600)
-        assert ended is not None and ended.code == 0, ended
+        assert ended is not None
+        assert ended.code == 0, ended
         assert digest_of(scratch / "calm") == whole.digest
         for number in range(rounds * len(KINDS)):
             kind = KINDS[number % len(KINDS)]

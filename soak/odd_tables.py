@@ -138,7 +138,9 @@ def write_odd_hdf5(path: Path, rng: np.random.Generator) -> str:
         "a link to another file": lambda file: file.__setitem__(name, h5py.ExternalLink("../outside.h5", "/x")),
         "data in another file": lambda file: file.create_dataset(name, (N_ROWS,), "f8", external="/etc/passwd"),
         "absurd size, nothing stored": lambda file: file.create_dataset(name, huge, "f8", chunks=(1024,)),
-        "absurd size, constant": lambda file: file.create_dataset(name, (2**16, 2**14), "f8", fillvalue=1.0, chunks=(64, 64)),
+        "absurd size, constant": lambda file: file.create_dataset(
+            name, (2**16, 2**14), "f8", fillvalue=1.0, chunks=(64, 64)
+        ),
         "no dimension": lambda file: file.create_dataset(name, data=1.0),
         "no rows": lambda file: file.create_dataset(name, (0,), "f8"),
         "rows without columns": lambda file: file.create_dataset(name, (N_ROWS, 0), "f8"),

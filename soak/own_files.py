@@ -29,7 +29,8 @@ class ResultsFolders:
         self.whole = scratch / "runs"
         log = us.record(us.envs.Grid(3), episodes=30, seed=0)
         make = _maker(log)
-        us.halves(us.psrs(log), make, runs=4, halves=5, runs_of_half=2, every=20, out=self.whole, progress=False, backend="serial",
+        us.halves(us.psrs(log), make, runs=4, halves=5, runs_of_half=2, every=20, out=self.whole,
+                  progress=False, backend="serial",
                   probes={"value": us.probes.start_value(us.envs.Grid(3))})  # fmt: skip
         failed = {
             "format": 2,
@@ -226,14 +227,15 @@ class Encoders:
             header, words = damaged_json(header, rng)
         elif how < 0.8 and arrays:
             name = str(rng.choice(list(arrays)))
-            odd = [np.zeros(0), np.full((2, 2), np.nan), np.array(["a", "b"]), np.zeros((0, 5)), np.array(3.0), np.array(1e308),
-                   np.arange(5)[::-1].astype(np.int64), np.full(4, 2**63, np.uint64), np.ones((1,) * 20), np.array([True])]  # fmt: skip
+            odd = [np.zeros(0), np.full((2, 2), np.nan), np.array(["a", "b"]), np.zeros((0, 5)), np.array(3.0),
+                   np.array(1e308), np.arange(5)[::-1].astype(np.int64), np.full(4, 2**63, np.uint64),
+                   np.ones((1,) * 20), np.array([True])]  # fmt: skip
             arrays[name] = odd[rng.integers(len(odd))]
             header["digests"] = {key: array_digest(array) for key, array in arrays.items()}
             words = f"{name} replaced"
         elif how < 0.9 and isinstance(header, dict):
-            names = ["os", "os.system", "antigravity", "this", "subprocess:Popen", "Forward", "Homer", "Boxes", "KMeans",
-                     "../Boxes", *ODD_WORDS[:20]]  # fmt: skip
+            names = ["os", "os.system", "antigravity", "this", "subprocess:Popen", "Forward", "Homer", "Boxes",
+                     "KMeans", "../Boxes", *ODD_WORDS[:20]]  # fmt: skip
             header["encoder"] = names[rng.integers(len(names))]
             words = f"an encoder named {header['encoder']!r}"[:60]
         octets = np.frombuffer(json.dumps(header).encode("utf-8", "surrogatepass"), np.uint8)

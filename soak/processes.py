@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ NOISE = ("Traceback", "InvalidStateError", "Exception ignored", "Error in", "Bro
 
 
 class Ended(NamedTuple):
-    """How a process ended: its exit code (negative: the signal), what it said, and what it left in its temporary folder."""
+    """How a process ended: its exit code (negative: the signal), what it said, what it left in its temporary folder."""
 
     code: int
     said: str
@@ -124,7 +125,5 @@ def command_of(pid: int) -> bytes:
 
 def send(pid: int, number: signal.Signals) -> None:
     """Send a signal to a process, if it is there."""
-    try:
+    with suppress(ProcessLookupError):
         os.kill(pid, number)
-    except ProcessLookupError:
-        pass

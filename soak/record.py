@@ -50,61 +50,63 @@ def _about(found: dict[str, Any]) -> str:
 
 
 def kill_lines(found: list[Any]) -> list[dict[str, Any]]:
-    """Return a line for each target and signal of the kills."""
-    kills = [(kill, one) for one in found for kill in one.kills]
+    """Return a line for each target and signal of the kills, and one of all experiments."""
+    titles = {"worker": "a worker", "driver": "the driver", "all": "all of its processes"}
+    by_key: dict[tuple[str, str], list[tuple[Any, Any]]] = {}
+    for one in found:
+        for kill in one.kills:
+            by_key.setdefault((kill.target, kill.signal), []).append((kill.code, one.wrong))
     lines = []
-    for key in sorted({(kill.target, kill.signal) for kill, _ in kills}):
-        mine = [(kill, one) for kill, one in kills if (kill.target, kill.signal) == key]
-        codes = Counter(kill.code for kill, _ in mine)
-        ended = ", ".join(f"exit {code}: {n}" for code, n in sorted(codes.items(), key=lambda item: -item[1]))
-        lines.append({"what": f"{key[1]} to {'a ' * (key[0] == 'worker')}{'the ' * (key[0] == 'driver')}{key[0]}",
-                      "cases": len(mine), "happened": ended, "wrong": sum(bool(one.wrong) for _, one in mine)})  # fmt: skip
+    for (target, signal), ends in sorted(by_key.items()):
+        codes = Counter(code for code, _ in ends).most_common()
+        ended = ", ".join(f"exit {code}: {n}" for code, n in codes)
+        lines.append(_line(f"{signal} to {titles[target]}", ended, [wrong for _, wrong in ends]))
     n_runs = sum(one.seen for one in found)
-    lines.append({"what": "experiments these were", "cases": len(found), "wrong": sum(bool(one.wrong) for one in found),
-                  "happened": f"all ended bit-equal to undisturbed ones; {n_runs:,} runs that were seen meanwhile are "
-                              "still there" if not any(one.wrong for one in found) else "see the record"})  # fmt: skip
-    return lines
+    told = f"ended bit-equal to undisturbed ones; {n_runs:,} runs that were seen before a kill are still there"
+    return [*lines, _line("experiments these were", told, [one.wrong for one in found])]
+
+
+def _line(what: str, happened: str, wrongs: list[Any]) -> dict[str, Any]:
+    return {"what": what, "cases": len(wrongs), "happened": happened, "wrong": sum(map(bool, wrongs))}
 
 
 def node_lines(found: list[Any]) -> list[dict[str, Any]]:
     """Return a line for each kind of strike against a Ray cluster."""
-    titles = {"worker": "a worker killed", "node": "a node removed", "driver SIGKILL": "the driver killed",
-              "driver SIGINT": "Ctrl-C"}  # fmt: skip
+    titles = {
+        "worker": "a worker killed", "node": "a node removed", "driver SIGKILL": "the driver killed",
+        "driver SIGINT": "Ctrl-C",
+    }  # fmt: skip
     lines = []
     for kind in dict.fromkeys(one.what for one in found):
         mine = [one for one in found if one.what == kind]
-        codes = Counter(one.code for one in mine)
-        lines.append({"what": f"Ray, three nodes: {titles[kind]}", "cases": len(mine),
-                      "happened": ", ".join(f"exit {code}: {n}" for code, n in codes.items()) + "; runs bit-equal",
-                      "wrong": sum(bool(one.wrong) for one in mine)})  # fmt: skip
+        codes = ", ".join(f"exit {code}: {n}" for code, n in Counter(one.code for one in mine).most_common())
+        lines.append(
+            _line(f"Ray, three nodes: {titles[kind]}", f"{codes}; runs bit-equal", [one.wrong for one in mine])
+        )
     return lines
 
 
 def disk_lines(found: list[Any]) -> list[dict[str, Any]]:
     """Return a line for each place that filled up."""
-    places = {
-        "results": "a results folder",
-        "TMPDIR": "the folder for temporary files",
-        "NUMBA_CACHE_DIR": "Numba's cache",
-    }
+    places = {"results": "a results folder", "TMPDIR": "temporary files", "NUMBA_CACHE_DIR": "Numba's cache"}
+    ends = {0: "finished without it", 2: "a sentence and exit 2; went on once there was room"}
     lines = []
     for place in dict.fromkeys(one.folder for one in found):
         mine = [one for one in found if one.folder == place]
-        codes = Counter("a sentence and exit 2" if one.code == 2 else "finished without" if one.code == 0 else "other"
-                        for one in mine)  # fmt: skip
-        lines.append({"what": f"a full disk under {places[place]}", "cases": len(mine),
-                      "happened": ", ".join(f"{what}: {n}" for what, n in codes.items()),
-                      "wrong": sum(bool(one.wrong) for one in mine)})  # fmt: skip
+        codes = Counter(ends.get(one.code, f"exit {one.code}") for one in mine).most_common()
+        told = ", ".join(f"{what}: {n}" for what, n in codes)
+        lines.append(_line(f"a full disk under {places[place]}", told, [one.wrong for one in mine]))
     return lines
 
 
 def driver_lines(found: list[Any]) -> list[dict[str, Any]]:
     """Return a line for each kind of meeting."""
+    kinds = {
+        "twice": ("the same experiment twice", "both finished, runs as of one alone"),
+        "different": ("different experiments", "the second was refused"),
+    }
     lines = []
-    for what, told in (("twice", "both finished, runs as of one alone"), ("different", "the second was refused")):
-        mine = [one for one in found if what in one.what]
-        if mine:
-            title = "the same experiment twice" if what == "twice" else "different experiments"
-            lines.append({"what": f"two drivers on one folder, {title}", "cases": len(mine), "happened": told,
-                          "wrong": sum(bool(one.wrong) for one in mine)})  # fmt: skip
+    for word, (title, told) in kinds.items():
+        wrongs = [one.wrong for one in found if word in one.what]
+        lines.append(_line(f"two drivers on one folder, {title}", told, wrongs))
     return lines

@@ -109,7 +109,7 @@ def _armed() -> Iterator[Watch]:
 
 
 def outcome_of(read: Callable[[], Any], folder: Path, canary: Path) -> tuple[Outcome, Any]:
-    """Call `read`, and return how that ended and what it returned. `folder` must not change, and `canary` not appear."""
+    """Call `read`. Return how that ended and what it returned. `folder` must not change, and `canary` not appear."""
     files, value = files_in(folder), None
     with warnings.catch_warnings(record=True) as warned, _armed() as watch:
         warnings.simplefilter("always")

@@ -74,7 +74,8 @@ class Folder:
         except (OSError, ValueError) as error:
             if isinstance(error, ResultsError):
                 raise
-            raise ResultsError(f"cannot make the folder {self.path}: {error_reason(error)}; make room, or give another") from error
+            reason = error_reason(error)
+            raise ResultsError(f"cannot make the folder {self.path}: {reason}; make room, or give another") from error
         self.check()
 
     def check(self) -> None:
@@ -302,7 +303,8 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         content = parse_json(read_plain(path).decode("utf-8"))
     except (OSError, ValueError) as error:
-        raise ResultsError(f"{path} cannot be read ({error_reason(error)}); give another folder, or remove it") from error
+        reason = error_reason(error)
+        raise ResultsError(f"{path} cannot be read ({reason}); give another folder, or remove it") from error
     if not isinstance(content, dict):
         raise ResultsError(f"{path} does not describe results; give another folder, or remove it")
     return content

@@ -67,7 +67,7 @@ def _parsed(number: int, text: str) -> dict[str, Any]:
         if "\\ud" in text.lower():  # half of a surrogate pair is no text that a file or a column could hold
             json.dumps(line, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise LogError(f"line {number} holds half of a surrogate pair, which is no letter; fix the line", "file") from None
+        raise LogError(f"line {number} holds half of a surrogate pair, not a letter; fix the line", "file") from None
     except (ValueError, RecursionError) as error:
         reason = str(error).split(":")[0]
         raise LogError(
