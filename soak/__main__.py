@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the parts that are named, or all. Return 1 where something ended as nothing should, else 0."""
     parser = argparse.ArgumentParser(prog="python -m soak", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)} (all)")
-    parser.add_argument("--kills", type=int, default=50, help="experiments that are killed (%(default)s)")
+    parser.add_argument("--kills", type=int, default=50, help="(%(default)s)")
     parser.add_argument("--inputs", type=int, default=100_000, help="damaged inputs (%(default)s)")
     parser.add_argument("--drivers", type=int, default=8, help="meetings of two drivers (%(default)s)")
     parser.add_argument("--only", default="", help="kinds of inputs whose name contains this")

@@ -113,6 +113,8 @@ class Kill(NamedTuple):
     moment: str
     code: int | None
     left: int
+    late: bool = False
+    """True if the driver had ended before."""
 
 
 class Killed(NamedTuple):
@@ -129,7 +131,9 @@ def run_kill(number: int, seed: int, wholes: dict[str, Whole], scratch: Path, jo
     """Kill a job once to three times, call it again until it ends by itself, and compare it with an undisturbed one."""
     rng = np.random.default_rng([seed, 77, number])
     name = str(jobs[rng.integers(len(jobs))])
-    whole = wholes.setdefault(name, undisturbed(name, scratch)) if name not in wholes else wholes[name]
+    if name not in wholes:
+        wholes[name] = undisturbed(name, scratch)
+    whole = wholes[name]
     folder = scratch / f"killed-{number}"
     seen, kills, wrong, limit = Seen(folder), [], [], 60 + 20 * whole.seconds
     for attempt in range(MOST_ATTEMPTS):
@@ -140,6 +144,8 @@ def run_kill(number: int, seed: int, wholes: dict[str, Whole], scratch: Path, jo
         ended = driver.wait(limit)
         if disturbed and ended is not None:
             kills[-1] = kills[-1]._replace(code=ended.code, left=len(ended.left))
+        if ended is not None and ended.code == 0 and attempt == 0:  # so that later kills do not come too late
+            wholes[name] = whole._replace(seconds=min(whole.seconds, ended.seconds))
         seen.look()
         wrong += _complaints(ended, kills[-1] if disturbed else None, limit)
         wrong += seen.check()
@@ -173,8 +179,9 @@ def _disturb(driver: Driver, seen: Seen, folder: Path, whole: Whole, rng: np.ran
             time.sleep(min(0.25, max(0.0, share * whole.seconds - (time.monotonic() - driver.began))))
             if rng.random() < 0.5:
                 seen.look()
+    late = not driver.running()
     whom = driver.kill(target, number, int(rng.integers(8)))
-    return Kill(whom, number.name, moment, None, 0)
+    return Kill(whom, number.name, moment, None, 0, late)
 
 
 def _n_files(folder: Path) -> int:
@@ -203,12 +210,10 @@ def _complaints(ended: Ended | None, kill: Kill | None, limit: float) -> list[st
 def run_kills(
     n: int, seed: int, scratch: Path, report: Any = print, jobs: Any = JOBS, until: float = inf
 ) -> list[Killed]:
-    """Run n cases, none begun after `until`, and return what became of them."""
+    """Kill n times, in as many experiments as that takes, none begun after `until`. Return what became of them."""
     wholes: dict[str, Whole] = {}
-    found = []
-    for number in range(n):
-        if time.monotonic() > until:
-            break
-        found.append(run_kill(number, seed, wholes, scratch, jobs))
-        report(number + 1, n)
+    found: list[Killed] = []
+    while (done := sum(not kill.late for one in found for kill in one.kills)) < n and time.monotonic() < until:
+        report(done, n)
+        found.append(run_kill(len(found), seed, wholes, scratch, jobs))
     return found

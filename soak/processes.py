@@ -37,6 +37,8 @@ class Driver:
         self.temporary = Path(environment.get("TMPDIR") or scratch / f"tmp-{time.monotonic_ns()}")
         self.temporary.mkdir(exist_ok=True)
         self.said = scratch / f"said-{time.monotonic_ns()}.txt"
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells start what runs in the background
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         with self.said.open("wb") as out:
             self.process = subprocess.Popen(
                 command, stdout=out, stderr=out, stdin=subprocess.DEVNULL, start_new_session=True,

@@ -54,7 +54,7 @@ def kill_lines(found: list[Any]) -> list[dict[str, Any]]:
     titles = {"worker": "a worker", "driver": "the driver", "all": "all of its processes"}
     by_key: dict[tuple[str, str], list[tuple[Any, Any]]] = {}
     for one in found:
-        for kill in one.kills:
+        for kill in (kill for kill in one.kills if not kill.late):
             by_key.setdefault((kill.target, kill.signal), []).append((kill.code, one.wrong))
     lines = []
     for (target, signal), ends in sorted(by_key.items()):

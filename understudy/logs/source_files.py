@@ -115,13 +115,17 @@ def _matches(pattern: str) -> Iterator[Path]:
     """Yield what a pattern matches. `**` is any folder below, as in `_walk`: Python's own goes around in circles of
     links, twice as many ways with each of them.
     """
-    before, recursive, after = pattern.partition(f"**{os.sep}")
-    if not recursive or before.rstrip(os.sep) != before.removesuffix(os.sep):
-        yield from map(Path, glob.glob(pattern, recursive=True))
+    parts = pattern.split(os.sep)
+    if "**" not in parts:
+        yield from map(Path, glob.glob(pattern))
         return
-    for base in glob.glob(before) if before else ["."]:
-        for folder in _folders(Path(base)):
+    at = parts.index("**")
+    before, after = os.sep.join(parts[:at]) + os.sep, os.sep.join(parts[at + 1 :])
+    for base in map(Path, glob.glob(before) if at else ["."]):
+        for folder in _folders(base) if after else ():
             yield from _matches(os.path.join(glob.escape(str(folder)), after))
+        if not after:  # all that is below it
+            yield base
 
 
 def _folders(folder: Path, above: Sequence[str] = ()) -> Iterator[Path]:

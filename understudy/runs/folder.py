@@ -29,7 +29,14 @@ from understudy.runs.describing import differences, digest
 from understudy.runs.failures import FailedRun
 from understudy.runs.run import Run, Runs, seed_of_run
 from understudy.settings import shown
-from understudy.storage import error_reason, parse_json, read_plain, write_first, write_whole
+from understudy.storage import (
+    error_reason,
+    parse_json,
+    read_plain,
+    remove_abandoned,
+    write_first,
+    write_whole,
+)
 
 FORMAT = 2
 
@@ -71,6 +78,7 @@ class Folder:
             if not marker.exists():
                 text = json.dumps(seal(self._marker_content), indent=1, allow_nan=False)
                 write_first(marker, lambda beside: beside.write_text(text, encoding="utf-8"))
+            remove_abandoned(self.path / "runs")
         except (OSError, ValueError) as error:
             if isinstance(error, ResultsError):
                 raise
