@@ -54,7 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{part}: {wrong}", flush=True)
     if "inputs" in whole:
         show("inputs", record.inputs_table(whole["inputs"]), options)
-    show("faults", record.faults_table(whole), options)
+    if set(whole) - {"inputs"}:
+        show("faults", record.faults_table(whole), options)
     return 1 if record.n_wrong(whole) else 0
 
 
