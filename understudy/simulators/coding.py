@@ -7,6 +7,7 @@ import numpy as np
 
 from understudy.contracts.encoding import CountsFits
 from understudy.contracts.offering import offers
+from understudy.simulators.read_only import read_only
 
 
 class LogPositions:
@@ -25,15 +26,15 @@ LOG_POSITIONS = LogPositions()
 class CodedArrays:
     """Arrays with observations coded as a learner's tables index them, kept until its encoder is fitted again.
 
-    Calling it with a learner's codes, or None, returns what `make(codes)` returned for them. An encoder that does not
-    count its fits (`fits`) may have been fitted since the last call, so its arrays are made at each call. Learners
-    without an encoder use integer observations as codes, and share one set of arrays; each call checks that the
-    largest observation is in the learner's table.
+    Calling it with a learner's codes, or None, returns what `make(codes)` returned for them, read-only. An encoder that
+    does not count its fits (`fits`) may have been fitted since the last call, so its arrays are made at each call.
+    Learners without an encoder use integer observations as codes, and share one set of arrays; each call checks that
+    the largest observation is in the learner's table.
     """
 
     def __init__(self, make: Callable[[Any], tuple], largest: np.ndarray) -> None:
         self._make, self._largest = make, largest
-        self._plain = make(None)
+        self._plain = self._made(None)
         self._last: tuple[Any, tuple, tuple] | None = None
 
     def __call__(self, codes: Any) -> tuple:
@@ -44,11 +45,14 @@ class CodedArrays:
             return self._plain
         fits = codes.encoder.fits if offers(codes.encoder, CountsFits) else None
         if fits is None:
-            return self._make(codes)
+            return self._made(codes)
         last, version = self._last, (codes.n, fits)
         if last is None or last[0] is not codes.encoder or last[1] != version:
-            last = self._last = (codes.encoder, version, self._make(codes))
+            last = self._last = (codes.encoder, version, self._made(codes))
         return last[2]
+
+    def _made(self, codes: Any) -> tuple:
+        return tuple(map(read_only, self._make(codes)))
 
 
 def largest_observation(*columns: np.ndarray) -> np.ndarray:

@@ -19,6 +19,7 @@ from understudy.simulators.index import Index, dense, index
 from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.exogenous import TwoTapes
 from understudy.simulators.options import LOG_LIMIT, require_propensities
+from understudy.simulators.read_only import read_only
 from understudy.simulators.rehearsal import KernelRehearsal
 from understudy.simulators.replay import Replay
 from understudy.simulators.sharing import shared_rehearsals
@@ -73,6 +74,7 @@ class ExogenousReplay:
         self._state = z.astype(np.int32).reshape(shape)
         if encoder is not None:
             endogenous, self._state = queued_by(encoder, endogenous, self._merged, shape)
+        self._state, self._reward, self._leaving = map(read_only, (self._state, self._reward, self._leaving))
         self.index, self.n_actions, self.n_states = endogenous, log.spec.n_actions, endogenous.n_states
         self._endogenous = Replay("exo_psrs", endogenous, accept=layout.REJECTION, **options)
         self._exogenous = Replay("exo_psrs", exogenous, accept=layout.ALWAYS, **options)

@@ -18,6 +18,7 @@ from understudy.logs.repeated_rows import is_repeated
 from understudy.simulators.coding import LOG_POSITIONS
 from understudy.simulators.kernels.tape import OPENING, RECORD
 from understudy.simulators.options import require_log
+from understudy.simulators.read_only import read_only
 
 CHUNK = 65_536
 """The number of rows compared at a time, so that large observations take little memory."""
@@ -25,7 +26,7 @@ CHUNK = 65_536
 
 @dataclass(frozen=True, eq=False)
 class Index:
-    """A log, and the states that an encoder gives its observations, as arrays for kernels. Never written once made."""
+    """A log, and the states that an encoder gives its observations, as arrays for kernels. They are read-only."""
 
     log: Log
     state: np.ndarray  # (N,) int32: the state of each row's observation; -1 for none
@@ -35,6 +36,11 @@ class Index:
     opening: np.ndarray  # (E,) OPENING
     inverse_propensity: np.ndarray  # (V, A) float64: one over each distinct propensity vector
     requeued: bool = False  # True if `state` is of another encoder than the records' next_state
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray):
+                object.__setattr__(self, name, read_only(value))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -250,5 +256,5 @@ def grouped(key: np.ndarray, n_keys: int) -> tuple[np.ndarray, np.ndarray]:
     counts = np.bincount(key[key >= 0] if key.min() < 0 else key, minlength=n_keys)
     first = np.append(np.cumsum(counts), counts.sum())
     members = np.empty(counts.sum(), np.int32)
-    group(key, first, members)
+    group(read_only(key), first, members)
     return first, members

@@ -19,6 +19,7 @@ from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.ladder import Ladder
 from understudy.simulators.kernels.reserve import ReserveTape
 from understudy.simulators.queues import queue_numbers
+from understudy.simulators.read_only import read_only
 from understudy.simulators.rehearsal import KernelRehearsal
 from understudy.simulators.replay import Replay
 from understudy.simulators.sharing import shared_rehearsals
@@ -69,16 +70,17 @@ class LadderReplay:
             self.settings |= {"max_cut": max_cut, "cut_window": cut_window}
         self._most_cut = int(np.floor(max_cut * cut_window + 1e-9))  # of a window
 
-        rules = replay.rules
+        rules = replay.rules.copy()
         rules[layout.CUT_EPISODES], rules[layout.CUT_WINDOW] = "cut" in self.ladder, cut_window
         if not self.exhaustible and rules[layout.REPLACE_OPENINGS] == layout.FROM_QUEUE:
             rules[layout.REPLACE_OPENINGS] = layout.QUEUE_THEN_REPLACEMENT
-        self._rungs = np.array([1 + RUNGS.index(rung) for rung in self.ladder if rung != "cut"], np.int64)
-        self._first_alike, self._alike = self._states_alike(likeness, radius)
-        self._grouped_rows = grouped(*queue_numbers(index, layout.DRAWN_ACTION, by_state=True))[1]
+        replay.rules = read_only(rules)
+        self._rungs = read_only(np.array([1 + RUNGS.index(rung) for rung in self.ladder if rung != "cut"], np.int64))
+        self._first_alike, self._alike = map(read_only, self._states_alike(likeness, radius))
+        self._grouped_rows = read_only(grouped(*queue_numbers(index, layout.DRAWN_ACTION, by_state=True))[1])
         by_rows = rules[layout.READ_ORDER] == layout.BY_ROWS
         lengths = np.ones(len(self.log), int) if by_rows else np.diff(self.log.starts)
-        self._tape_entry = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+        self._tape_entry = read_only(np.repeat(np.arange(len(lengths), dtype=np.int32), lengths))
 
     def _states_alike(self, likeness: Any, radius: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the states alike of each state, as `Likeness.neighbors` gives them; none where no rung needs them."""

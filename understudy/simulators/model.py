@@ -12,6 +12,7 @@ from understudy.simulators.index import Index, grouped, index
 from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.model import Model
 from understudy.simulators.options import LOG_LIMIT, option_code, time_limit
+from understudy.simulators.read_only import read_only
 from understudy.simulators.rehearsal import KernelRehearsal
 from understudy.simulators.sharing import shared_rehearsals
 
@@ -31,13 +32,13 @@ class ModelSimulator:
         self.n_actions, self.n_states = self.log.spec.n_actions, index.n_states
         limit = time_limit(self.log, max_episode_steps)
         self.settings = {"simulator": "model", "emission": emission, "max_episode_steps": limit}
-        self._rules = np.zeros(layout.N_RULES, np.int64)
-        self._rules[layout.TIME_LIMIT] = limit or 0
-        self._rules[layout.REDRAW_OBSERVATION] = option_code("emission", emission, EMISSIONS)
-        self.serves_emissions = bool(self._rules[layout.REDRAW_OBSERVATION])
+        rules = np.zeros(layout.N_RULES, np.int64)
+        rules[layout.TIME_LIMIT] = limit or 0
+        rules[layout.REDRAW_OBSERVATION] = option_code("emission", emission, EMISSIONS)
+        self._rules, self.serves_emissions = read_only(rules), bool(rules[layout.REDRAW_OBSERVATION])
         key = np.where(index.state < 0, -1, index.state.astype(np.int64) * self.n_actions + self.log.action)
-        self._first, self._members = grouped(key, self.n_states * self.n_actions)
-        self._first_emission, self._emissions = emissions(index, emission)
+        self._first, self._members = map(read_only, grouped(key, self.n_states * self.n_actions))
+        self._first_emission, self._emissions = map(read_only, emissions(index, emission))
         self._needs_code = ~self.log.terminated | may_be_emitted(index)
         self._arrays = CodedArrays(self._coded, largest_observation(self.log.observation, self.log.next_observation))
 

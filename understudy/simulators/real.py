@@ -11,6 +11,7 @@ from gymnasium.spaces import Discrete
 from understudy.contracts import Encoder, Rehearsal, Step, Stop, owned
 from understudy.contracts.encoding import states_of
 from understudy.contracts.environments import Environment, HasTables, is_discrete
+from understudy.contracts.finite_tables import Tables
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import n_states_of
 from understudy.contracts.streams import ACCEPTANCE, ENVIRONMENT, Stream, spawn, streams_of
@@ -23,6 +24,7 @@ from understudy.simulators.index import dense
 from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.draws import draw_action
 from understudy.simulators.kernels.real import TableWalk
+from understudy.simulators.read_only import read_only
 from understudy.simulators.rehearsal import KernelRehearsal
 from understudy.simulators.sharing import independent_rehearsals
 
@@ -36,10 +38,10 @@ class RealTables:
     log = None
 
     def __init__(self, env: Any, encoder: Encoder | None, limit: int | None) -> None:
-        self.env, self._tables = env, env.tables()
+        self.env, self._tables = env, Tables(*map(read_only, env.tables()))
         observations = np.arange(int(self._tables.observation.max()) + 1)
         state = observations if encoder is None else states_of(encoder, observations)
-        _, self._state_of, _ = dense(state, state)
+        self._state_of = read_only(dense(state, state)[1])
         self.n_actions, self.n_states = self._tables.reward.shape[1], 1 + int(self._state_of.max())
         digest = blake2b(b"".join(np.ascontiguousarray(table).tobytes() for table in self._tables), digest_size=8)
         self.settings = {
@@ -48,8 +50,9 @@ class RealTables:
             "tables": digest.hexdigest(),
             "max_episode_steps": limit,
         }
-        self._rules = np.zeros(layout.N_RULES, np.int64)
-        self._rules[layout.TIME_LIMIT] = min(limit or 0, 2**63 - 1)  # an environment's own may be larger
+        rules = np.zeros(layout.N_RULES, np.int64)
+        rules[layout.TIME_LIMIT] = min(limit or 0, 2**63 - 1)  # an environment's own may be larger
+        self._rules = read_only(rules)
         self._arrays = CodedArrays(
             lambda codes: ((observations if codes is None else codes.batch(observations)).astype(np.int32),),
             observations[-1:],

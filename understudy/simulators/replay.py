@@ -21,6 +21,7 @@ from understudy.simulators.kernels.reserve import ReserveTape, rewind_reserve
 from understudy.simulators.kernels.tape import BLOCK_END, RECORD, Tape, rewind
 from understudy.simulators.options import LOG_LIMIT, option_code, time_limit
 from understudy.simulators.queues import empty_queues, queue_ends, queue_numbers
+from understudy.simulators.read_only import read_only
 from understudy.simulators.rehearsal import KernelRehearsal
 from understudy.simulators.sharing import shared_rehearsals
 
@@ -73,8 +74,9 @@ class Replay:
             layout.REPLACE_OPENINGS: option_code("openings", openings, OPENINGS),
             layout.TIME_LIMIT: limit or 0,
         }
-        self.rules = np.array([int(rules.get(position, 0)) for position in range(layout.N_RULES)])
-        self.queue_of, self.n_queues = queue_numbers(index, accept, by_state)
+        self.rules = read_only(np.array([int(rules.get(position, 0)) for position in range(layout.N_RULES)]))
+        queue_of, self.n_queues = queue_numbers(index, accept, by_state)
+        self.queue_of = read_only(queue_of)
         self._end = queue_ends(self.queue_of, self.n_queues)
         # The reserve of a state and action has room for all of its rows; without a reserve there are none.
         self._reserve_end = queue_ends(*queue_numbers(index, layout.DRAWN_ACTION, True)) if reserve else None
@@ -83,7 +85,7 @@ class Replay:
         # shuffled, in a block.
         unfinished = np.append(np.flatnonzero(self.log.unfinished), self.log.n_episodes)
         block_end = unfinished[np.searchsorted(unfinished, np.arange(self.log.n_episodes))]
-        self._episodes = np.column_stack([self.log.starts[:-1], self.log.starts[1:], block_end])
+        self._episodes = read_only(np.column_stack([self.log.starts[:-1], self.log.starts[1:], block_end]))
         self._copies = 1
         self._arrays = self._coded_arrays()
         self._spare_workspaces: list[tuple[np.ndarray, ...]] = []
@@ -138,10 +140,11 @@ class Replay:
         repeated._copies, repeated._spare_workspaces = copies, []
         repeated._end = self._end * copies
         repeated._reserve_end = None if self._reserve_end is None else self._reserve_end * copies
-        repeated._episodes = np.tile(self._episodes, (copies, 1))
-        repeated._episodes[:, BLOCK_END] += np.repeat(np.arange(copies) * self.log.n_episodes, self.log.n_episodes)
+        episodes = np.tile(self._episodes, (copies, 1))
+        episodes[:, BLOCK_END] += np.repeat(np.arange(copies) * self.log.n_episodes, self.log.n_episodes)
+        repeated._episodes = read_only(episodes)
         if self.rules[layout.READ_ORDER] == layout.BY_ROWS:  # the tape's order is of positions in these arrays
-            repeated.queue_of = np.tile(self.queue_of, copies)
+            repeated.queue_of = read_only(np.tile(self.queue_of, copies))
         repeated._arrays = repeated._coded_arrays()
         return repeated
 

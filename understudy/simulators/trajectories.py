@@ -20,6 +20,7 @@ from understudy.simulators.kernels.trajectories import (
     ONWARD_AT_RESETS,
     TapeAndPath,
 )
+from understudy.simulators.read_only import read_only
 from understudy.simulators.rehearsal import KernelRehearsal
 from understudy.simulators.replay import Replay
 from understudy.simulators.sharing import shared_rehearsals
@@ -58,24 +59,25 @@ class TrajectoryReplay:
         self.log, self.index = self._endogenous.log, self._endogenous.index
         self.n_actions, self.n_states = self.log.spec.n_actions, self.index.n_states
         playing, starts, n_rows = self.split.playing, self.log.starts, len(self.log)
-        self._first = (starts[:-1] + np.arange(self.log.n_episodes)).astype(np.int32)
+        self._first = read_only((starts[:-1] + np.arange(self.log.n_episodes)).astype(np.int32))
         self._lengths = np.diff(starts)
         # An episode of n rows has n + 1 values: that of its opening, and one for each next observation.
         own = np.arange(n_rows) + np.repeat(np.arange(self.log.n_episodes), self._lengths)
-        self._lender = np.empty(n_rows + self.log.n_episodes, np.int64)
-        self._lender[self._first], self._lender[own + 1] = n_rows + starts[:-1], np.arange(n_rows)
-        self._following = np.arange(1, len(self._lender) + 1, dtype=np.int32)
-        self._following[-1] = layout.EMPTY
+        lender = np.empty(n_rows + self.log.n_episodes, np.int64)
+        lender[self._first], lender[own + 1] = n_rows + starts[:-1], np.arange(n_rows)
+        following = np.arange(1, len(lender) + 1, dtype=np.int32)
+        following[-1] = layout.EMPTY
         if playing.how == "episodes":
-            self._following[self._first[1:] - 1] = layout.EMPTY
+            following[self._first[1:] - 1] = layout.EMPTY
             self._opens = IN_TURN if playing.longest_first else OF_THE_OPENING
         elif playing.moves_at_reset:
             self._opens = ONWARD_AT_RESETS
         else:
-            self._following[self._first[1:] - 1] += 1  # an opening is the last value once more
+            following[self._first[1:] - 1] += 1  # an opening is the last value once more
             self._opens = ONWARD
+        self._lender, self._following = read_only(lender), read_only(following)
         self._values = self._lent(self._lender)
-        self._leaving, self._arriving = self.split.reward_shares(self._values)
+        self._leaving, self._arriving = map(read_only, self.split.reward_shares(self._values))
         require_pairs(self.n_states, len(self._lender))
         self._arrays = CodedArrays(self._coded, largest_observation(*self.observations))
 
@@ -87,10 +89,10 @@ class TrajectoryReplay:
         if self._opens == IN_TURN:
             ties = np.random.default_rng(spawn(seed, PATHS)).random(len(first))
             order = np.lexsort((ties, -self._lengths))
-            first = first[order]
+            first = read_only(first[order])
         source = TapeAndPath(
-            tape, self._following, self._lender, first, np.array([self._opens]), code, self._leaving, self._arriving,
-            tape.rules, tape.cursor,
+            tape, self._following, self._lender, first, read_only(np.array([self._opens])), code, self._leaving,
+            self._arriving, tape.rules, tape.cursor,
         )  # fmt: skip
         rehearsal = KernelRehearsal(
             source,
@@ -131,8 +133,9 @@ class TrajectoryReplay:
         repeated = copy(self)
         repeated.settings, repeated.exhaustible = self.settings | {"copies": copies}, False
         repeated._endogenous = self._endogenous.repeated(copies)
-        repeated._following = self._following.copy()
-        repeated._following[-1] = 0
+        following = self._following.copy()
+        following[-1] = 0
+        repeated._following = read_only(following)
         return repeated
 
     @property

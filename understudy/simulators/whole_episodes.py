@@ -27,6 +27,7 @@ from understudy.simulators.kernels.whole_episodes import (
     EpisodeTape,
 )
 from understudy.simulators.options import option_code, require_log
+from understudy.simulators.read_only import read_only
 from understudy.simulators.rehearsal import STOPPED, begin_episode, refused_step, serve_step
 
 ORDERS = {"episodes": layout.BY_EPISODES, "log": layout.IN_LOG_ORDER}
@@ -51,18 +52,17 @@ class WholeEpisodes:
         self.compilable = not self.steps_back
 
         all_known = log.propensity is not None and log.propensity.ndim == 2
-        self._vector, self._inverse_propensity = inverse_propensities(
-            log if all_known else None, len(log), self.n_actions
-        )
+        self._vector, inverse = inverse_propensities(log if all_known else None, len(log), self.n_actions)
         self._never = never
         if not all_known and len(never):
-            self._inverse_propensity[:, never] = np.inf
+            inverse[:, never] = np.inf
+        self._inverse_propensity = read_only(inverse)
         rules = {
             layout.READ_ORDER: option_code("order", order, ORDERS),
             layout.RUNNING_BOUND: bound.is_running,
-            layout.LACKS_SUPPORT: np.isinf(self._inverse_propensity).any(),
+            layout.LACKS_SUPPORT: np.isinf(inverse).any(),
         }
-        self._rules = np.array([int(rules.get(position, 0)) for position in range(layout.N_RULES)])
+        self._rules = read_only(np.array([int(rules.get(position, 0)) for position in range(layout.N_RULES)]))
 
         # As in `Replay`: an episode that the end of a recording cut off keeps its position.
         unfinished = np.append(np.flatnonzero(log.unfinished), log.n_episodes)

@@ -1,8 +1,8 @@
 """The layout of the integer arrays that kernels read and write: which number is at which position.
 
 A *source* is a NamedTuple of arrays: the log or tables that a simulator serves steps from, and the state of one
-rehearsal. Every source has `rules`, the simulator's settings, and `cursor`, the mutable state of the rehearsal:
-position, counters, why it stopped.
+rehearsal. Arrays of the simulator cannot be written on (`simulators.read_only`). Every source has `rules`, the
+simulator's settings, and `cursor`, the mutable state of the rehearsal: position, counters, why it stopped.
 """
 
 from typing import NamedTuple

@@ -39,7 +39,7 @@ FIRST_ROW, END_ROW, BLOCK_END = range(3)
 class Tape(NamedTuple):
     """A log prepared for replay, and the state of one rehearsal.
 
-    The first six arrays belong to the simulator and are never written; the others belong to the rehearsal.
+    The first six arrays belong to the simulator and cannot be written on; the others belong to the rehearsal.
     """
 
     records: np.ndarray  # (N,) RECORD, in log order
