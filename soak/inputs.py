@@ -13,6 +13,7 @@ import zlib
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ import numpy as np
 from soak.kinds import Kind
 from soak.log_files import LOG_KINDS
 from soak.own_files import OWN_KINDS
+from soak.sweep_files import SWEEP_KINDS
 from soak.watching import Outcome, limit_memory, limit_processor_time, outcome_of
 
 SECONDS = 20
@@ -45,13 +47,9 @@ class Case(NamedTuple):
 
 def kinds_here() -> dict[str, Kind]:
     """Return the kinds of inputs that can be read here, by name: some need an extra."""
-    found: list[Any] = [*LOG_KINDS, *OWN_KINDS]
-    missing = set()
-    for module, names in (("h5py", ("hdf5", "minari")), ("minari", ("minari",))):
-        try:
-            __import__(module)
-        except ModuleNotFoundError:
-            missing.update(names)
+    found: list[Any] = [*LOG_KINDS, *OWN_KINDS, *SWEEP_KINDS]
+    needs = {"h5py": ("hdf5", "minari"), "minari": ("minari",), "understudy.sweeps": ("settings files", "sweeps")}
+    missing = {name for module, names in needs.items() if find_spec(module) is None for name in names}
     return {kind.name: kind for kind in found if kind.name not in missing}
 
 

@@ -111,7 +111,7 @@ def damaged_file(folder: Path, name: Path, rng: np.random.Generator) -> Made:
             changed = seal(changed)
         path.write_bytes(json.dumps(changed).encode("utf-8", "surrogatepass"))
         return Made(f"{name}, digest made anew: {words}")
-    if path.suffix == ".parquet" and how < 0.6:
+    if path.suffix == ".parquet" and path.with_suffix(".json").exists() and how < 0.6:
         content, words = _odd_run(whole, rng) if rng.random() < 0.5 else damaged_bytes(whole, rng)
         path.write_bytes(content)
         marker = path.with_suffix(".json")
