@@ -147,7 +147,7 @@ def limited_writes(folder: Path, octets: int = 600) -> list[str]:
         "log.csv": lambda path: us.write(log, path),
         "encoder.npz": encoder.save,
         "results": lambda path: us.experiment(us.qbe(log), lambda seed: us.learners.Uniform(5), runs=2, out=path,
-                                              progress=False, backend="serial"),
+                                              progress=False, backend="serial", compiled=False),
     }  # fmt: skip
     resource.setrlimit(resource.RLIMIT_FSIZE, (octets, before[1]))
     try:

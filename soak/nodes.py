@@ -23,6 +23,8 @@ class Struck(NamedTuple):
     moment: str
     code: int | None
     wrong: list[str]
+    hit: bool = True
+    """False where it came too late: nothing was at work."""
 
 
 def ray_is_here() -> bool:
@@ -65,15 +67,15 @@ def _strike(
     kind: str, rng: np.random.Generator, cluster: Any, nodes: list[Any], seconds: float, digest: str, folder: Path
 ) -> Struck:
     """Kill something while an experiment runs, go on until it ends by itself, and compare the runs."""
-    seen, wrong, code = Seen(folder), [], None
-    share = float(rng.uniform(0.2, 1.0))
+    seen, wrong, code, hit = Seen(folder), list[str](), None, False
+    share = float(rng.uniform(0.3, 0.95))
     for attempt in range(3):
         driver = Driver(job("ray", folder), folder.parent)
         if attempt == 0:
             while driver.running() and time.monotonic() - driver.began < share * seconds:
                 time.sleep(0.05)
                 seen.look()
-            _kill(kind, rng, cluster, nodes, driver)
+            hit = _kill(kind, rng, cluster, nodes, driver)
         ended = driver.wait(60 + 20 * seconds)
         seen.look()
         wrong += seen.check()
@@ -92,18 +94,28 @@ def _strike(
         nodes.append(cluster.add_node(**NODE))
     if not wrong and digest_of(folder) != digest:
         wrong.append("the runs are not those of a process alone")
-    return Struck(kind, f"at {share:.0%} of its time", code, wrong)
+    return Struck(kind, f"at {share:.0%} of its time", code, wrong, hit)
 
 
-def _kill(kind: str, rng: np.random.Generator, cluster: Any, nodes: list[Any], driver: Driver) -> None:
+def _kill(kind: str, rng: np.random.Generator, cluster: Any, nodes: list[Any], driver: Driver) -> bool:
+    """Kill something. True if it was at work."""
+    running = driver.running()
     if kind == "node":
         cluster.remove_node(nodes.pop(int(rng.integers(len(nodes)))), allow_graceful=False)
     elif kind == "worker":
-        busy = [pid for pid in descendants(os.getpid()) if command_of(pid).startswith(b"ray::make_blocks")]
+        while not (busy := _at_work()) and driver.running():
+            time.sleep(0.05)
+        running = bool(busy)
         if busy:
             send(busy[int(rng.integers(len(busy)))], signal.SIGKILL)
     else:
         driver.kill("driver", signal.Signals[kind.split()[1]])
+    return running
+
+
+def _at_work() -> list[int]:
+    """Return the ids of the cluster's workers that are at a task."""
+    return [pid for pid in descendants(os.getpid()) if command_of(pid).startswith(b"ray::make_blocks")]
 
 
 def descendants(pid: int) -> list[int]:

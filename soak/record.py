@@ -78,7 +78,7 @@ def node_lines(found: list[Any]) -> list[dict[str, Any]]:
     }  # fmt: skip
     lines = []
     for kind in dict.fromkeys(one.what for one in found):
-        mine = [one for one in found if one.what == kind]
+        mine = [one for one in found if one.what == kind and one.hit]
         codes = ", ".join(f"exit {code}: {n}" for code, n in Counter(one.code for one in mine).most_common())
         lines.append(
             _line(f"Ray, three nodes: {titles[kind]}", f"{codes}; runs bit-equal", [one.wrong for one in mine])
