@@ -133,7 +133,7 @@ def run_inputs(n: int, seed: int, workers: int = 2, only: str = "", report: Any 
     cases, began = cases_of(list(kinds.values()), n), time.monotonic()
     with prepared(list(kinds.values())) as scratch:
         crews = [_Crew(cases[at::workers], kinds, seed, scratch, at, until) for at in range(workers)]
-        while any(crew.watch() for crew in crews):
+        while sum([crew.watch() for crew in crews]):  # each of them: `any` would stop at the first
             time.sleep(0.1)
             report(sum(crew.position for crew in crews), n)
         lines = [json.loads(line) for crew in crews for line in crew.file.read_text(encoding="utf-8").splitlines()]

@@ -26,7 +26,7 @@ def odd_column(rng: np.random.Generator, n: int) -> Any:
         "words": lambda: pa.array(words),
         "large words": lambda: pa.array(words, pa.large_string()),
         "bytes": lambda: pa.array(octets),
-        "text that is not UTF-8": lambda: pa.StringArray.from_buffers(n, *pa.array(octets).buffers()[1:]),
+        "text that is not UTF-8": lambda: pa.StringArray.from_buffers(n, *pa.array(octets, pa.binary()).buffers()[1:]),
         "nothing": lambda: pa.nulls(n),
         "nulls among numbers": lambda: pa.array([None if rng.random() < 0.3 else i % 3 for i in range(n)]),
         "whole numbers of all sizes": lambda: pa.array(whole),

@@ -14,6 +14,10 @@ NOISE = ("Traceback", "InvalidStateError", "Exception ignored", "Error in", "Bro
 """What no driver may say, however it ends."""
 
 
+WORKERS = (b"LokyProcess", b"fork_server")
+"""What the command lines of worker processes hold."""
+
+
 class Ended(NamedTuple):
     """How a process ended: its exit code (negative: the signal), what it said, what it left in its temporary folder."""
 
@@ -51,10 +55,9 @@ class Driver:
         return self.process.poll() is None
 
     def workers(self) -> list[int]:
-        """Return the ids of its worker processes."""
-        return [
-            pid for pid in session(self.process.pid) if pid != self.process.pid and b"LokyProcess" in command_of(pid)
-        ]
+        """Return the ids of its worker processes, that which forks them included."""
+        others = [pid for pid in session(self.process.pid) if pid != self.process.pid]
+        return [pid for pid in others if any(word in command_of(pid) for word in WORKERS)]
 
     def kill(self, target: str, number: signal.Signals, choice: int = 0) -> str:
         """Send a signal to the driver, to a worker (where there is one), or to the whole session. Return to which."""

@@ -33,6 +33,36 @@ def test_with_json_nothing_else_is_printed(file, capsys):
     assert len(told["learners"]) == 2
 
 
+OWN = """
+import numpy as np
+
+class Sometimes:
+    def __init__(self, seed):
+        self.bad = seed % 4 == {rest}
+
+    def policy(self, observation):
+        if self.bad:
+            raise ArithmeticError("overflow in my code")
+        return np.full(5, 0.2)
+
+    def learn(self, step):
+        pass
+"""
+
+
+def test_with_keep_going_runs_that_a_learner_raises_in_are_left_out(file, capsys, tmp_path, monkeypatch):
+    (tmp_path / "sometimes_raising.py").write_text(OWN.format(rest=0))
+    monkeypatch.chdir(tmp_path)
+    own = ["--learner", "sometimes_raising:Sometimes", *PAIR[:2], "--runs", "10", "--halves", "5", "--workers", "1"]
+    assert main(["compare", file, *own]) == 2
+    assert "overflow in my code" in capsys.readouterr().err
+    assert main(["compare", file, *own, "--keep-going", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["left_out"]
+    assert 0 < told["runs"] < told["of"] == 10
+    assert told["failed"]["q-learning:epsilon=0.9,gamma=0.95"] == 0
+    assert "ArithmeticError: overflow in my code" in told["first"]
+
+
 def test_runs_are_kept_in_a_folder(file, tmp_path):
     assert main(["compare", file, *PAIR, *QUICK, "--out", str(tmp_path / "out")]) == 0
     assert len(us.load(tmp_path / "out" / "q-learning:epsilon=0.9,gamma=0.95")) == 6

@@ -18,8 +18,8 @@ ARMS = us.record(us.envs.BernoulliBandit([0.2, 0.6, 0.4]), episodes=60, seed=0)
 FLOATS = us.record(us.envs.LinearBandit(3, 4, seed=1), episodes=60, seed=0)
 TWO_VALUES = {
     "epsilon": ("0.2", "0.3"), "alpha": ("0.5", "0.3"), "gamma": ("0.9", "0.8"), "initial": ("1", "2"),
-    "epoch-steps": ("100", "200"), "exploration": ("0.5", "2"), "noise": ("0.5", "2"), "ridge": ("2", "3"),
-    "delay": ("5", "6"), "batch": ("5", "6"), "period": ("60", "hour"),
+    "epoch-steps": ("100", "200"), "stack-size": ("3", "4"), "exploration": ("0.5", "2"), "noise": ("0.5", "2"),
+    "ridge": ("2", "3"), "delay": ("5", "6"), "batch": ("5", "6"), "period": ("60", "hour"),
 }  # fmt: skip
 """Two values of each flag, one of which may be its default."""
 
@@ -33,17 +33,22 @@ def log_for(learner):
     return FLOATS if "lin" in learner else ARMS if learner in ("thompson", "exp3") else CODES
 
 
+def settings_of_learner(learner):
+    """What a learner was made with; how many are trained together does not belong to what it is."""
+    return repr((learner.settings, vars(learner).get("stack_size")))
+
+
 def settings_with(learner, setting, value):
     """What the learner is that `simulate --learner NAME --SETTING VALUE` makes."""
     options = options_of("--learner", learner, f"--{setting}", value)
-    return repr(learner_for(log_for(learner), None, options)[0](0).settings)
+    return settings_of_learner(learner_for(log_for(learner), None, options)[0](0))
 
 
 def settings_compared(learner, setting, value):
     """What the learner is that `compare --learner NAME:SETTING=VALUE` makes."""
     options = build_parser(COMMANDS).parse_args(["compare", "LOG", "--learner", learner])
-    return repr(
-        learner_for(log_for(learner), None, settings_of(f"{learner}:{setting}={value}", options))[0](0).settings
+    return settings_of_learner(
+        learner_for(log_for(learner), None, settings_of(f"{learner}:{setting}={value}", options))[0](0)
     )
 
 

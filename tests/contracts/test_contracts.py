@@ -59,7 +59,8 @@ LEARNERS = {
     "PPO": (
         lambda: PPO(Spec(2, None, (1,), np.dtype(float), None), hidden=(2,), epoch_steps=4),
         {"Learner", "BatchLearner", "EpochLearner", "StackedLearner", "EpisodeAbandoner", "HasValue", "HasValues",
-         "HearsCuts", "HasActionCount", "HasSettings", "HasLearnedState", "HasStackSize", "CompiledEpochs"},
+         "HearsCuts", "HasActionCount", "HasSettings", "HasLearnedState", "HasStackSize", "HasDevice",
+         "CompiledEpochs"},
     ),
     "script": (lambda: script(lambda env, seed: None)(0), {"LoopOwner", "HasSettings"}),
     "sb3": (

@@ -14,9 +14,14 @@ def numbered(rows):
     "dtype", [np.int8, np.uint8, np.int32, np.int64, np.uint64, np.float16, np.float32, np.float64, bool]
 )
 @pytest.mark.parametrize("width", [1, 2, 3, 8])
-def test_codes_are_those_of_a_dictionary(dtype, width):
+@pytest.mark.parametrize("block", [7, 1 << 19])
+def test_codes_are_those_of_a_dictionary(monkeypatch, dtype, width, block):
+    monkeypatch.setattr("understudy.logs.blocks.BLOCK", block)
     rows = np.random.default_rng(0).integers(0, 4, size=(500, width)).astype(dtype)
-    assert np.array_equal(Vocabulary(rows).codes(rows), numbered(rows))
+    vocabulary = Vocabulary(rows[:100], rows[100:])
+    assert np.array_equal(vocabulary.codes(rows), numbered(rows))
+    assert len(vocabulary) == 1 + numbered(rows).max()
+    assert np.array_equal(vocabulary.codes(vocabulary.rows), np.arange(len(vocabulary)))
 
 
 def test_later_arrays_go_on_counting():

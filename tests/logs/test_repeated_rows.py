@@ -1,6 +1,7 @@
 import numpy as np
 
-from understudy.logs.repeated_rows import BLOCK, blocks_of, is_repeated, take_rows
+from understudy.logs.blocks import BLOCK
+from understudy.logs.repeated_rows import blocks_of, is_repeated, take_rows
 
 VIEW = np.broadcast_to(np.array([0.25, 0.75]), (1000, 2))
 

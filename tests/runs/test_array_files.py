@@ -36,14 +36,37 @@ def test_what_is_mapped_is_what_was_written(files, array):
 
 
 def test_an_array_is_written_once_until_it_changes(files):
-    array, other = np.arange(1000.0), np.arange(1000.0)
+    array = np.arange(1000.0)
     place = files.place_of(array)
     assert files.place_of(array) is place
-    assert files.place_of(other) is not place
     array[500] = -1.0
     changed = files.place_of(array)
     assert changed.path != place.path
     assert changed.mapped(writeable=False)[500] == -1.0
+
+
+def test_arrays_of_the_same_numbers_share_a_file_until_the_last_of_them_is_gone(files):
+    array, other = np.arange(1000.0), np.arange(1000.0)
+    place = files.place_of(array)
+    assert files.place_of(other) is place
+    assert files.place_of(array.view(np.int64)) is not place
+    assert files.place_of(array.reshape(2, -1)) is not place
+    del array
+    gc.collect()
+    assert os.path.exists(place.path)
+    del other
+    gc.collect()
+    assert not os.path.exists(place.path)
+
+
+def test_what_is_not_contiguous_is_written_once_for_as_long_as_it_lives(files):
+    strided = np.arange(1000.0)[::2]
+    place = files.place_of(strided)
+    assert files.place_of(strided) is place
+    assert np.array_equal(place.mapped(writeable=False), strided)
+    del strided
+    gc.collect()
+    assert not os.path.exists(place.path)
 
 
 def test_who_writes_on_a_mapped_array_changes_neither_file_nor_array(files):

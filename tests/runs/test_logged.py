@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from understudy.logs import Log
+from understudy.logs import Log, blocks
+from understudy.runs import logged
 from understudy.runs.logged import Logged, logged_return
 
 
@@ -46,3 +47,17 @@ def test_a_few_that_were_cut_off_count_up_to_there_and_are_counted():
 
 def test_sums_that_no_float_holds_have_no_mean():
     assert logged_return(log_of(([1e308, 1e308], "terminated")), None).mean is None
+
+
+@pytest.mark.parametrize("limit", [None, 1, 3, 4, 100])
+@pytest.mark.parametrize("block", [1, 7])
+def test_blocks_change_nothing(monkeypatch, limit, block):
+    rng = np.random.default_rng(0)
+    log = log_of(*(([*range(1, 2 + rng.integers(5))], "terminated") for _ in range(40)), ([3, 4], None))
+    whole = logged_return(log, limit)
+    monkeypatch.setattr(logged, "SUMMED", block)
+    monkeypatch.setattr(blocks, "BLOCK", block)
+    assert logged_return(log, limit) == whole
+    lengths = np.diff(log.starts)
+    step = np.arange(len(log)) - np.repeat(log.starts[:-1], lengths)
+    assert whole.mean == log.reward[step < (limit or 100)].sum() / 41

@@ -137,7 +137,8 @@ def test_a_plan_that_is_sent_leaves_the_parts_of_run_0_behind():
 
 def test_blocks_are_single_runs_unless_learners_can_be_stacked(make_stacked):
     assert plan().blocks([0, 3, 4]) == [(0,), (3,), (4,)]
-    assert plan(make=make_stacked).blocks([0, 3, BLOCK]) == [(0, 3), (BLOCK,)]
+    assert plan(make=make_stacked).blocks([0, 3, BLOCK]) == [(0, 3, BLOCK)]
+    assert plan(make=make_stacked).blocks(range(BLOCK + 1)) == [(0, 1, 2, 3, 4, 5), (6, 7, 8, 9, 10)]
     assert plan(make=make_stacked, compiled=False).blocks([0, 3]) == [(0,), (3,)]
     assert plan(simulator=pers(LOG, bound=10.0), make=make_stacked).blocks([0, 3]) == [
         (0,),
@@ -146,12 +147,25 @@ def test_blocks_are_single_runs_unless_learners_can_be_stacked(make_stacked):
 
 
 def test_blocks_are_as_large_as_learners_say(make_stacked):
-    def make_threes(seed):
+    def make_threes(seed, device="cpu"):
         learner = make_stacked(seed)
-        learner.stack_size = 3
+        learner.stack_size, learner.device = 3, device
         return learner
 
-    assert plan(make=make_threes).blocks([0, 2, 3, 7]) == [(0, 2), (3,), (7,)]
+    assert plan(make=make_threes).blocks([0, 2, 3, 7]) == [(0, 2), (3, 7)]
+    assert plan(make=make_threes).blocks([0, 2, 3, 7], 4) == [(0,), (2,), (3,), (7,)]
+    on_gpu = plan(make=lambda seed: make_threes(seed, "cuda"))
+    assert on_gpu.blocks([0, 2, 3, 7], 4) == [(0, 2), (3,), (7,)]  # rounding there depends on the stack
+
+
+def test_stacked_runs_do_not_depend_on_how_many_are_stacked(make_stacked):
+    """Workers decide how many are stacked: five, three or one."""
+    options = {"runs": 5, "max_steps": 50, "every": 16, "probes": {"value": lambda learner: learner.value(0)}}
+    alone, *others = (experiment(psrs(LOG), make_stacked, backend="serial", workers=n, **options) for n in (5, 2, 1))
+    for other in others:
+        for one, two in zip(alone, other, strict=True):
+            assert np.array_equal(one.rows, two.rows)
+            assert np.array_equal(one.curves["value"], two.curves["value"])
 
 
 def test_the_fastest_backend():

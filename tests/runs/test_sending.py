@@ -1,17 +1,23 @@
 """Large arrays reach workers as memory maps, all else by the pipe, and nothing is left behind."""
 
+import gc
 import glob
 import os
 import tempfile
 import threading
+from pathlib import Path
 
 import cloudpickle
 import numpy as np
 import pytest
 
-from understudy.runs import array_files
+from understudy.envs import Grid, record
+from understudy.learners import QLearning, Uniform
+from understudy.runs import array_files, sending
+from understudy.runs.plan import Plan
 from understudy.runs.processes import in_processes
 from understudy.runs.sending import LARGE, pickled_for_workers
+from understudy.simulators import psrs
 
 
 @pytest.fixture
@@ -50,7 +56,7 @@ def test_large_arrays_travel_as_memory_maps(scratch):
         assert len(told["files"]) == 4
         assert all(name.endswith(".array") for name in told["files"])
     assert large[0] == 0.0
-    assert [name.startswith("understudy-arrays-") for name in os.listdir(scratch)] == [True]  # goes with the arrays
+    assert [name.startswith("understudy-held-") for name in os.listdir(scratch)] == [True]  # goes with the arrays
 
 
 def test_small_arrays_objects_and_repeated_numbers_travel_by_the_pipe(scratch):
@@ -81,10 +87,48 @@ def test_what_cannot_travel_is_an_error_that_names_another_backend(scratch):
     assert os.listdir(scratch) == []
 
 
-def test_what_is_not_contiguous_is_sent_as_a_copy_that_is_gone_when_it_is_let_go(scratch):
+def test_what_is_not_contiguous_is_sent_as_a_copy_that_goes_with_it(scratch):
     every_other = np.arange(LARGE // 2, dtype=np.float64)[::2]
-    pickled, kept = pickled_for_workers({"array": every_other})
+    pickled = pickled_for_workers({"array": every_other})
     assert len(pickled) < 1000
     assert np.array_equal(cloudpickle.loads(pickled)["array"], every_other)
-    kept.clear()
+    del every_other
+    gc.collect()
     assert os.listdir(scratch) == []
+
+
+def test_of_several_experiments_on_one_log_nothing_is_on_disk_twice(scratch, monkeypatch):
+    monkeypatch.setattr(sending, "LARGE", 1000)
+    log = record(Grid(), episodes=60, seed=0)
+    simulator, written = psrs(log), []
+    for make in (lambda seed: Uniform(5), lambda seed: QLearning(25, 5, seed=seed)):
+        plan = Plan(simulator, make, 0, 10, {}, 10, False)
+        sent = cloudpickle.loads(pickled_for_workers(plan))
+        assert np.array_equal(sent.simulator.log.observation, log.observation)
+        written.append(sorted(glob.glob(f"{scratch}/*/*.array")))
+    assert written[0] == written[1]
+    contents = [Path(path).read_bytes() for path in written[0]]
+    assert len(contents) == len(set(contents))
+    assert len(contents) >= 6  # the columns of the log, and its index
+    again = cloudpickle.loads(pickled_for_workers(Plan(psrs(log), make, 0, 10, {}, 10, False)))
+    assert again.seed == 0
+    assert sorted(glob.glob(f"{scratch}/*/*.array")) == written[0]  # a second index of the same log is the same numbers
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="what is mapped from where is known on Linux only")
+def test_a_column_that_is_mapped_from_a_file_is_sent_by_its_path(scratch, tmp_path_factory):
+    path = tmp_path_factory.mktemp("log") / "column.npy"
+    np.save(path, np.arange(LARGE, dtype=np.float64))
+    column = np.load(path, mmap_mode="r")
+    pickled = pickled_for_workers({"column": column})
+    assert np.array_equal(cloudpickle.loads(pickled)["column"], column)
+    assert os.listdir(scratch) == []
+
+
+def test_rows_that_are_one_in_memory_are_sent_as_one():
+    uniform = np.broadcast_to(np.full(4, 0.25), (1_000_000, 4))
+    pickled, _ = pickled_for_workers(uniform)
+    assert len(pickled) < 1000
+    back = cloudpickle.loads(pickled)
+    assert back.strides == (0, 8)
+    assert np.array_equal(back[::1000], uniform[::1000])

@@ -1,11 +1,13 @@
 """The log that a number of steps needs, against logs of that size."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import understudy as us
 from understudy.contracts import LogUse, Stop
-from understudy.trust.needed import PreRun, summary
+from understudy.trust.needed import PreRun, needed_for, summary
 
 ENV = us.envs.Grid(slip=0.1)
 LOG = us.record(ENV, episodes=60, seed=3)
@@ -43,6 +45,14 @@ def test_steps_that_the_log_can_serve_need_a_part_of_it():
     few = us.forecast(us.psrs(LOG), greedy, steps=found.interval[0] // 2).needed
     assert 0 < few.episodes <= few.episodes_for_most < 60
     assert f"{few.episodes} of its episodes" in str(few)
+
+
+def test_what_the_log_itself_can_serve_is_found_without_copies_of_it():
+    simulator, seeds = us.psrs(LOG), range(5)
+    alone = needed_for(100, simulator, greedy, seeds, usual=100)
+    copied = needed_for(100, simulator, greedy, seeds, usual=20)
+    assert (alone.copies, copied.copies) == (1, 11)
+    assert replace(alone, copies=11) == copied
 
 
 def test_more_steps_need_more_episodes_and_name_what_is_scarce():

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import warnings
 from typing import Any
 
 import understudy as us
@@ -61,10 +62,13 @@ def run_compare(options: argparse.Namespace) -> int:
     learners = {}
     for text, one in zip(options.learner, given, strict=True):  # all on the same episodes, whatever the learner
         replayed, learners[text] = deployed(simulator, learner_for(log, encoder, one)[0], one)
-    found = us.compare(
-        learners, replayed, runs=options.runs, halves=options.halves, seed=options.seed, max_steps=options.max_steps,
-        workers=options.workers, out=options.out, progress=False if options.json else None,
-    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", us.FailedRunsWarning)  # said with what was found
+        found = us.compare(
+            learners, replayed, runs=options.runs, halves=options.halves, seed=options.seed,
+            max_steps=options.max_steps, workers=options.workers, backend=options.backend, out=options.out,
+            errors="keep" if options.keep_going else "raise", progress=False if options.json else None,
+        )  # fmt: skip
     if options.json:
         print(json.dumps(found.to_json(), indent=1))
     else:

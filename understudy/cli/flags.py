@@ -5,6 +5,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import understudy as us
+from understudy.cli.flags_results import add_report, add_sweep
+from understudy.cli.flags_runs import add_backend, add_run_settings
+from understudy.cli.flags_scale import add_on_disk
 from understudy.cli.values import (
     LEARNERS,
     above_zero,
@@ -87,9 +90,7 @@ def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     check.add_argument("--json", action="store_true", help="print findings, tests, rates and the verdict as JSON")
     check.set_defaults(command=run["check"])
 
-    convert = commands.add_parser(
-        "convert", help="read a log of any format and write it as Parquet, CSV, dsjson, Minari"
-    )
+    convert = commands.add_parser("convert", help="read a log of any format, and write Parquet, CSV, dsjson or Minari")
     add_log(convert)
     convert.add_argument("to", metavar="OUT", help="a file that ends in .parquet, .csv or .dsjson, or a Minari id")
     convert.add_argument("--to-format", choices=WRITTEN, help="of OUT, where its ending does not tell (minari)")
@@ -98,7 +99,7 @@ def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     simulate = commands.add_parser("simulate", help="how a learner would have learned, had it been deployed")
     add_log(simulate)
     add_simulation(simulate)
-    simulate.set_defaults(command=run["simulate"])
+    simulate.set_defaults(command=run["simulate"], own_parser=simulate)
 
     forecast = commands.add_parser("forecast", help="how long the log will answer, before simulating")
     add_log(forecast)
@@ -110,12 +111,8 @@ def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     add_comparison(compare)
     compare.set_defaults(command=run["compare"])
 
-    report = commands.add_parser("report", help="draw the page of a results folder")
-    report.add_argument("folders", nargs="+", metavar="DIR", help="what was --out of simulate; several are compared")
-    report.add_argument(
-        "--report", metavar="FILE", help="the page to write (DIR/report.html; for several comparison.html, here)"
-    )
-    report.set_defaults(command=run["report"])
+    add_sweep(commands, run["sweep"])
+    add_report(commands, run["report"])
     return parser
 
 
@@ -124,6 +121,7 @@ def add_log(parser: argparse.ArgumentParser) -> None:
     several = "a folder of Parquet files, or a pattern in quotes ('logs/*.parquet')"
     parser.add_argument("log", metavar="LOG", help=f"a file, a row for each step; {several}; a Minari id")
     parser.add_argument("--format", choices=FORMATS, help="of LOG (known by its name or content, except Minari ids)")
+    add_on_disk(parser)
     columns = parser.add_argument_group("columns, where they are not named as here")
     for name, meaning in COLUMN_FLAGS.items():
         columns.add_argument(f"--{name}", nargs="+" if name in SEVERAL else None, metavar="NAME", help=meaning)
@@ -157,9 +155,7 @@ def add_log(parser: argparse.ArgumentParser) -> None:
     )
     propensities.add_argument("--renormalize", action="store_true", help="divide those of each row by their sum")
     propensities.add_argument(
-        "--estimate-propensities",
-        action="store_true",
-        help="estimate them from the log, which cannot see what was not logged",
+        "--estimate-propensities", action="store_true", help="estimate them, which cannot see what was not logged"
     )
 
 
@@ -190,14 +186,16 @@ def add_learner_settings(learner: argparse._ArgumentGroup) -> None:
             finite, 0.0, "q-learning, expected-sarsa, epsilon-greedy, gaussian-thompson: value to start from",
         ),
         "epoch-steps": (positive, 5000, "ppo: steps of an epoch"),
+        "stack-size": (positive, None, "ppo: runs trained together; on a GPU it decides rounding (10; GPU: up to 64)"),
         "exploration": (not_negative, 1.0, "ucb1, linucb, linear-thompson: factor of what is added to explore"),
         "noise": (above_zero, 1.0, "gaussian-thompson: standard deviation of a reward"),
         "ridge": (above_zero, 1.0, "linucb, linear-thompson: penalty of weights"),
     }  # fmt: skip
     for name, (kind, default, meaning) in settings.items():
         learner.add_argument(
-            f"--{name}", type=kind, action=StoreGiven, default=default, help=f"{meaning} (%(default)s)"
-        )
+            f"--{name}", type=kind, action=StoreGiven, default=default,
+            help=meaning if default is None else f"{meaning} (%(default)s)",
+        )  # fmt: skip
     learner.add_argument(
         "--no-scaling", action="store_true",
         help="linucb, linear-thompson: see numbers as they are, not less their mean and in standard deviations",
@@ -288,7 +286,7 @@ def add_forecast(parser: argparse.ArgumentParser) -> None:
     runs.add_argument("--pre-runs", type=positive, help="runs to forecast from (19 to 79, as lengths differ)")
     runs.add_argument("--seed", type=int, default=0, help="(%(default)s)")
     runs.add_argument("--max-steps", type=positive, help="stop a pre-run there (when the log has no further answer)")
-    runs.add_argument("--workers", type=positive, help="threads or processes (one for each core)")
+    add_backend(runs)
     runs.add_argument("--json", action="store_true", help="print the forecast of each simulator as JSON")
 
 
@@ -301,14 +299,8 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
         "--anyway", action="store_true", help="rehearse though most rows are in states that the audit finds suspicious"
     )
     runs.add_argument("--runs", type=positive, default=100, help="how many (%(default)s)")
-    runs.add_argument("--seed", type=int, default=0, help="(%(default)s)")
-    runs.add_argument("--max-steps", type=positive, help="stop a run there (when the log has no further answer)")
+    add_run_settings(runs, "leave runs out that raise an error, named; the same command makes them again")
     runs.add_argument("--every", type=positive, help="steps between two readings of probes (about a hundred in a run)")
-    runs.add_argument("--workers", type=positive, help="threads or processes (one for each core)")
-    runs.add_argument(
-        "--keep-going", action="store_true", help="leave runs out that raise an error, named; the same command makes "
-        "them again",
-    )  # fmt: skip
     runs.add_argument(
         "--no-rows", action="store_true", help="do not keep which rows each run was served: up to 4 bytes a step less"
     )
@@ -343,8 +335,6 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
     )
     runs.add_argument("--runs", type=several, help="of each learner (40; with more than four learners, 20)")
     runs.add_argument("--halves", type=halves, metavar="NUMBER", default=20, help="halves of the log (%(default)s)")
-    runs.add_argument("--seed", type=int, default=0, help="(%(default)s)")
-    runs.add_argument("--max-steps", type=positive, help="stop a run there (when the log has no further answer)")
-    runs.add_argument("--workers", type=positive, help="threads or processes (one for each core)")
+    add_run_settings(runs, "where a learner raises an error in a run, leave the runs of that seed out of all learners")
     runs.add_argument("--out", metavar="DIR", help="keep the runs there; called again, it goes on there (not kept)")
     runs.add_argument("--json", action="store_true", help="print what was found as JSON")

@@ -14,6 +14,7 @@ USERS: dict[str, tuple[str, ...]] = {
     "gamma": (*TABULAR, "ppo", "uniform"),
     "initial": (*TABULAR, "epsilon-greedy", "gaussian-thompson"),
     "epoch_steps": ("ppo",),
+    "stack_size": ("ppo",),
     "exploration": ("ucb1", *LINEAR),
     "noise": ("gaussian-thompson",),
     "ridge": LINEAR,

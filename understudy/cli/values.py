@@ -145,6 +145,7 @@ LEARNER_SETTINGS: dict[str, Callable[[str], float | str]] = {
     "gamma": probability,
     "initial": finite,
     "epoch-steps": positive,
+    "stack-size": positive,
     "exploration": not_negative,
     "noise": above_zero,
     "ridge": above_zero,

@@ -4,7 +4,15 @@ A class offers a capability by having the members of its protocol: the library l
 says what is promised and what is gained.
 """
 
-from understudy.contracts.backing import Backend, Closable, GivesUp
+from understudy.contracts.backing import (
+    Backend,
+    Closable,
+    GivesUp,
+    HasRemoteWorkers,
+    HearsShares,
+    SharedStart,
+    TakesShares,
+)
 from understudy.contracts.consumption import LogUse, RepeatableSimulator, TellsUse
 from understudy.contracts.encoding import (
     CountsFits,
@@ -12,6 +20,7 @@ from understudy.contracts.encoding import (
     Encoder,
     EncoderContents,
     Encodes,
+    EncodesLog,
     ObservationSpec,
     RemembersLog,
     Savable,
@@ -36,6 +45,7 @@ from understudy.contracts.learning import (
     EpochLearner,
     HasActionCount,
     HasCodes,
+    HasDevice,
     HasEstimate,
     HasLearnedState,
     HasObservationSpace,
@@ -97,6 +107,7 @@ __all__ = [
     "Encoder",
     "EncoderContents",
     "Encodes",
+    "EncodesLog",
     "EpisodeAbandoner",
     "EpisodeCut",
     "EpochLearner",
@@ -106,6 +117,7 @@ __all__ = [
     "HasActionCount",
     "HasClock",
     "HasCodes",
+    "HasDevice",
     "HasEnv",
     "HasEstimate",
     "HasIndex",
@@ -118,6 +130,7 @@ __all__ = [
     "HasOpening",
     "HasPending",
     "HasPlannedSteps",
+    "HasRemoteWorkers",
     "HasRung",
     "HasSettings",
     "HasSharedRun",
@@ -129,6 +142,7 @@ __all__ = [
     "HasValues",
     "HearsCuts",
     "HearsOpenings",
+    "HearsShares",
     "Learner",
     "LearnsLate",
     "Likeness",
@@ -153,6 +167,7 @@ __all__ = [
     "SelectsEpisodes",
     "SharedRun",
     "SharedSimulator",
+    "SharedStart",
     "Simulator",
     "SplitsObservations",
     "StackedLearner",
@@ -160,6 +175,7 @@ __all__ = [
     "Steps",
     "Stop",
     "SuggestsRadii",
+    "TakesShares",
     "TellsStop",
     "TellsUse",
     "owned",

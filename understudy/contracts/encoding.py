@@ -3,7 +3,7 @@
 `Encoder` is what simulators and learners take; every other protocol here is optional, see `contracts.offering`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
@@ -113,6 +113,18 @@ class SplitsObservations(Protocol):
         """Return what exogenous parts add to the reward of a step that leaves them, and of one that arrives."""
 
 
+@runtime_checkable
+class EncodesLog(Protocol):
+    """Knows the states of a whole log already, as what `us.encode` returns does.
+
+    Promised: `log_states(log)` returns what `encode` gives for the log's observations and for its next observations.
+    Gained: simulators take these states, which may be mapped from files, and encode nothing.
+    """
+
+    def log_states(self, log: Log) -> tuple[np.ndarray, np.ndarray]:
+        """Return the states of each row, (N,) integers both. Raise `EncoderError` for a log that it does not know."""
+
+
 class ObservationSpec(NamedTuple):
     """The type and shape of one observation.
 
@@ -175,4 +187,74 @@ def states_of(encoder: Encodes, observations: np.ndarray) -> np.ndarray:
         )
     if len(states) and states.min() < -1:
         raise EncoderError(f"the encoder made state {states.min()}; states count from 0, and -1 means none")
+    if states.dtype == np.uint64 and len(states) and states.max() >= 2**63:
+        raise EncoderError(f"the encoder made state {states.max()}; states are below 2**63: number them from 0 up")
     return states
+
+
+BLOCK_ROWS, BLOCK_ENTRIES = 1 << 18, 1 << 22
+"""The most rows of a log, and the most entries of their observations, that are encoded together."""
+
+
+def encoding_blocks(observation: np.ndarray) -> list[slice]:
+    """Return the rows of a log in the blocks in which they are encoded."""
+    height = max(1, min(BLOCK_ROWS, BLOCK_ENTRIES // max(1, int(np.prod(observation.shape[1:])))))
+    return [slice(at, min(at + height, len(observation))) for at in range(0, len(observation), height)]
+
+
+def block_states(
+    encoder: Encodes, observation: np.ndarray, next_observation: np.ndarray, rows: slice
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the states of a block of a log's observations and next observations.
+
+    Most of the latter are the next row's observation, and encoded as such; that of the block's last row is 0 then, for
+    `join_blocks` to fill in from the block after it.
+    """
+    state = states_of(encoder, observation[rows])
+    next_state, new = np.append(state[1:], state.dtype.type(0)), ~_is_continued(observation, next_observation, rows)
+    if new.any():
+        found = states_of(encoder, next_observation[rows][new])
+        next_state = next_state.astype(np.result_type(next_state, found), copy=False)
+        next_state[new] = found
+    return state, next_state
+
+
+def join_blocks(
+    state: np.ndarray,
+    next_state: np.ndarray,
+    observation: np.ndarray,
+    next_observation: np.ndarray,
+    blocks: Sequence[slice],
+) -> None:
+    """Fill in, where a block's last row leads to the first of the next block, the state of that one."""
+    for block in blocks[1:]:
+        last = slice(block.start - 1, block.start)
+        if _is_continued(observation, next_observation, last)[0]:
+            next_state[last] = state[block.start]
+
+
+def _is_continued(observation: np.ndarray, next_observation: np.ndarray, rows: slice) -> np.ndarray:
+    """Return, (n,) bool, True for each of some rows whose next observation equals the next row's observation."""
+    after = observation[rows.start + 1 : rows.stop + 1]
+    same = next_observation[rows][: len(after)] == after
+    continued = np.zeros(rows.stop - rows.start, dtype=bool)
+    continued[: len(after)] = same.all(axis=tuple(range(1, same.ndim)))
+    return continued
+
+
+def log_states(encoder: Encodes, log: Log) -> tuple[np.ndarray, np.ndarray]:
+    """Return an encoder's states of a log's observations and next observations, (N,) integers both.
+
+    They are encoded in blocks, and take 4 bytes a row each, or 8 where some state does not fit.
+    """
+    if offers(encoder, EncodesLog):
+        return encoder.log_states(log)
+    state, next_state = np.empty((2, len(log)), np.int32)
+    blocks = encoding_blocks(log.observation)
+    for rows in blocks:
+        found = block_states(encoder, log.observation, log.next_observation, rows)
+        if state.dtype == np.int32 and max(part.max() for part in found) > np.iinfo(np.int32).max:
+            state, next_state = state.astype(np.int64), next_state.astype(np.int64)
+        state[rows], next_state[rows] = found
+    join_blocks(state, next_state, log.observation, log.next_observation, blocks)
+    return state, next_state

@@ -162,7 +162,7 @@ class OldEpochLearner(Protocol):
 
 @runtime_checkable
 class StackedLearner(EpochLearner, Protocol):
-    """Epoch learners of one kind that compute together. Gained: blocks of ten runs, or of `stack_size`
+    """Epoch learners of one kind that compute together. Gained: blocks of up to ten runs, or of `stack_size`
     where they say so (`HasStackSize`), are trained as one batch.
 
     Promised: each of them ends up as it would have alone.
@@ -190,6 +190,18 @@ class HasStackSize(Protocol):
     """
 
     stack_size: int
+
+
+@runtime_checkable
+class HasDevice(Protocol):
+    """A learner that says where it computes: "cpu", or the name of a GPU.
+
+    Promised: the same for all learners with one `stack_key`. Gained: on "cpu" its stacks are smaller than `stack_size`
+    where that keeps more cores busy; on a GPU blocks are of `stack_size`, and nothing is computed where workers are
+    forked.
+    """
+
+    device: str
 
 
 @runtime_checkable

@@ -4,8 +4,10 @@ import numpy as np
 
 from understudy.contracts.compiling import allocating
 from understudy.contracts.streams import GAMMA, mix
+from understudy.logs.blocks import slices, width_of
 
 EMPTY = -1
+TOGETHER = 8  # blocks of a log that are entered together: with each, members may have to be entered anew
 
 
 class Vocabulary:
@@ -20,13 +22,29 @@ class Vocabulary:
 
     def __init__(self, *arrays: np.ndarray) -> None:
         self.rows = arrays[0][:0]
-        self._words, self._slots = words(self.rows), slots_for(0)
+        self._words, self._slots, self._n_members = words(self.rows), slots_for(0), 0
+        fresh: list[np.ndarray] = []  # members that are not in `rows` yet, while it is being made
         for array in arrays:
-            fresh = array[(self.codes(array) == EMPTY) & ~_has_nan(array)].astype(self.rows.dtype, copy=False)
-            first = enter_all(words(fresh), slots_for(len(fresh)))
-            self.rows = np.concatenate([self.rows, fresh[first]])
-            self._words, self._slots = words(self.rows), slots_for(len(self.rows))
-            enter_all(self._words, self._slots)
+            for part in slices(len(array), width_of(array), TOGETHER):
+                fresh += self._new_members(array[part])
+        self.rows = np.concatenate([self.rows, *fresh]) if fresh else self.rows
+
+    def _new_members(self, array: np.ndarray) -> list[np.ndarray]:
+        """Enter the rows that are not members yet, and return them, in a list."""
+        fresh = array[(self.codes(array) == EMPTY) & ~_has_nan(array)].astype(self.rows.dtype, copy=False)
+        if not len(fresh):
+            return []
+        fresh = fresh[enter_all(words(fresh), slots_for(len(fresh)))]
+        begin = n_before = self._n_members
+        n = self._n_members = n_before + len(fresh)
+        if n > len(self._words):  # room for twice as many, so that members are moved a few times only
+            n_room = 2 * n if n_before else n
+            room = np.empty((n_room, *self._words.shape[1:]), np.uint64)
+            room[:n_before] = self._words[:n_before]
+            self._words, self._slots, begin = room, slots_for(n_room), 0
+        self._words[n_before:n] = words(fresh)
+        enter_rest(self._words, self._slots, begin, n)
+        return [fresh]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -34,7 +52,10 @@ class Vocabulary:
     def codes(self, array: np.ndarray) -> np.ndarray:
         """Return the number of each row, -1 where it is not a member. Rows of another dtype are compared by value."""
         if array.dtype == self.rows.dtype:
-            return find_all(words(array), self._words, self._slots)
+            found = np.empty(len(array), np.int64)
+            for part in slices(len(array), width_of(array), TOGETHER):
+                found[part] = find_all(words(array[part]), self._words, self._slots)
+            return found
         with np.errstate(over="ignore"):
             cast = array.astype(self.rows.dtype)
         exact = (cast == array).all(axis=tuple(range(1, array.ndim)))
@@ -68,6 +89,13 @@ def enter_all(rows, slots):
             first[n] = row
             n += 1
     return first[:n]
+
+
+@allocating
+def enter_rest(rows, slots, begin, end):
+    """Enter rows that are distinct, and not in the table yet."""
+    for row in range(begin, end):
+        slots[slot_of(rows, row, rows, slots)] = row
 
 
 @allocating

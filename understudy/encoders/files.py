@@ -85,6 +85,14 @@ def array_digest(array: np.ndarray) -> str:
     return digest.hexdigest()
 
 
+def contents_digest(encoder: Savable) -> str:
+    """Return a hash of what a file of an encoder would hold: equal for encoders with the same states."""
+    contents = encoder.contents()
+    digests = {name: array_digest(array) for name, array in contents.arrays.items()}
+    told = [type(encoder).__qualname__, contents.settings, digests, contents.observation]
+    return hashlib.blake2b(json.dumps(told, sort_keys=True, default=str).encode(), digest_size=16).hexdigest()
+
+
 def _members(encoder: Savable) -> dict[str, Any]:
     """Return the arrays of an encoder's file, by name. Raise `ContractError` where a file cannot hold them."""
     kind = type(encoder).__name__

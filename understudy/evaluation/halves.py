@@ -4,7 +4,8 @@ Runs on one log share what that log happens to hold. Halves of it show how much 
 intervals, and `trusted` for the step up to which half of the log gives the same answer as the whole.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import log_of
 from understudy.contracts.streams import spawn
-from understudy.errors import ContractError, LogError, ResultsError, SettingError
+from understudy.errors import ContractError, LogError, ResultsError, RunError, SettingError
 from understudy.evaluation.curves import is_scalar
 from understudy.evaluation.dependence import dependence_of_episodes
 from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of
@@ -265,7 +266,8 @@ def halves_of_each(
     for name, make in learners.items():
         own_title = title if len(learners) == 1 else name
         given = {**options, "seed": seed, "out": outs[name], "progress": progress, "title": own_title}
-        on_whole[name] = experiment(simulator, make, runs=runs, **given)
+        with _naming(name):
+            on_whole[name] = experiment(simulator, make, runs=runs, **given)
     on_halves: dict[str, list[Runs]] = {name: [] for name in learners}
     shown = title or next(iter(on_whole.values())).about.simulator_name or "runs"
     with progress_bar(f"{shown}: halves", n_halves, progress) as report:
@@ -279,10 +281,20 @@ def halves_of_each(
                     "out": folder,
                     "progress": False,
                 }
-                on_halves[name].append(experiment(half, make, runs=runs_of_half, **given | {"keep_rows": False}))
+                with _naming(name):
+                    on_halves[name].append(experiment(half, make, runs=runs_of_half, **given | {"keep_rows": False}))
             report(number + 1)
     depends = dependence_of_episodes(log) or ""
     return {name: Halves(replace(on_whole[name], halves=tuple(on_halves[name])), depends) for name in learners}
+
+
+@contextmanager
+def _naming(learner: str) -> Iterator[None]:
+    """Context manager: where no run can be made, the error says of which of several learners."""
+    try:
+        yield
+    except RunError as error:
+        raise (RunError(f"{learner}: {error}") if learner else error) from error
 
 
 def log_to_halve(simulator: Any) -> Log:

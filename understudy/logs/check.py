@@ -10,6 +10,7 @@ from understudy.logs.findings import Audit, Finding, errors_first
 from understudy.logs.log import Log
 from understudy.logs.reading import read
 from understudy.logs.recurring import recurring
+from understudy.logs.statistics.samples import Sample
 from understudy.logs.times import TIMES
 
 
@@ -35,16 +36,27 @@ def check(source: Any, **mapping: Any) -> Audit:
     findings = [finding for rule in (*rules.ERRORS, *rules.OTHERS) for finding in rule(log)]
     tests = []
     if not any(finding.severity == "error" and finding.rule.startswith(NEEDED) for finding in findings):
-        states = recurring(log.observation)
-        findings += statistics.action_support(log, states)
-        for outcome in statistics.tests_of(log, states):
-            tests.append(outcome.tested)
-            findings += outcome.findings
+        sample = statistics.sample_of(log)
+        states = recurring(sample.log.observation)
+        findings += statistics.action_support(log, states, sample)
+        for answer in statistics.answers_of(log, sample, states):
+            tests.append(answer.tested)
+            findings += answer.findings
+        findings += _note_on(sample)
     return Audit(errors_first(findings), len(log), log.n_episodes, log.spec.n_actions, tuple(tests))
 
 
 NEEDED = ("missing", "action", "propensity")
 """Rules whose names begin so must find no error before tests are made: they compare values of these columns."""
+
+
+def _note_on(sample: Sample) -> list[Finding]:
+    """Return the note that tests were made on a sample, where they were."""
+    if sample.rows is None:
+        return []
+    sentence = f"{sample.words.removesuffix(', ').removeprefix('in ')}, drawn by their places in the log, was tested: "
+    sentence += "tests take as long and as much memory on longer logs; errors were looked for in all rows"
+    return [Finding("note", "sample", (), len(sample.rows), sentence)]
 
 
 def _log(source: Any, mapping: dict[str, Any]) -> Log:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from understudy.errors import visible
+from understudy.logs.blocks import SHOWN, FoundRows
 from understudy.tables import NONE, Column, Table, arrow_table
 
 if TYPE_CHECKING:
@@ -185,18 +186,19 @@ def errors_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)))
 
 
-def finding_in_rows(severity: str, rule: str, rows: np.ndarray, sentence: str) -> Finding:
+def finding_in_rows(severity: str, rule: str, rows: np.ndarray | FoundRows, sentence: str) -> Finding:
     """Return a finding in these rows; "{where}" in the sentence becomes how many they are, and which.
 
     >>> finding_in_rows("error", "missing", np.array([4, 9]), "reward is NaN {where}; drop them").sentence
     'reward is NaN in 2 rows (4, 9); drop them'
     """
-    some = tuple(rows[:5].tolist())
-    if len(rows) == 1:
+    found = rows if isinstance(rows, FoundRows) else FoundRows(tuple(rows[:SHOWN].tolist()), len(rows))
+    some, count = found.first, found.count
+    if count == 1:
         where = f"in row {some[0]}"
     else:
-        where = f"in {len(rows):,} rows ({', '.join(map(str, some))}{', ...' if len(rows) > len(some) else ''})"
-    return Finding(severity, rule, some, len(rows), sentence.replace("{where}", where))
+        where = f"in {count:,} rows ({', '.join(map(str, some))}{', ...' if count > len(some) else ''})"
+    return Finding(severity, rule, some, count, sentence.replace("{where}", where))
 
 
 def _as_dict(finding: Finding) -> dict[str, Any]:

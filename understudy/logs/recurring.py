@@ -64,11 +64,11 @@ def keys_of(rows: np.ndarray) -> np.ndarray:
     for at in range(0, len(flat), height):
         block = flat[at : at + height]
         words = (block.astype(np.float64) + 0.0).view(np.uint64) if block.dtype.kind == "f" else block.astype(np.uint64)
-        mixed[at : at + height] = (_scrambled(words + factors) * factors).sum(axis=1)
-    return _scrambled(mixed)
+        mixed[at : at + height] = (scrambled(words + factors) * factors).sum(axis=1)
+    return scrambled(mixed)
 
 
-def _scrambled(words: np.ndarray) -> np.ndarray:
+def scrambled(words: np.ndarray) -> np.ndarray:
     """Return the words with their bits mixed (SplitMix64)."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

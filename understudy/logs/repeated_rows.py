@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-BLOCK = 1 << 22  # entries that are read together
+from understudy.logs.blocks import slices, width_of
 
 
 def is_repeated(column: np.ndarray) -> bool:
@@ -22,7 +22,6 @@ def take_rows(column: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def blocks_of(column: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield a column in blocks of rows; in one, where its rows are memory of their own."""
-    height = max(1, BLOCK // max(1, column[:1].size)) if is_repeated(column) else len(column)
-    for at in range(0, len(column), height):
-        yield column[at : at + height]
+    """Yield a column in blocks of rows: what is made of a block, a copy in one piece say, takes little memory."""
+    for rows in slices(len(column), width_of(column)):
+        yield column[rows]

@@ -1,7 +1,8 @@
 """Runs: a learner rehearses in a simulator, once or many times."""
 
-from understudy.runs import probes
+from understudy.runs import backends, probes
 from understudy.runs.about import About
+from understudy.runs.encoded_log import EncodedLog, encode
 from understudy.runs.env import gym_env, gym_envs
 from understudy.runs.experiment import experiment
 from understudy.runs.folder import load
@@ -14,9 +15,12 @@ from understudy.runs.warm_starts import WarmStart, warm_start
 __all__ = [
     "About",
     "Cancelled",
+    "EncodedLog",
     "Run",
     "Runs",
     "WarmStart",
+    "backends",
+    "encode",
     "experiment",
     "gym_env",
     "gym_envs",

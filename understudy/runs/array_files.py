@@ -1,44 +1,20 @@
 """Files of large arrays, from which worker processes map them into memory: written once for as long as an array lives.
 
-Several experiments on one log, on one half of it or with several learners share them. What is mapped from a file
-already is not written at all.
+Several experiments on one log, on one half of it or with several learners share them, and so do arrays of the same
+numbers. What is mapped from a file already is not written at all.
 """
 
 import os
-import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from understudy.errors import RunError
-from understudy.storage import error_reason
-
-
-@contextmanager
-def naming_temporary_folder() -> Iterator[None]:
-    """Context manager: raise `RunError`, with the folder and what to do, where a temporary file cannot be written."""
-    try:
-        yield
-    except OSError as error:
-        raise RunError(
-            f"cannot write to {_temporary_folder()}, the folder for temporary files, by which worker processes are "
-            f"given the log: {error_reason(error)}; make room there, set TMPDIR to another folder, or use "
-            "backend='serial'"
-        ) from error
-
-
-def _temporary_folder() -> str:
-    try:
-        return tempfile.gettempdir()
-    except OSError:  # none of those that Python tries can be written to
-        return os.environ.get("TMPDIR", "/tmp")
+from understudy.runs import scratch
 
 
 @dataclass(frozen=True)
@@ -59,6 +35,10 @@ class ArrayPlace:
         return array
 
 
+ArrayKey = tuple[bytes, str, tuple[int, ...], str]
+"""What two arrays have in common that share a file: a digest of their numbers, dtype, shape and order."""
+
+
 class ArrayFiles:
     """The files that a process has written of its arrays, in a temporary folder.
 
@@ -66,52 +46,62 @@ class ArrayFiles:
     """
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Any, bytes, ArrayPlace]] = {}
-        self._folder: Path | None = None
+        self._places: dict[ArrayKey, ArrayPlace] = {}
+        self._users: dict[ArrayKey, set[int]] = {}  # the arrays that are alive, by their identity
+        self._folder: str | None = None
         self._process = os.getpid()
 
     @property
     def folder(self) -> str | None:
         """The folder of the files; None where there are none."""
-        return None if self._folder is None else str(self._folder)
+        return self._folder
 
     def place_of(self, array: np.ndarray) -> ArrayPlace:
-        """Return where a contiguous array is: it is written where it is in no file yet, or has changed since."""
+        """Return where an array is: it is written where it is in no file yet, or has changed since.
+
+        One that is not contiguous is written as one that is.
+        """
         found = place_in_mapped_file(array)
         if found is not None:
             return found
         if self._process != os.getpid():  # the folder is that of the process that this one was forked from
             self.__init__()  # type: ignore[misc]
-        order = "C" if array.flags.c_contiguous else "F"
-        data = array.reshape(-1, order=order).view(np.uint8)  # type: ignore[call-overload]
-        content, known = blake2b(data.data, digest_size=16).digest(), self._known.get(id(array))
-        if known is not None and known[0]() is array and known[1] == content:
-            return known[2]
-        with naming_temporary_folder():
+        solid = array if array.flags.forc else np.ascontiguousarray(array)
+        order = "C" if solid.flags.c_contiguous else "F"
+        data = solid.reshape(-1, order=order).view(np.uint8).data  # type: ignore[call-overload]
+        key = blake2b(data, digest_size=16).digest(), repr(array.dtype), array.shape, order
+        if key not in self._places:
+            self._places[key] = ArrayPlace(self._written(data), 0, array.dtype, array.shape, order)
+        if id(array) not in self._users.setdefault(key, set()):
+            self._users[key].add(id(array))
+            weakref.finalize(array, self._forget, id(array), key).atexit = False
+        return self._places[key]
+
+    def _written(self, data: memoryview) -> str:
+        """Return the path of a new file with these bytes."""
+        with scratch.naming_the_folder():
             if self._folder is None:
-                self._folder = Path(tempfile.mkdtemp(prefix="understudy-arrays-"))
+                self._folder = scratch.new_folder()
                 weakref.finalize(self, _remove, self._folder, self._process)
             handle, path = tempfile.mkstemp(".array", dir=self._folder)
             try:
                 with os.fdopen(handle, "wb") as file:
-                    file.write(data.data)
+                    file.write(data)
             except OSError:
                 os.remove(path)
                 raise
-        place = ArrayPlace(path, 0, array.dtype, array.shape, order)
-        self._known[id(array)] = weakref.ref(array), content, place
-        weakref.finalize(array, self._forget, id(array), place).atexit = False
-        return place
+            return path
 
-    def _forget(self, number: int, place: ArrayPlace) -> None:
+    def _forget(self, number: int, key: ArrayKey) -> None:
         if self._process != os.getpid():
             return
-        with suppress(OSError):
-            os.remove(place.path)
-        if number in self._known and self._known[number][2] is place:
-            del self._known[number]
-        if not self._known and self._folder is not None:
-            _remove(self._folder, self._process)
+        self._users[key].discard(number)
+        if not self._users[key]:
+            del self._users[key]
+            with suppress(OSError):
+                os.remove(self._places.pop(key).path)
+        if not self._places and self._folder is not None:
+            scratch.remove_folder(self._folder)
             self._folder = None
 
 
@@ -119,9 +109,9 @@ FILES = ArrayFiles()
 """The files of this process."""
 
 
-def _remove(folder: Path, process: int) -> None:
+def _remove(folder: str, process: int) -> None:
     if process == os.getpid():  # and not in a process that was forked from it
-        shutil.rmtree(folder, ignore_errors=True)
+        scratch.remove_folder(folder)
 
 
 def place_in_mapped_file(array: np.ndarray) -> ArrayPlace | None:

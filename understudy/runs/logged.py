@@ -1,14 +1,20 @@
 """The mean return of a log, counted in the way in which returns of runs are counted."""
 
 import math
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
 from understudy.logs import Log
+from understudy.logs.blocks import one_later, slices
 
 MOST_CUT_OFF = 0.1
 """The largest share of episodes that may have been cut off; with more of them, the mean would say too little."""
+
+
+SUMMED = 1 << 22
+"""Rows whose rewards are added together; the sums of longer logs are added up."""
 
 
 class Logged(NamedTuple):
@@ -29,22 +35,42 @@ def logged_return(log: Log, max_episode_steps: int | None) -> Logged:
     >>> logged_return(log, None), logged_return(log, 2).mean
     (Logged(mean=7.5, n_cut_off=0), 5.5)
     """
-    lengths = np.diff(log.starts)
-    limit = int(lengths.max()) + 1 if max_episode_steps is None else max_episode_steps
-    n_cut_off = int((~log.terminated[log.starts[1:] - 1] & (lengths < limit)).sum())
-    if n_cut_off > MOST_CUT_OFF * len(lengths):
+    longest = max(int(_lengths(log, episodes).max()) for episodes in slices(log.n_episodes))
+    limit = longest + 1 if max_episode_steps is None else max_episode_steps
+    n_cut_off = sum(_n_cut_off(log, episodes, limit) for episodes in slices(log.n_episodes))
+    if n_cut_off > MOST_CUT_OFF * log.n_episodes:
         return Logged(None, n_cut_off)
-    step = np.arange(len(log)) - np.repeat(log.starts[:-1], lengths)
-    return Logged(_ratio(np.where(step < limit, log.reward, 0.0), len(lengths)), n_cut_off)
+    if longest <= limit:
+        return Logged(_ratio([log.reward], log.n_episodes), n_cut_off)
+    parts = (slice(at, min(at + SUMMED, len(log))) for at in range(0, len(log), SUMMED))
+    earned = (np.where(_steps(log, part) < limit, log.reward[part], 0.0) for part in parts)
+    return Logged(_ratio(earned, log.n_episodes), n_cut_off)
 
 
 def logged_reward(log: Log) -> float | None:
     """Return the mean reward of a row of the log; None where a float cannot hold it."""
-    return _ratio(log.reward, len(log))
+    return _ratio([log.reward], len(log))
 
 
-def _ratio(rewards: np.ndarray, n: int) -> float | None:
-    """Return the sum of the rewards divided by n; None where a float cannot hold it."""
+def _lengths(log: Log, episodes: slice) -> np.ndarray:
+    return log.starts[one_later(episodes)] - log.starts[episodes]
+
+
+def _n_cut_off(log: Log, episodes: slice, limit: int) -> int:
+    """Return how many of some episodes the recording cut off before this time limit."""
+    terminated = log.terminated[log.starts[one_later(episodes)] - 1]
+    return int((~terminated & (_lengths(log, episodes) < limit)).sum())
+
+
+def _steps(log: Log, rows: slice) -> np.ndarray:
+    """Return the numbers of some rows within their episodes, from 0 up."""
+    first, last = np.searchsorted(log.starts, [rows.start, rows.stop - 1], side="right") - 1
+    begins = log.starts[first : last + 2]
+    return np.arange(rows.start, rows.stop) - np.repeat(begins[:-1], np.diff(np.clip(begins, rows.start, rows.stop)))
+
+
+def _ratio(rewards: Iterable[np.ndarray], n: int) -> float | None:
+    """Return the sum of all rewards divided by n; None where a float cannot hold it."""
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = float(rewards.sum() / n)
+        mean = float(sum(part.sum() for part in rewards) / n)
     return mean if math.isfinite(mean) else None

@@ -88,6 +88,7 @@ def epoch_by_epoch(setup: RunSetup) -> Generator[None, None, Run]:
     every = readings.every if readings.probes else setup.limit
     while record.n_steps < setup.limit and loop.is_running:
         begun_at = record.n_steps
+        setup.tell_steps(begun_at)
         until = min(setup.limit, begun_at + learner.steps_until_update, (begun_at // every + 1) * every)
         while record.n_steps < until and loop.is_running:
             setup.check_cancelled()

@@ -30,7 +30,7 @@ from understudy.runs.look_ahead import can_look_ahead, look_ahead_loop
 from understudy.runs.prerequisites import check_parts
 from understudy.runs.probes import Probes, Readings, named_probes
 from understudy.runs.run import Run
-from understudy.runs.setup import NoAnswer, RunSetup, note_step
+from understudy.runs.setup import TELL_EVERY, NoAnswer, RunSetup, note_step
 from understudy.runs.stepping_back import stepping_back_loop
 from understudy.settings import seed_of
 from understudy.simulators.coding import LOG_POSITIONS
@@ -145,6 +145,8 @@ def step_by_step(
     try:
         while record.n_steps < setup.limit:
             setup.check_cancelled()
+            if not record.n_steps % TELL_EVERY:
+                setup.tell_steps(record.n_steps)
             if over:
                 observation = rehearsal.begin()
                 record.begin(rehearsal.opening)
@@ -203,6 +205,7 @@ def compiled_loop(setup: RunSetup) -> Run:
     every = readings.every if readings.probes else LONGEST_CALL
     while record.n_steps < setup.limit and loop.is_running:
         setup.check_cancelled()
+        setup.tell_steps(record.n_steps)
         until = min(setup.limit, record.n_steps + LONGEST_CALL, (record.n_steps // every + 1) * every)
         loop.advance(arrays, until)
         if record.n_steps == until:

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby
 from numbers import Integral
 from typing import Any
 
-from understudy.contracts import HasSettings, HasStackSize, Learner, LoopOwner, Simulator
+from understudy.contracts import HasSettings, Learner, LoopOwner, Simulator
+from understudy.contracts.backing import Block
 from understudy.contracts.kernels import kernels_to_send, receive_kernels
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import is_real, log_of, n_states_of, states_fingerprint, steps_back
@@ -26,8 +26,9 @@ from understudy.runs.prerequisites import check_attributes, check_parts
 from understudy.runs.probes import Probes, Readings
 from understudy.runs.run import KINDS, Run
 from understudy.runs.setup import Cancelled, RunSetup
-from understudy.runs.stacked import BLOCK, can_stack, run_stacked
-from understudy.settings import whole
+from understudy.runs.shares import share_of_each, tell_share
+from understudy.runs.stacked import blocks_of, can_stack, run_stacked, stack_keys
+from understudy.runs.warming import learner_to_send, load_kernels
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,8 @@ class Plan:
     keep_rows: bool = True
     keep_errors: bool = False
     folder: Folder | None = None
+    listener: Callable[[Block, float], None] | None = None  # is told how far blocks are; not sent to other processes
+    _trial_learner: bytes | None = None  # in other processes: a learner for `load_shared`
 
     @property
     def from_factory(self) -> bool:
@@ -107,9 +110,11 @@ class Plan:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is sent to other processes: with the kind, and without the parts of run 0."""
-        return {name: value for name, value in vars(self).items() if name != "first"} | {
+        first = vars(self).get("first")
+        return {name: value for name, value in vars(self).items() if name not in ("first", "listener")} | {
             "kind": self.kind,
             "_kernels": kernels_to_send(),
+            "_trial_learner": learner_to_send(first and first.learner),
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -126,8 +131,9 @@ class Plan:
         if len(numbers) == 1:
             return [self.run_alone(numbers[0], keep_going)]
         runs: dict[int, Run | FailedRun] = {}
+        each = dict(zip(numbers, share_of_each(keep_going, len(numbers)), strict=True))
         try:
-            self.run_together(numbers, keep_going, runs)
+            self.run_together(each, runs)
         except (Cancelled, ResultsError):
             raise
         except Exception as error:
@@ -137,13 +143,14 @@ class Plan:
                                         for number in numbers if number not in runs])  # fmt: skip
                 raise
             # Runs that are missing are made alone, which tells whose error it is.
-        return [runs[number] if number in runs else self.run_alone(number, keep_going) for number in numbers]
+        return [runs[number] if number in runs else self.run_alone(number, each[number]) for number in numbers]
 
-    def run_together(
-        self, numbers: Sequence[int], keep_going: Callable[[], bool], runs: dict[int, Run | FailedRun]
-    ) -> None:
-        """Add the runs of a block to `runs` as they finish. Runs that are not stacked are left to be made alone."""
-        parts: list[Parts] = []
+    def run_together(self, each: Mapping[int, Callable[[], bool]], runs: dict[int, Run | FailedRun]) -> None:
+        """Add the runs of a block to `runs` as they finish. Runs that are not stacked are left to be made alone.
+
+        `each` has the `keep_going` of each run, by its number.
+        """
+        numbers, parts = list(each), list[Parts]()
         for number in numbers:
             try:
                 parts.append(self.parts(number))
@@ -153,16 +160,16 @@ class Plan:
                 return  # the others of the block are made alone
         if len(stack_keys([part.learner for part in parts])) > 1:  # a factory may make learners of several kinds
             runs |= {
-                number: self.run_alone(number, keep_going, part) for number, part in zip(numbers, parts, strict=True)
+                number: self.run_alone(number, each[number], part) for number, part in zip(numbers, parts, strict=True)
             }
             return
         max_steps = None if self.max_steps is None else int(self.max_steps)
         setups = [
             RunSetup(
                 part.simulator, part.learner, part.seed, max_steps,
-                Readings(self.probes, int(self.every), part.seed, self.keep_rows), keep_going,
+                Readings(self.probes, int(self.every), part.seed, self.keep_rows), each[number],
             )
-            for part in parts
+            for number, part in zip(numbers, parts, strict=True)
         ]  # fmt: skip
         for position, run in run_stacked(setups):
             number = numbers[position]
@@ -170,6 +177,7 @@ class Plan:
                 runs[number] = self.fail(number, run)
             else:
                 runs[number] = self.finish(number, parts[position].simulator, run)
+            tell_share(each[number], 1.0)
 
     def run_alone(self, number: int, keep_going: Callable[[], bool], parts: Parts | None = None) -> Run | FailedRun:
         """Return one run, made by itself."""
@@ -182,7 +190,9 @@ class Plan:
         except Exception as error:
             return self.fail(number, error)
         with noting_run(number, self.seed_of(number)):
-            return self.finish(number, parts.simulator, run)
+            run = self.finish(number, parts.simulator, run)
+        tell_share(keep_going, 1.0)
+        return run
 
     def fail(self, number: int, error: Exception) -> FailedRun:
         """Return a run that raised, noted in the folder. Unless errors are kept, raise its error."""
@@ -218,12 +228,22 @@ class Plan:
             self.folder.save(number, run)
         return run
 
-    def blocks(self, numbers: Sequence[int]) -> list[tuple[int, ...]]:
-        """Return the blocks of runs that are made together: they depend on the learner, not on the workers."""
+    def blocks(self, numbers: Sequence[int], workers: int = 1) -> list[Block]:
+        """Return the blocks of runs that are made together, such that all workers have some where runs allow it."""
         simulator, learner = self.first.simulator, self.first.learner
-        alone = self.compiled is not None or steps_back(simulator) or not can_stack(learner)
-        size = 1 if alone else whole("stack_size", learner.stack_size) if offers(learner, HasStackSize) else BLOCK
-        return [tuple(block) for _, block in groupby(numbers, lambda number: number // size)]
+        if self.compiled is not None or steps_back(simulator) or not can_stack(learner):
+            return [(number,) for number in numbers]
+        return blocks_of(numbers, learner, workers)
+
+    def hear_share(self, block: Block, share: float) -> None:
+        """Tell `listener`, if there is one, how far a block is."""
+        if self.listener is not None:
+            self.listener(tuple(block), share)
+
+    def load_shared(self) -> None:
+        """Load the compiled code that runs need, in a process from which workers are forked."""
+        if not self.from_factory:
+            load_kernels(self.simulator, self._trial_learner, self.compiled)
 
     def fastest_backend(self, workers: int, blocks: int) -> str:
         """Return the name of the fastest backend: threads for compiled loops, processes for loops in Python."""
@@ -277,17 +297,6 @@ class Plan:
             "factory": None if factory is None else described.parts["factory"],
             "digest": described.digest,
         }, described.unknown
-
-
-def stack_keys(learners: Sequence[Any]) -> set[Any]:
-    """Return the distinct stack keys of learners. Raise `ContractError` where one is not hashable."""
-    keys = [learner.stack_key for learner in learners]
-    try:
-        return set(keys)
-    except TypeError as error:
-        raise ContractError(
-            f"stack_key of {type(learners[0]).__name__} is {keys[0]!r}; it must be hashable, and a tuple will do"
-        ) from error
 
 
 @contextmanager

@@ -17,15 +17,10 @@ LARGE = 1 << 20
 class _Pickler(cloudpickle.Pickler):
     """Pickles for our own workers, over a pipe; large arrays are in files that workers map into memory."""
 
-    def __init__(self, file: Any) -> None:
-        super().__init__(file)
-        self.kept: list[np.ndarray] = []
-
     def reducer_override(self, thing: Any) -> Any:
+        if isinstance(thing, np.ndarray) and (reduced := reduced_repetition(thing)) is not None:
+            return reduced
         if isinstance(thing, np.ndarray) and type(thing) in (np.ndarray, np.memmap) and is_large(thing):
-            if not thing.flags.forc:
-                self.kept.append(np.ascontiguousarray(thing))
-                return _mapped_array, (array_files.FILES.place_of(self.kept[-1]), thing.flags.writeable)
             return _mapped_array, (array_files.FILES.place_of(thing), thing.flags.writeable)
         return super().reducer_override(thing)
 
@@ -35,19 +30,28 @@ def is_large(array: np.ndarray) -> bool:
     return array.nbytes >= LARGE and not array.dtype.hasobject and 0 not in array.strides
 
 
+def reduced_repetition(array: np.ndarray) -> tuple[Any, tuple] | None:
+    """Return an array that repeats a few numbers, as all rows of uniform propensities are one, as pickle takes it:
+    without the repetitions. None for any other.
+    """
+    if array.nbytes < 4096 or array.dtype.hasobject or 0 not in array.strides:
+        return None
+    one = array[tuple(slice(1 if stride == 0 else None) for stride in array.strides)]
+    return np.broadcast_to, (np.array(one), array.shape)
+
+
 def _mapped_array(place: ArrayPlace, writeable: bool) -> np.ndarray:
     return place.mapped(writeable)
 
 
-def pickled_for_workers(needed: Any) -> tuple[bytes, list[np.ndarray]]:
-    """Return an object as workers receive it, and copies of arrays to keep for as long as it may be received.
+def pickled_for_workers(needed: Any) -> bytes:
+    """Return an object as workers receive it.
 
     Its large arrays are in files, which are removed when the arrays are gone.
     """
     file = io.BytesIO()
-    pickler = _Pickler(file)
     try:
-        pickler.dump(needed)
+        _Pickler(file).dump(needed)
     except UnderstudyError:
         raise
     except Exception as error:
@@ -55,4 +59,4 @@ def pickled_for_workers(needed: Any) -> tuple[bytes, list[np.ndarray]]:
             "what a run needs cannot be sent to other processes; make it in the factory, or use backend='serial'"
         )
         raise
-    return file.getvalue(), pickler.kept
+    return file.getvalue()

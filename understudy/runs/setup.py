@@ -24,9 +24,13 @@ from understudy.errors import ContractError
 from understudy.runs.backends import always
 from understudy.runs.probes import Readings
 from understudy.runs.record import RunRecord
+from understudy.runs.shares import tell_share
 
 WITHOUT_LIMIT = int(np.iinfo(np.int64).max)
 """Steps of a run that only the log ends."""
+
+TELL_EVERY = 1024
+"""Steps in Python after which a run tells how far it is."""
 
 
 class Cancelled(Exception):  # noqa: N818 (it is not an error)
@@ -63,6 +67,11 @@ class RunSetup:
         """Raise `Cancelled` where `keep_going` returns False."""
         if not self.keep_going():
             raise Cancelled("the run was cancelled: keep_going returned False")
+
+    def tell_steps(self, n_steps: int) -> None:
+        """Tell how far the run is, where it is known how many steps it will have at most."""
+        if self.max_steps is not None:
+            tell_share(self.keep_going, n_steps / self.max_steps)
 
 
 def note_step(error: Exception, record: RunRecord, learner: Any) -> None:

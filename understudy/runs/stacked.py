@@ -9,16 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import EpisodeAbandoner, HearsCuts, StackedLearner, Step, Steps
+from understudy.contracts import EpisodeAbandoner, HasDevice, HasStackSize, HearsCuts, StackedLearner, Step, Steps
+from understudy.contracts.backing import Block
 from understudy.contracts.learning import defined_with_policy
 from understudy.contracts.offering import members_of, offers
+from understudy.errors import ContractError
+from understudy.runs.blocks import even_blocks, whole_blocks
 from understudy.runs.look_ahead import can_look_ahead, check_epoch, epoch_by_epoch
 from understudy.runs.loop import step_by_step
 from understudy.runs.run import Run
 from understudy.runs.setup import Cancelled, RunSetup
+from understudy.settings import whole
 
 BLOCK = 10
-"""The number of runs that are stacked where learners do not say."""
+"""The most runs that are stacked where learners do not say."""
 
 Paused = Generator[Any, Any, Run]
 """A run that yields an observation where it needs the policy at it, and None where its learner needs an update."""
@@ -29,6 +33,31 @@ def can_stack(learner: Any) -> bool:
     return offers(learner, StackedLearner) and all(
         defined_with_policy(learner, member) for member in members_of(StackedLearner)
     )
+
+
+def stack_keys(learners: Sequence[Any]) -> set[Any]:
+    """Return the distinct stack keys of learners. Raise `ContractError` where one is not hashable."""
+    keys = [learner.stack_key for learner in learners]
+    try:
+        return set(keys)
+    except TypeError as error:
+        raise ContractError(
+            f"stack_key of {type(learners[0]).__name__} is {keys[0]!r}; it must be hashable, and a tuple will do"
+        ) from error
+
+
+def blocks_of(numbers: Sequence[int], learner: Any, workers: int) -> list[Block]:
+    """Return the blocks of runs whose learners, like this one, compute together.
+
+    They are as large as the learner says. On a CPU, or where it does not say, they are smaller where there is work for
+    more workers then: runs do not depend on it.
+    """
+    if not offers(learner, HasStackSize):
+        return even_blocks(numbers, BLOCK, workers)
+    size = whole("stack_size", learner.stack_size)
+    if offers(learner, HasDevice) and learner.device == "cpu":
+        return even_blocks(numbers, size, workers)
+    return whole_blocks(numbers, size)
 
 
 def run_stacked(setups: Sequence[RunSetup]) -> Iterator[tuple[int, Run | Exception]]:

@@ -1,6 +1,8 @@
 """Several learners or settings on one log: which is the best, and can this log tell it from the others?"""
 
+import warnings
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.contracts import Learner, LoopOwner, Simulator
-from understudy.errors import SettingError
+from understudy.errors import FailedRunsWarning, SettingError
 from understudy.evaluation import Halves, Interval
 from understudy.evaluation.halves import check_paired, halves_of_each, log_to_halve
 from understudy.evaluation.intervals import interval_of, number
@@ -19,6 +21,7 @@ from understudy.settings import real, seed_of
 from understudy.tables import NONE, Column, Table, arrow_table
 from understudy.trust.against_log import AgainstLog, against_log
 from understudy.trust.decisions import Decision, decide, interval_of_difference, later_halves
+from understudy.trust.pairing import LeftOut, common_runs
 from understudy.trust.regret import expected_regret
 from understudy.trust.sentences import sentence_of
 from understudy.trust.windows import Windows, windows_of_episodes, windows_of_probe
@@ -66,6 +69,8 @@ class Comparison:
     halves: Mapping[str, Halves]
     probe: str | None = None  # None for what an episode earns
     level: float = 0.95
+    left_out: LeftOut | None = None  # runs that a learner raised in, left out of all; None where there are none
+    upto: int | None = None  # with a step, episodes are compared that were finished by then
 
     def __post_init__(self) -> None:
         if len(self.halves) < 2:
@@ -97,7 +102,7 @@ class Comparison:
     def windows(self) -> Windows:
         """The readings that are compared."""
         if self.probe is None:
-            return windows_of_episodes(self.halves)
+            return windows_of_episodes(self.halves, self.upto)
         return windows_of_probe(self.halves, self.probe)
 
     @cached_property
@@ -175,6 +180,7 @@ class Comparison:
             "unit": self.windows.unit, "compared": [self.windows.first(self._first), int(self.windows.ends[-1])],
             "learners": [{name: value for name, value in line.items() if value is not None} for line in lines],
             "against_log": [found.to_json() for found in self._against_log()],
+            "left_out": None if self.left_out is None else self.left_out.to_json(),
         }  # fmt: skip
 
     def to_frame(self) -> "pa.Table":
@@ -210,6 +216,7 @@ class Comparison:
         lines.append(f"expected regret of choosing {self.best}: {regret}.")
         lines += [f"{found}." for found in self._against_log()[:1]]
         lines += [self.note] * bool(self.note)
+        lines += [f"{self.left_out}."] * (self.left_out is not None)
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -257,6 +264,9 @@ def compare(
     Each learner has `runs` runs, by default 40, or 20 where there are more than four learners, and a fifth as many on
     each of the `halves`: three times the time of the runs alone. For networks give fewer, such as `runs=10, halves=8`.
     With `out`, each learner has a results folder there, by its name. `workers` and further options are `experiment`'s.
+
+    With `errors="keep"`, where a learner raises in a run, the runs of that seed are left out of all learners, and
+    `left_out` says how many; where fewer than half are left, `RunError` is raised.
     """
     learners = _named(learners, with_folders=out is not None)
     log_to_halve(simulator)
@@ -269,15 +279,23 @@ def compare(
     if runs is None:
         runs = RUNS_OF_FEW if len(learners) <= FEW else RUNS_OF_MANY
     if every is None and given:
-        trials = [len(simulate(simulator, make(seed), seed, max_steps)) for make in learners.values()]
-        every = max(1, min(trials) // READINGS)
+        trials = []
+        for make in learners.values():
+            with suppress(Exception) if options.get("errors") == "keep" else nullcontext():
+                trials.append(len(simulate(simulator, make(seed), seed, max_steps)))
+        every = max(1, min(trials, default=READINGS) // READINGS)
     options = {"keep_rows": False} | options | ({} if every is None else {"every": every})
     outs = {name: None if out is None else Path(out) / name for name in learners}
-    found = halves_of_each(
-        simulator, learners, outs=outs, runs=runs, halves=halves, runs_of_half=runs_of_half, seed=seed,
-        max_steps=max_steps, probes=given, progress=progress, title=f"{len(learners)} learners", **options,
-    )  # fmt: skip
-    return Comparison(found, probe, level)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FailedRunsWarning)  # said below, once
+        found = halves_of_each(
+            simulator, learners, outs=outs, runs=runs, halves=halves, runs_of_half=runs_of_half, seed=seed,
+            max_steps=max_steps, probes=given, progress=progress, title=f"{len(learners)} learners", **options,
+        )  # fmt: skip
+    found, left_out = common_runs(found)
+    if left_out is not None:
+        warnings.warn(str(left_out), FailedRunsWarning, stacklevel=2)
+    return Comparison(found, probe, level, left_out)
 
 
 def _named(learners: Any, with_folders: bool) -> dict[str, Make]:

@@ -112,7 +112,8 @@ def needed_for(
     check_repeats(simulator)
     log = simulator.log
     most = max(2, MOST_ROWS // len(log))
-    copies, repeated, found = min(most, 1 + 2 * ceil(steps / max(1, usual))), cache(simulator.repeated), []
+    copies = min(most, 1 + 2 * ceil(steps / max(1, usual))) if steps > usual else 1  # the log itself will mostly do
+    repeated, found = cache(simulator.repeated), []
     for seed in seeds:
         found.append(pre_run(steps, repeated, make, seed, copies, most))
         copies = found[-1].copies if found[-1].use is not None else copies

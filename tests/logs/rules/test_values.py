@@ -16,7 +16,7 @@ def test_missing(clean, name, value):
 
 
 def test_images_are_compared_in_blocks(clean, monkeypatch):
-    monkeypatch.setattr("understudy.logs.rules.values.BLOCK", 64)
+    monkeypatch.setattr("understudy.logs.blocks.BLOCK", 64)
     images = {name: np.multiply.outer(clean[name], np.ones((2, 3), np.uint8)) for name in ("observation",)}
     images["next_observation"] = np.multiply.outer(clean["next_observation"], np.ones((2, 3), np.uint8))
     assert rules_found({**clean, **images}) == set()

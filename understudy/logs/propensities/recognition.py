@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from understudy.logs.blocks import distinct_values
+
 MOST_VALUES = 50  # distinct values; more are not a few fractions
 MOST_DECIMALS = 12
 ROUNDED = 0.05
@@ -66,7 +68,7 @@ def is_uniform(propensity: np.ndarray, n_actions: int) -> bool:
     low, high = propensity.min(), propensity.max()
     if not 0.5 / n_actions < low <= high < 2 / n_actions:  # most logs are told from two numbers; NaN fails, too
         return False
-    values = np.unique(propensity)
+    values = np.unique(propensity) if low < high else propensity[:1]
     if len(values) > MOST_VALUES or not all(is_one_over(value, n_actions) for value in values.tolist()):
         return False
     # .13 and .12 of eight actions both are 1/8, rounded and cut off; and they may be two propensities.
@@ -84,7 +86,7 @@ def hint(propensity: np.ndarray, n_actions: int, labeled: bool = False) -> str:
     >>> hint(np.full(9, 0.2), 4)
     'all are 0.2, as if the logger chose uniformly among 5 actions, and there are 4: say n_actions=5 if it did'
     """
-    values = np.unique(propensity)
+    values = distinct_values(propensity, MOST_VALUES)
     if len(values) > MOST_VALUES:
         return ""
     numbers = [number_of_choices(value) for value in values.tolist()]

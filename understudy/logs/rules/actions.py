@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from understudy.logs.blocks import distinct_values, found_rows, slices
 from understudy.logs.findings import Finding, finding_in_rows
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ MOST_LABELS = 50  # named in a sentence
 def action_range(log: "Log") -> Iterator[Finding]:
     """Find action codes outside 0 to n_actions - 1."""
     if log.action.min() < 0 or log.action.max() >= log.spec.n_actions:
-        rows = np.flatnonzero((log.action < 0) | (log.action >= log.spec.n_actions))
-        values = np.unique(log.action)
+        rows = found_rows(lambda part: (log.action[part] < 0) | (log.action[part] >= log.spec.n_actions), len(log))
+        values = distinct_values(log.action)
         advice = "code actions from 0 up, or say n_actions="
         if log.spec.actions is None and len(values) <= log.spec.n_actions:
             advice = f"{_advice_to_label(values)}{_advice_on_order(log)}; or code actions from 0 up"
@@ -28,8 +29,11 @@ def action_range(log: "Log") -> Iterator[Finding]:
 
 def action_never_logged(log: "Log") -> Iterator[Finding]:
     """Find actions that no row took."""
-    real = log.action[(log.action >= 0) & (log.action < log.spec.n_actions)]
-    never = np.flatnonzero(np.bincount(real, minlength=log.spec.n_actions) == 0)
+    taken = np.zeros(log.spec.n_actions, np.int64)
+    for part in slices(len(log)):
+        action = log.action[part]
+        taken += np.bincount(action[(action >= 0) & (action < log.spec.n_actions)], minlength=log.spec.n_actions)
+    never = np.flatnonzero(taken == 0)
     if len(never):
         names = [log.spec.actions[code] if log.spec.actions else str(code) for code in never[:5]]
         yield Finding(
@@ -45,7 +49,7 @@ def action_never_logged(log: "Log") -> Iterator[Finding]:
 
 def _advice_on_gaps(log: "Log") -> str:
     """Return advice for actions that are numbers with wide gaps between them, unless each code has a propensity."""
-    values = np.unique(log.action)
+    values = distinct_values(log.action)
     derived = values[0] >= 0 and values[-1] == log.spec.n_actions - 1
     if log.spec.actions is not None or not derived or 2 * len(values) > log.spec.n_actions:
         return ""

@@ -1,10 +1,12 @@
 """Rules about episodes: whether their rows are together and in order, and how they end."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from understudy.logs.blocks import FoundRows, found_rows, one_later, slices
 from understudy.logs.episodes import goes_on, later_pieces
 from understudy.logs.findings import Finding, finding_in_rows
 
@@ -34,37 +36,61 @@ def step_order(log: "Log") -> Iterator[Finding]:
     """
     if "step" in log.derived:
         return
-    rise = np.diff(log.step)
-    inside = goes_on(log.episode)
-    if np.any(inside & (rise != 1)):
-        back = np.flatnonzero(inside & (rise < 1)) + 1
-        if len(back):
+
+    def rise(rows: slice) -> np.ndarray:
+        """Return how much steps rise to the next row, 1 where another episode begins."""
+        risen = log.step[one_later(rows)] - log.step[rows]
+        risen[~goes_on(log.episode, rows)] = 1
+        return risen
+
+    if found_rows(lambda rows: rise(rows) != 1, len(log) - 1).count:
+        back = _one_row_later(found_rows(lambda rows: rise(rows) < 1, len(log) - 1))
+        if back.count:
             yield finding_in_rows(
                 "error",
                 "step-order",
                 back,
                 "step does not rise within its episode {where}; sort the rows by episode and step, or leave step out",
             )
-        gaps = np.flatnonzero(inside & (rise > 1)) + 1
-        if len(gaps):
+        gaps = _one_row_later(found_rows(lambda rows: rise(rows) > 1, len(log) - 1))
+        if gaps.count:
             yield finding_in_rows("warning", "step-order", gaps, "step jumps {where}: rows before them are missing")
-    first = log.step[log.starts[:-1]]
-    values, counts = np.unique(first, return_counts=True)
-    late = log.starts[:-1][first > values[np.argmax(counts)]]
-    if len(late):
+    usual = _usual_first_step(log)
+    late = found_rows(lambda episodes: log.step[log.starts[episodes]] > usual, log.n_episodes)
+    if late.count:
         yield finding_in_rows(
             "warning",
             "step-order",
-            late,
-            f"an episode starts after step {values[np.argmax(counts)]}, the usual first one, {{where}}: "
+            _first_rows(log, late),
+            f"an episode starts after step {usual}, the usual first one, {{where}}: "
             "it counts as an opening all the same; drop such episodes if they did not begin there",
         )
 
 
+def _one_row_later(rows: FoundRows) -> FoundRows:
+    return FoundRows(tuple(row + 1 for row in rows.first), rows.count)
+
+
+def _first_rows(log: "Log", episodes: FoundRows) -> FoundRows:
+    """Return the first rows of episodes."""
+    return FoundRows(tuple(log.starts[list(episodes.first)].tolist()), episodes.count)
+
+
+def _usual_first_step(log: "Log") -> int:
+    """Return the number that the first step of an episode has most often; of several, the smallest."""
+    counts: Counter[int] = Counter()
+    for episodes in slices(log.n_episodes):
+        values, times = np.unique(log.step[log.starts[episodes]], return_counts=True)
+        counts.update(dict(zip(values.tolist(), times.tolist(), strict=True)))
+    return min(counts, key=lambda step: (-counts[step], step))
+
+
 def end_inside(log: "Log") -> Iterator[Finding]:
     """Find episodes that go on after their end."""
-    rows = np.flatnonzero((log.terminated[:-1] | log.truncated[:-1]) & goes_on(log.episode))
-    if len(rows):
+    rows = found_rows(
+        lambda part: (log.terminated[part] | log.truncated[part]) & goes_on(log.episode, part), len(log) - 1
+    )
+    if rows.count:
         yield finding_in_rows(
             "error",
             "end-inside",
@@ -75,8 +101,8 @@ def end_inside(log: "Log") -> Iterator[Finding]:
 
 def both_ends(log: "Log") -> Iterator[Finding]:
     """Find rows that are both terminated and truncated."""
-    rows = np.flatnonzero(log.terminated & log.truncated)
-    if len(rows):
+    rows = found_rows(lambda part: log.terminated[part] & log.truncated[part], len(log))
+    if rows.count:
         yield finding_in_rows(
             "warning", "both-ends", rows, "terminated and truncated are both set {where}; they are read as terminated"
         )
@@ -84,24 +110,36 @@ def both_ends(log: "Log") -> Iterator[Finding]:
 
 def unfinished(log: "Log") -> Iterator[Finding]:
     """Find episodes that end neither terminated nor truncated."""
-    rows = log.starts[1:][log.unfinished] - 1
-    if len(rows) and not len(later_pieces(log.episode, log.starts)):  # the end of a piece is not the end of an episode
-        lengths = np.diff(log.starts) + (log.unfinished & ("next_observation" in log.derived))  # with the row dropped
-        stopped, some_ended = lengths[log.unfinished], log.terminated.any() or log.truncated.any()
-        limit = len(stopped) > 1 and np.all(stopped == lengths.max())
+    episodes = found_rows(lambda part: log.unfinished[part], log.n_episodes)
+    # The end of a piece is not the end of an episode.
+    if episodes.count and not len(later_pieces(log.episode, log.starts)):
+        longest, shortest = _longest_and_shortest_cut(log)
+        some_ended = log.terminated.any() or log.truncated.any()
         advice = "; set truncated= where a time limit ended them" if some_ended else ""
-        if limit:
+        if episodes.count > 1 and shortest == longest:
             advice = (
-                f". All of these have {lengths.max():,} steps, and no episode has more: a time limit of that length "
+                f". All of these have {longest:,} steps, and no episode has more: a time limit of that length "
                 f"seems to have ended them{', so set truncated= there' if some_ended else ''}"
             )
+        last = tuple(int(log.starts[episode + 1]) - 1 for episode in episodes.first)
         yield finding_in_rows(
             "note",
             "unfinished",
-            rows,
+            FoundRows(last, episodes.count),
             "an episode ends neither terminated nor truncated {where}: the recording is taken to have been cut off "
             f"there, so such episodes keep their places, and none is moved past them{advice}",
         )
+
+
+def _longest_and_shortest_cut(log: "Log") -> tuple[int, int]:
+    """Return the length of the longest episode and of the shortest that was cut off, with a row that was dropped."""
+    longest, shortest = 0, len(log) + 1
+    for episodes in slices(log.n_episodes):
+        cut = log.unfinished[episodes]
+        lengths = log.starts[one_later(episodes)] - log.starts[episodes] + (cut & ("next_observation" in log.derived))
+        longest = max(longest, int(lengths.max()))
+        shortest = min(shortest, int(lengths[cut].min(initial=shortest)))
+    return longest, shortest
 
 
 def one_episode(log: "Log") -> Iterator[Finding]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from understudy.logs.episodes import goes_on
+from understudy.logs.blocks import FoundRows, any_entry, found_rows, one_later, slices, width_of
+from understudy.logs.episodes import goes_on, inner_rows
 from understudy.logs.findings import Finding, finding_in_rows
-from understudy.logs.rules.values import rows_where
 
 if TYPE_CHECKING:
     from understudy.logs.log import Log
@@ -26,18 +26,22 @@ def next_observation_is_reset(log: "Log") -> Iterator[Finding]:
     Their number is compared with how often a first observation follows within an episode, by Chernoff's bound on a
     binomial tail: in a small world in which first observations are common, nothing is found.
     """
-    last, opening = log.starts[1:-1] - 1, log.starts[1:-1]
-    over = log.terminated[last]
-    same = ~_differs(log.next_observation[last], log.observation[opening])
-    for severity, group in (("error", ~over), ("warning", over)):
-        hits, n = int(same[group].sum()), int(group.sum())
-        if 2 * hits < max(n, 1):  # a logger that stores resets stores (nearly) all of them
+    opening = log.starts[1:-1]
+    over, same = np.empty((2, len(opening)), bool)
+    for part in slices(len(opening), width_of(log.observation)):
+        last = opening[part] - 1
+        over[part] = log.terminated[last]
+        same[part] = ~any_entry(log.next_observation[last] != log.observation[opening[part]])
+    for severity, ended in (("error", False), ("warning", True)):
+        group = over == ended
+        rows, n = found_rows((same & group).__getitem__, len(opening)), int(np.count_nonzero(group))
+        if 2 * rows.count < max(n, 1):  # a logger that stores resets stores (nearly) all of them
             continue
-        if _binomial_tail(hits, n, _chance(log, opening[group])) < RESET_RATE:
+        if _binomial_tail(rows.count, n, _chance(log, group)) < RESET_RATE:
             yield finding_in_rows(
                 severity,
                 "next-observation-is-reset",
-                last[group & same],
+                FoundRows(tuple(int(opening[place]) - 1 for place in rows.first), rows.count),
                 "next_observation is the next episode's opening observation {where}: "
                 + (
                     "learners would bootstrap from it; record what was observed before the reset, or leave "
@@ -52,9 +56,13 @@ def next_observation_continuity(log: "Log") -> Iterator[Finding]:
     """Find next observations that differ from the next row's observation, unless they were taken from there."""
     if "next_observation" in log.derived:
         return
-    rows = rows_where(lambda a, b: a != b, log.next_observation[:-1], log.observation[1:])
-    rows = rows[goes_on(log.episode)[rows]]
-    if len(rows):
+
+    def differs(part: slice) -> np.ndarray:
+        different = log.next_observation[part] != log.observation[one_later(part)]
+        return any_entry(different) & goes_on(log.episode, part) if different.any() else different
+
+    rows = found_rows(differs, len(log) - 1, width_of(log.observation))
+    if rows.count:
         yield finding_in_rows(
             "warning",
             "next-observation-continuity",
@@ -69,7 +77,7 @@ def distinct_observations(log: "Log") -> Iterator[Finding]:
     n = len(log)
     if n < FEW_ROWS:
         return
-    rows, where = np.arange(n), ""
+    rows, where = np.arange(min(n, SAMPLE)), ""
     if n > SAMPLE:
         rows, where = np.random.default_rng(0).choice(n, SAMPLE, replace=False, shuffle=False), "in a sample of rows, "
     seen = Counter(hash(log.observation[row].tobytes()) for row in rows)
@@ -88,23 +96,34 @@ def distinct_observations(log: "Log") -> Iterator[Finding]:
         )
 
 
-def _differs(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return a mask of the rows in which two arrays differ."""
-    differs = np.zeros(len(one), bool)
-    differs[rows_where(lambda a, b: a != b, one, other)] = True
-    return differs
+def _chance(log: "Log", opens: np.ndarray) -> float:
+    """Return an estimate, rather too high, of how often a row within an episode leads to one of these openings.
 
-
-def _chance(log: "Log", openings: np.ndarray) -> float:
-    """Return an estimate, rather too high, of how often a row within an episode leads to one of these openings."""
+    `opens` is a mask of the episodes after the first: those whose openings are meant.
+    """
     rng = np.random.default_rng(0)  # a sample is enough, and always the same one
-    inner = np.flatnonzero(goes_on(log.episode))
-    if len(inner) > SAMPLE:
-        inner = inner[rng.integers(len(inner), size=SAMPLE)]
-    if len(openings) > SAMPLE:
-        openings = openings[rng.integers(len(openings), size=SAMPLE)]
+    n_inner, n_openings = len(log) - log.n_episodes, int(np.count_nonzero(opens))
+    places = np.arange(n_inner) if n_inner <= SAMPLE else rng.integers(n_inner, size=SAMPLE)
+    inner = inner_rows(log.starts, places)
+    places = np.arange(n_openings) if n_openings <= SAMPLE else rng.integers(n_openings, size=SAMPLE)
+    openings = log.starts[1:-1][_true_places(opens, places)]
     seen = Counter(row.tobytes() for row in log.next_observation[inner])
     return sum(seen[row.tobytes()] + 1 for row in log.observation[openings]) / (len(openings) * (len(inner) + 1))
+
+
+def _true_places(mask: np.ndarray, which: np.ndarray) -> np.ndarray:
+    """Return some of the places in which a mask is True, by their places among all of these, from 0 up.
+
+    >>> _true_places(np.array([False, True, False, True, True]), np.array([2, 0]))
+    array([4, 1])
+    """
+    found, before = np.zeros(len(which), np.int64), 0
+    for part in slices(len(mask)):
+        places = np.flatnonzero(mask[part])
+        inside = (which >= before) & (which < before + len(places))
+        found[inside] = part.start + places[which[inside] - before]
+        before += len(places)
+    return found
 
 
 def _binomial_tail(hits: int, n: int, chance: float) -> float:

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from understudy.logs.blocks import any_entry, found_rows, slices, width_of
 from understudy.logs.findings import Finding, finding_in_rows
 from understudy.logs.policies import TOLERANCE
 from understudy.logs.propensities.advice import next_moves
 from understudy.logs.propensities.source import HIDDEN
-from understudy.logs.rules.values import rows_where
 
 if TYPE_CHECKING:
     from understudy.logs.log import Log
@@ -20,24 +20,30 @@ def propensity_range(log: "Log") -> Iterator[Finding]:
     p = log.propensity
     if p is None or (p.min() >= 0 and p.max() <= 1 + TOLERANCE):
         return
-    rows = rows_where(lambda block: (block < 0) | (block > 1 + TOLERANCE), p)
-    if len(rows):
+    rows = found_rows(lambda part: _is_outside(p[part]), len(p), width_of(p))
+    if rows.count:
         yield finding_in_rows(
             "error",
             "propensity-range",
             rows,
-            f"propensity is outside 0 to 1 {{where}}; fix the column{_guessed_unit(p[rows])}, or drop it and use qbe",
+            f"propensity is outside 0 to 1 {{where}}; fix the column{_guessed_unit(p)}, or drop it and use qbe",
         )
 
 
+def _is_outside(p: np.ndarray) -> np.ndarray:
+    return (p < 0) | (p > 1 + TOLERANCE)
+
+
 def _guessed_unit(p: np.ndarray) -> str:
-    """Return a guess whether the values, all from rows with some outside 0 to 1, are percentages or logarithms."""
-    with np.errstate(over="ignore"):
-        if p.ndim == 2 and np.all(p >= 0) and np.all(np.abs(p.sum(axis=1) - 100) < 1):
-            return " (are they percentages?)"
-    if p.ndim == 1 and np.all(p >= 0) and p.max() <= 100:
-        return " (are they percentages?)"
-    return " (are they logarithms?)" if np.all(p <= 0) else ""
+    """Return a guess whether propensities, in rows with some outside 0 to 1, are percentages or logarithms."""
+    percentages = logarithms = True
+    for part in slices(len(p), width_of(p)):
+        outside = p[part][any_entry(_is_outside(p[part]))]
+        with np.errstate(over="ignore"):
+            sums = np.abs(outside.sum(axis=1) - 100) < 1 if p.ndim == 2 else outside <= 100
+        percentages &= bool(np.all(outside >= 0) and np.all(sums))
+        logarithms &= bool(np.all(outside <= 0))
+    return " (are they percentages?)" if percentages else " (are they logarithms?)" if logarithms else ""
 
 
 def propensity_sum(log: "Log") -> Iterator[Finding]:
@@ -46,16 +52,20 @@ def propensity_sum(log: "Log") -> Iterator[Finding]:
     if p is None or p.ndim == 1:
         return
     with np.errstate(invalid="ignore", over="ignore"):
-        total = p @ np.ones(p.shape[1])
-    rows = np.flatnonzero(np.abs(total - 1) > TOLERANCE)
-    if len(rows):
-        yield finding_in_rows(
-            "error",
-            "propensity-sum",
-            rows,
-            f"propensity sums to {total[rows[0]]:.6g}, not 1, in row {rows[0]}, and so {{where}} in all; "
-            "fix the column, say renormalize=True to divide each row by its sum, or drop it and use qbe",
-        )
+        rows = found_rows(lambda part: np.abs(_sums(p[part]) - 1) > TOLERANCE, len(p), width_of(p))
+        if rows.count:
+            row = rows.first[0]
+            yield finding_in_rows(
+                "error",
+                "propensity-sum",
+                rows,
+                f"propensity sums to {_sums(p[row : row + 1])[0]:.6g}, not 1, in row {row}, and so {{where}} in all; "
+                "fix the column, say renormalize=True to divide each row by its sum, or drop it and use qbe",
+            )
+
+
+def _sums(p: np.ndarray) -> np.ndarray:
+    return p @ np.ones(p.shape[1])
 
 
 def propensity_zero(log: "Log") -> Iterator[Finding]:
@@ -63,13 +73,16 @@ def propensity_zero(log: "Log") -> Iterator[Finding]:
     p = log.propensity
     if p is None:
         return
-    if p.ndim == 2:
-        real = (log.action >= 0) & (log.action < p.shape[1])
-        taken = p[np.arange(len(log)), np.where(real, log.action, 0)]
-        rows = np.flatnonzero((taken == 0) & real)
-    else:
-        rows = np.flatnonzero(p == 0)
-    if len(rows):
+
+    def is_zero(part: slice) -> np.ndarray:
+        if p.ndim == 1:
+            return p[part] == 0
+        action = log.action[part]
+        real = (action >= 0) & (action < p.shape[1])
+        return (p[part][np.arange(len(action)), np.where(real, action, 0)] == 0) & real
+
+    rows = found_rows(is_zero, len(log))
+    if rows.count:
         yield finding_in_rows(
             "error",
             "propensity-zero",

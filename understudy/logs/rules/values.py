@@ -1,33 +1,47 @@
-"""Rules about the values of any column, and the helper that finds rows by their values."""
+"""Rules about the values of any column."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from understudy.logs.blocks import any_entry, found_rows, width_of
 from understudy.logs.findings import Finding, finding_in_rows
 
 if TYPE_CHECKING:
     from understudy.logs.log import Log
 
-BLOCK = 1 << 22  # entries tested together, so that a log of images needs no second copy
-
 
 def missing(log: "Log") -> Iterator[Finding]:
     """Find NaN and infinite values."""
-    seen: dict[str, np.ndarray] = {}
     for name in ("reward", "observation", "next_observation", "propensity"):
         column = getattr(log, name)
         if column is None or column.dtype.kind != "f":
             continue
-        rows = seen[name] = rows_where(lambda block: ~np.isfinite(block), column)
-        if name in log.derived:  # it was taken from an observation that is in the findings already
-            rows = rows[~np.isin(rows, seen["observation"]) & ~np.isin(rows + 1, seen["observation"])]
-        if len(rows):
+        # What was taken from an observation is in the findings already.
+        is_bad = partial(_bad_by_itself if name in log.derived else _bad, log, name)
+        rows = found_rows(is_bad, len(log), width_of(column))
+        if rows.count:
             advice = "fill them in" if name != "propensity" else "fill them in, or leave propensity out and use qbe"
             yield finding_in_rows(
                 "error", "missing", rows, f"{name} is NaN or infinite {{where}}; {advice}, or drop the episodes"
             )
+
+
+def _bad(log: "Log", name: str, rows: slice) -> np.ndarray:
+    """Return a mask of entries that are NaN or infinite."""
+    return ~np.isfinite(getattr(log, name)[rows])
+
+
+def _bad_by_itself(log: "Log", name: str, rows: slice) -> np.ndarray:
+    """Return a mask of rows with such an entry whose observation, and that of the row after it, have none."""
+    bad = any_entry(_bad(log, name, rows))
+    if bad.any():
+        observed = any_entry(_bad(log, "observation", slice(rows.start, rows.stop + 1)))
+        bad &= ~observed[: len(bad)]
+        bad[: len(observed) - 1] &= ~observed[1:]
+    return bad
 
 
 def notes(log: "Log") -> Iterator[Finding]:
@@ -35,15 +49,3 @@ def notes(log: "Log") -> Iterator[Finding]:
     for note in log.notes:
         rule, _, sentence = note.partition(": ")
         yield Finding("note", rule, (), 1, sentence)
-
-
-def rows_where(test: Callable[..., np.ndarray], *arrays: np.ndarray) -> np.ndarray:
-    """Return the rows in which the test is True for some entry; it is called with blocks of the arrays."""
-    n = len(arrays[0])
-    height = max(1, BLOCK // max(1, arrays[0][:1].size))
-    found_rows = []
-    for at in range(0, n, height):
-        mask = test(*(array[at : at + height] for array in arrays))
-        if mask.any():
-            found_rows.append(at + np.flatnonzero(mask.reshape(len(mask), -1).any(axis=1)))
-    return np.concatenate(found_rows) if found_rows else np.empty(0, np.int64)

@@ -1,6 +1,7 @@
 """Rules that are statistical tests: each takes a log and its recurring observations, and returns an `Answer`."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from understudy.logs.findings import Answer, AuditTest
 from understudy.logs.log import Log
@@ -10,16 +11,29 @@ from understudy.logs.statistics.drift import reward_drift, visit_drift
 from understudy.logs.statistics.duplicates import duplicate_episodes, duplicate_rows
 from understudy.logs.statistics.outcomes import outcome_drift
 from understudy.logs.statistics.policy_drift import propensity_trend
+from understudy.logs.statistics.samples import Sample, sample_by_content, sample_of
 from understudy.logs.statistics.support import action_support
 
-__all__ = ["action_support", "tests_of"]
+__all__ = ["action_support", "answers_of", "sample_of"]
 
-OTHERS: tuple[Callable[[Log, Recurring], Answer], ...] = (
-    propensity_trend, reward_drift, visit_drift, outcome_drift, duplicate_episodes, duplicate_rows,
-)  # fmt: skip
+DRIFTS: tuple[Callable[[Log, Recurring], Answer], ...] = (propensity_trend, reward_drift, visit_drift, outcome_drift)
 
 
-def tests_of(log: Log, states: Recurring) -> Iterator[Answer]:
+def answers_of(log: Log, sample: Sample, states: Recurring) -> Iterator[Answer]:
+    """Yield the outcome of each test of a log, made on a sample of it; findings are about rows of the whole log."""
+    for answer in _tests_of(sample.log, states):
+        yield _in_words(answer, sample.words)
+    certain = None if sample.rows is None else sample_by_content(log)
+    yield duplicate_episodes(sample.log, states, certain, log.n_episodes)
+    yield _in_words(duplicate_rows(sample.log, states, sample.rows), sample.words)
+
+
+def _in_words(answer: Answer, words: str) -> Answer:
+    """Return an answer whose findings begin with these words."""
+    return answer._replace(findings=tuple(replace(one, sentence=words + one.sentence) for one in answer.findings))
+
+
+def _tests_of(log: Log, states: Recurring) -> Iterator[Answer]:
     """Yield the outcome of each test. What predicts actions beyond propensities is asked only of those that fit."""
     tenths = calibration.own_tenths(log)  # the dearest part of both tests on logs of many actions
     calibrated = calibration.propensity_frequency(log, states, tenths)
@@ -29,5 +43,5 @@ def tests_of(log: Log, states: Recurring) -> Iterator[Answer]:
         yield Answer(AuditTest(rule, question, 0, None, "the propensities are wrong to begin with"))
     else:
         yield confounding.action_predicted(log, states, tenths)
-    for test in OTHERS:
+    for test in DRIFTS:
         yield test(log, states)

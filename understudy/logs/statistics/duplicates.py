@@ -5,6 +5,7 @@ import numpy as np
 from understudy.logs.findings import Answer, AuditTest, Finding, finding_in_rows
 from understudy.logs.log import Log
 from understudy.logs.recurring import Recurring, keys_of
+from understudy.logs.statistics.samples import Sample
 from understudy.logs.statistics.tails import freedman
 
 EPISODES = "duplicate-episodes"
@@ -14,22 +15,33 @@ ROWS_QUESTION = "Do rows stand twice in a row more often than chance explains?"
 MANY = 0.05  # with this share of copies, what is simulated must not be believed
 
 
-def duplicate_episodes(log: Log, states: Recurring) -> Answer:
+def duplicate_episodes(log: Log, states: Recurring, certain: Sample | None = None, n_episodes: int = 0) -> Answer:
     """Find episodes that are copies of others.
 
     On a small world short episodes are equal by chance. With propensities, the probability that an episode is equal to
     a given one is at most the product of that one's propensities, whatever the world does; so two tests are exact: the
     least likely of all pairs that are equal, and how many episodes are equal to the one before with the same opening.
     Without, the numbers of episodes that occur once, twice and three times are compared, which chance ties together.
+
+    Where `log` is a sample of a longer one, `certain` has the episodes of that one with certain contents, which are
+    compared, and `n_episodes` is how many it has; only the last of the three tests is made on `log` itself.
     """
     n = log.n_episodes
     if n < 2:
         return Answer(AuditTest(EPISODES, EPISODES_QUESTION, 0, None, "there is one episode"))
+    p_values = []
+    if certain is not None:
+        if log.propensity is not None:
+            p_values.append(_adjacent_tail(log, _episode_keys(log)))
+        log, n = certain.log, certain.log.n_episodes
     key = _episode_keys(log)
     _, group, copies = np.unique(key, return_inverse=True, return_counts=True)
-    p_values = [_copies_tail(copies)]
+    p_values.append(_copies_tail(copies))
     if log.propensity is not None:
-        p_values += _pair_tails(log, key, copies[group])
+        n_pairs = _n_pairs(log) if certain is None else n_episodes * (n_episodes - 1) / 2
+        p_values.append(_rarest_tail(log, copies[group] > 1, n_pairs))
+        if certain is None:
+            p_values.append(_adjacent_tail(log, key))
     p_value = min(1.0, len(p_values) * min(p_values))
     tested = AuditTest(EPISODES, EPISODES_QUESTION, len(p_values), p_value)
     if not tested.fires:
@@ -38,6 +50,8 @@ def duplicate_episodes(log: Log, states: Recurring) -> Answer:
     later[np.unique(group, return_index=True)[1]] = False
     extra = int(later.sum())
     rows = log.starts[:-1][later]
+    rows = rows if certain is None else certain.row_numbers(rows)
+    where = "" if certain is None else certain.words
     return Answer(
         tested,
         (
@@ -46,23 +60,26 @@ def duplicate_episodes(log: Log, states: Recurring) -> Answer:
                 EPISODES,
                 tuple(rows[:5].tolist()),
                 extra,
-                f"{extra:,} of {n:,} episodes are equal to an earlier one in every column, and chance does not explain "
-                f"that many: copies pass for evidence; drop them (the first begin in rows "
+                f"{where}{extra:,} of {n:,} episodes are equal to an earlier one in every column, and chance does not "
+                f"explain that many: copies pass for evidence; drop them (the first begin in rows "
                 f"{', '.join(map(str, rows[:5].tolist()))})",
             ),
         ),
     )
 
 
-def duplicate_rows(log: Log, states: Recurring) -> Answer:
+def duplicate_rows(log: Log, states: Recurring, numbers: np.ndarray | None = None) -> Answer:
     """Find that rows stand twice, one right after the other.
 
     A row may be equal to the one before by chance, as where nothing changes until an action succeeds. If each
     repetition is a matter of chance, a run of equal rows is at least as likely to have an odd length as an even one;
     doubled rows make it even. A run that goes on up to the end of its episode has no length of its own and does not
-    count: episodes of a fixed length end many runs at the same place.
+    count: episodes of a fixed length end many runs at the same place. Where `log` is a sample, `numbers` are its rows'
+    in the whole log; a run that goes on up to rows that were left out does not count, either.
     """
     inside = np.append(log.episode[1:] == log.episode[:-1], False)  # a row of the same episode follows
+    if numbers is not None:
+        inside[:-1] &= np.diff(numbers) == 1
     same = np.append(False, inside[:-1])
     for column in (log.observation, log.action, log.reward, log.propensity):
         if column is not None and same.any():
@@ -79,7 +96,8 @@ def duplicate_rows(log: Log, states: Recurring) -> Answer:
     sentence = "a row is equal to the one before it {where}, and nearly every row stands an even number of times: "
     sentence += "a join seems to have doubled them; drop the copies"
     same[1:] &= (log.terminated[1:] == log.terminated[:-1]) & (log.truncated[1:] == log.truncated[:-1])
-    return Answer(tested, (finding_in_rows("doubt", ROWS, np.flatnonzero(same), sentence),))
+    rows = np.flatnonzero(same) if numbers is None else numbers[same]
+    return Answer(tested, (finding_in_rows("doubt", ROWS, rows, sentence),))
 
 
 def _few_tail(n_hits: int, n: int) -> float:
@@ -146,20 +164,35 @@ def _copies_tail(copies: np.ndarray) -> float:
     return min(1.0, 3 * float(chance[broken].min(initial=1.0)))
 
 
-def _pair_tails(log: Log, key: np.ndarray, copies: np.ndarray) -> list[float]:
-    """Return bounds on the probability of the least likely pair, and of so many episodes equal to the one before."""
+def _log_chances(log: Log) -> np.ndarray:
+    """Return, for each episode, the logarithm of the probability of one with the same actions."""
     p = log.propensity
     assert p is not None
     chosen = p if p.ndim == 1 else p[np.arange(len(log)), log.action]
-    log_chance = np.add.reduceat(np.log(chosen), log.starts[:-1])  # of an episode with the same actions
-    opening = keys_of(log.observation[log.starts[:-1]])
+    return np.add.reduceat(np.log(chosen), log.starts[:-1])
+
+
+def _n_pairs(log: Log) -> float:
+    """Return the number of pairs of episodes with one opening."""
+    sizes = np.unique(_openings(log), return_counts=True)[1]
+    return float((sizes * (sizes - 1) / 2).sum())
+
+
+def _openings(log: Log) -> np.ndarray:
+    return keys_of(log.observation[log.starts[:-1]])
+
+
+def _rarest_tail(log: Log, twins: np.ndarray, n_pairs: float) -> float:
+    """Return a bound on the probability of the least likely pair of equal episodes, of which `twins` is a mask."""
+    return float(np.exp(_log_chances(log)[twins].min())) * n_pairs if twins.any() else 1.0
+
+
+def _adjacent_tail(log: Log, key: np.ndarray) -> float:
+    """Return a bound on the probability of so many episodes that are equal to the one before with their opening."""
+    opening, chances = _openings(log), _log_chances(log)
     order = np.argsort(opening, kind="stable")
-    sizes = np.diff(np.append(np.flatnonzero(np.diff(opening[order], prepend=~opening[order[:1]]) != 0), len(order)))
-    n_pairs = float((sizes * (sizes - 1) / 2).sum())
-    twins = copies > 1
-    rarest = float(np.exp(log_chance[twins].min())) * n_pairs if twins.any() else 1.0
     one, other = order[:-1], order[1:]
     alike = opening[one] == opening[other]
-    chance = np.exp(log_chance[one][alike])
+    chance = np.exp(chances[one][alike])
     hits = (key[one] == key[other])[alike]
-    return [rarest, float(freedman(hits.sum() - chance.sum(), (chance * (1 - chance)).sum()))]
+    return float(freedman(hits.sum() - chance.sum(), (chance * (1 - chance)).sum()))

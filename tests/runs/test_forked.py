@@ -1,0 +1,106 @@
+"""Forked workers: each block goes to one, what dies is replaced, and nobody is left."""
+
+import os
+import random
+import signal
+import sys
+import time
+
+import cloudpickle
+import numpy as np
+import pytest
+
+from understudy.runs.deaths import WorkersDied
+from understudy.runs.forked import ForkServer, in_forked_workers
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="nothing is forked there")
+
+
+def made(task, n, workers=2):
+    return in_forked_workers({place: (place,) for place in range(n)}, workers, cloudpickle.dumps(task), [], print)
+
+
+def is_running(process):
+    """True if there is a process of this number that has not ended."""
+    try:
+        with open(f"/proc/{process}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def test_all_workers_share_one_parent_that_has_loaded_what_they_need():
+    class Task:
+        def __setstate__(self, state):
+            self.loaded_in = os.getpid()
+
+        def __reduce__(self):
+            return Task, (), {"some": "state"}
+
+        def __call__(self, block, wanted):
+            time.sleep(0.2)
+            return self.loaded_in, os.getppid(), os.getpid(), random.random(), np.random.random()  # noqa: NPY002
+
+    found = list(dict(made(Task(), 4)).values())
+    assert {loaded for loaded, *_ in found} == {parent for _, parent, *_ in found}
+    assert len({parent for _, parent, *_ in found}) == 1
+    assert found[0][1] != os.getpid()
+    assert len({worker for _, _, worker, *_ in found}) == 2
+    assert len({number for *_, number, _ in found}) == len({number for *_, number in found}) == 4  # drawn anew in each
+    assert not any(map(is_running, {process for one in found for process in one[:3]} - {os.getpid()}))
+
+
+def test_one_death_takes_one_block_and_the_others_go_on():
+    def task(block, wanted):
+        if block == (1,):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return os.getpid()
+
+    results = made(task, 30)
+    finished = {}
+    with pytest.raises(WorkersDied, match="SIGKILL") as caught:
+        finished.update(finished.update([pair]) or pair for pair in results)
+    assert caught.value.places == {1}
+    assert set(finished) == set(range(30)) - {1}
+
+
+def test_where_the_process_that_forks_dies_all_that_was_under_way_is_named():
+    def task(block, wanted):
+        if block == (0,):
+            os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(30)
+        return block
+
+    began = time.monotonic()
+    with pytest.raises(WorkersDied) as caught:
+        list(made(task, 5))
+    assert 0 in caught.value.places <= {0, 1}  # the other worker may not have been there yet
+    assert time.monotonic() - began < 25
+
+
+def test_what_cannot_be_loaded_because_the_process_dies_is_told():
+    class Deadly:
+        def __reduce__(self):
+            return os._exit, (7,)
+
+    with pytest.raises(WorkersDied, match=r"EXIT\(7\)") as caught:
+        list(made(Deadly(), 1))
+    assert caught.value.places == set()
+
+
+def test_the_error_of_a_worker_has_its_traceback_there():
+    def task(block, wanted):
+        return 1 / block[0]
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        list(made(task, 1))
+    assert "return 1 / block[0]" in str(caught.value.__cause__)
+
+
+def test_closing_ends_the_process_that_forks():
+    server = ForkServer(cloudpickle.dumps(print), [])
+    pipe, worker = server.fork()
+    assert is_running(worker)
+    server.close()
+    pipe.close()
+    assert not is_running(worker)
