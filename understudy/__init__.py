@@ -86,6 +86,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; the same names as in _H
     from understudy.runs import EncodedLog as EncodedLog
     from understudy.runs import Run as Run
     from understudy.runs import Runs as Runs
+    from understudy.runs import backends as backends
     from understudy.runs import encode as encode
     from understudy.runs import experiment as experiment
     from understudy.runs import gym_env as gym_env
@@ -144,8 +145,8 @@ _HOMES = {
     ],
     "reporting": ["plots", "report"],
     "runs": [
-        "About", "Cancelled", "EncodedLog", "Run", "Runs", "encode", "experiment", "gym_env", "gym_envs", "load",
-        "probes", "simulate", "vector_env", "warm_start",
+        "About", "Cancelled", "EncodedLog", "Run", "Runs", "backends", "encode", "experiment", "gym_env", "gym_envs",
+        "load", "probes", "simulate", "vector_env", "warm_start",
     ],
     "simulators": [
         "actions_only", "any_row", "exo_psrs", "model", "pers", "psrs", "qbe", "real", "replay", "states_only",

@@ -1,14 +1,18 @@
-"""The command line: demo, check, convert, forecast, simulate, compare, sweep, report."""
+"""The command line: demo, check, convert, forecast, simulate, compare, sweep, report, gate, completion."""
 
 import argparse
 import json
+import shlex
+import sys
 from collections.abc import Sequence
 
 import understudy as us
 from understudy.cli.choices import read_log, suggest_bandit
 from understudy.cli.compare import run_compare
+from understudy.cli.completion import add_completion, subcommands
 from understudy.cli.flags import build_parser
 from understudy.cli.forecast import run_forecast
+from understudy.cli.gate import add_gate
 from understudy.cli.report import run_report
 from understudy.cli.running import run_command, run_with_learner, use_escapes
 from understudy.cli.settings_file import is_settings_file, with_settings_file
@@ -26,7 +30,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }  # fmt: skip
     use_escapes()
     parser = build_parser(commands)
+    add_gate(subcommands(parser))
+    add_completion(parser)
     options = parser.parse_args(arguments)
+    options.typed = shlex.join(["understudy", *(sys.argv[1:] if arguments is None else arguments)])
 
     def run() -> int:
         from_file = options.command is run_simulate and is_settings_file(options.log)
@@ -39,7 +46,8 @@ def run_demo(options: argparse.Namespace) -> int:
     """Run `understudy demo`, and return its exit code."""
     from understudy.demo import demo
 
-    found = demo(options.report, runs=options.runs, seed=options.seed, workers=options.workers)
+    settings = {"runs": options.runs, "seed": options.seed, "workers": options.workers}
+    found = demo(options.report, **settings, command=vars(options).get("typed"))
     show_table(found.measured)
     say(f"\nThe page is {found.page}")
     return 0

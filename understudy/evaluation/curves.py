@@ -9,6 +9,7 @@ import numpy as np
 from understudy.errors import SettingError
 from understudy.runs import Runs
 from understudy.runs.run import reached
+from understudy.small_curves import small_curve
 from understudy.tables import NONE, Column, Table
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ class MeanCurve:
         )
         headings = tuple(Column(name.replace("_", " ")) for name in columns)
         more = (f"{len(shown)} of {n:,} readings: to_frame() has all",) * (n > len(shown))
-        return Table(f"Mean curve of {n:,} readings", headings, rows, notes=more)._repr_html_()
+        picture = small_curve(self.steps, [self.mean], (self.low, self.high))
+        return Table(f"Mean curve of {n:,} readings", headings, rows, notes=more)._repr_html_() + picture
 
 
 def is_scalar(runs: Runs, probe: str) -> bool:

@@ -8,7 +8,8 @@ from understudy.evaluation import MeanCurve
 from understudy.evaluation.earnings import SHARE
 from understudy.reporting.axes import BOTTOM, LEFT, RIGHT, canvas, short_label, style_axes
 from understudy.reporting.drawing import draw_legend, draw_mean, legend_height, looks_of
-from understudy.reporting.page import as_markup, drawn, page_template
+from understudy.reporting.page import as_markup, page_template
+from understudy.reporting.page_figures import drawn
 from understudy.reporting.svg import INK, drawn_alike
 from understudy.runs.folder import write_text
 from understudy.sweeps import Sweep
