@@ -291,9 +291,8 @@ class Keeper:
         """Keep all runs that have come."""
         while self._groups:
             combination = next(iter(self._groups))
-            groups = self._groups[combination]
+            groups = self._groups.pop(combination)  # before they are written: interrupted, they are not written twice
             self._keep(combination, groups)
-            del self._groups[combination]
             self._n_kept += sum(len(stack) for group in groups for stack in group.made)
         self._n_rows, self._last = 0, time.monotonic()
         self._report(self._n_kept)
