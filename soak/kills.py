@@ -24,8 +24,8 @@ CODES = {signal.SIGKILL: -9, signal.SIGTERM: -15, signal.SIGINT: 130}
 """The exit code of a driver by the signal that ended it: Ctrl-C is handled, and 130."""
 
 
-OWN = ("understudy/", "soak/jobs")
-"""What a traceback holds in which a line of ours had begun."""
+OWN = ("understudy/__main__", "understudy/cli", "soak/jobs.py")
+"""What a traceback holds once a command has begun; before that, Python imports the package, and shows its own."""
 
 
 class Whole(NamedTuple):
@@ -195,8 +195,11 @@ def _complaints(ended: Ended | None, kill: Kill | None, limit: float) -> list[st
     wrong = [f"it said {line[:300]!r}" for line in ended.noise]
     by_worker = kill is None or kill.target == "worker"
     expected = {0} if by_worker else {0, CODES[signal.Signals[kill.signal]]}
-    if kill is not None and kill.signal == "SIGINT" and ended.code == -2 and not any(map(ended.said.count, OWN)):
-        return []  # Python itself was starting: no line of the command had run
+    if kill is not None and kill.signal == "SIGINT" and ended.code == -2:
+        if not any(map(ended.said.count, OWN)):
+            return []  # Python itself was starting: no line of the command had run
+        # A shell shows 130, too: Python ends itself by the signal where that has passed through an `exec`.
+        expected |= {-2}
     if ended.code not in expected:
         wrong.append(f"exit code {ended.code} instead of {sorted(expected)}: {ended.said[-300:]!r}")
     if ended.stayed:
