@@ -9,7 +9,7 @@ MOST_TESTED = 20_000_000
 """Rows of which states are audited and a self-check is made: these take up to 100 bytes a row."""
 
 
-def tested_part(log: us.Log) -> us.Log:
+def part_to_test(log: us.Log) -> us.Log:
     """Return the log, or where it is very large whole episodes from all over it, chosen by their places alone.
 
     A test of them is one of a shorter log with the same law: it is right as often, and sees less.

@@ -26,7 +26,7 @@ from understudy.cli.classics import classics_for
 from understudy.cli.defaults import for_linear_learners, with_default_learner
 from understudy.cli.deployment import deployed, deployment_words, in_log_order, with_arrivals
 from understudy.cli.flags import WHOLE_EPISODES
-from understudy.cli.large import part_in_words, tested_part
+from understudy.cli.large import part_in_words, part_to_test
 from understudy.cli.settings_file import write_settings
 from understudy.cli.trusting import (
     beyond_for,
@@ -145,7 +145,7 @@ def run_simulate(options: argparse.Namespace) -> int:
     for name, note in notes.items():
         say(f"{name}: {note}")
     has_states = bool(set(names) - set(WHOLE_EPISODES))
-    tested = tested_part(log) if has_states else log
+    tested = part_to_test(log) if has_states else log
     if tested is not log:
         say(part_in_words(tested, log))
     states = states_for(tested, encoder, folder if goes_on else None) if has_states else None
