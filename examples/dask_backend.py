@@ -4,7 +4,7 @@
     client.upload_file("dask_backend.py")  # where workers do not have it
     runs = us.experiment(us.psrs(log), make, runs=100, backend=on_dask(client))
 
-With `out=`, the workers write the runs, so that the folder must be on a disk that they share.
+With `out=`, this process writes the runs as they come back: `n_workers` says that workers may be on other machines.
 """
 
 from distributed import Client, KilledWorker, as_completed
@@ -26,6 +26,7 @@ def on_dask(client: Client, retries: int = 2):
         finally:  # also where the experiment is interrupted
             client.cancel(list(futures))
 
+    backend.n_workers = sum(client.nthreads().values())
     return backend
 
 

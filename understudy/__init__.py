@@ -86,6 +86,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; the same names as in _H
     from understudy.runs import EncodedLog as EncodedLog
     from understudy.runs import Run as Run
     from understudy.runs import Runs as Runs
+    from understudy.runs import backends as backends
     from understudy.runs import encode as encode
     from understudy.runs import experiment as experiment
     from understudy.runs import gym_env as gym_env
@@ -105,6 +106,10 @@ if TYPE_CHECKING:  # what editors and type checkers see; the same names as in _H
     from understudy.simulators import real as real
     from understudy.simulators import replay as replay
     from understudy.simulators import states_only as states_only
+    from understudy.sweeps import Sweep as Sweep
+    from understudy.sweeps import SweepComparison as SweepComparison
+    from understudy.sweeps import load_sweep as load_sweep
+    from understudy.sweeps import sweep as sweep
     from understudy.trust import AgainstLog as AgainstLog
     from understudy.trust import Beyond as Beyond
     from understudy.trust import Comparison as Comparison
@@ -140,12 +145,13 @@ _HOMES = {
     ],
     "reporting": ["plots", "report"],
     "runs": [
-        "About", "Cancelled", "EncodedLog", "Run", "Runs", "encode", "experiment", "gym_env", "gym_envs", "load",
-        "probes", "simulate", "vector_env", "warm_start",
+        "About", "Cancelled", "EncodedLog", "Run", "Runs", "backends", "encode", "experiment", "gym_env", "gym_envs",
+        "load", "probes", "simulate", "vector_env", "warm_start",
     ],
     "simulators": [
         "actions_only", "any_row", "exo_psrs", "model", "pers", "psrs", "qbe", "real", "replay", "states_only",
     ],
+    "sweeps": ["Sweep", "SweepComparison", "load_sweep", "sweep"],
     "trust": [
         "AgainstLog", "Beyond", "Comparison", "Forecast", "Selfcheck", "beyond", "compare", "forecast", "selfcheck",
     ],

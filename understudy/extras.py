@@ -40,5 +40,6 @@ NEEDED = {
     "sb3": ["torch", "stable_baselines3"],
     "hdf5": ["h5py"],
     "minari": ["h5py", "minari"],
+    "ray": ["ray"],
 }
 """The modules that each extra installs."""

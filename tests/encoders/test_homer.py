@@ -1,5 +1,6 @@
 import json
 
+import cloudpickle
 import numpy as np
 import pytest
 import torch
@@ -94,6 +95,19 @@ def test_a_search_keeps_the_best_and_lists_what_it_tried(grid_log, capfd):
     assert "4/4" in capfd.readouterr().err
     with pytest.raises(SettingError, match="nothing to search"):
         Homer.search(grid_log, seeds=())
+
+
+def test_a_search_on_workers_finds_the_same(grid_log):
+    """Each training depends on its settings alone; results may come in any order."""
+    options = {"latents": (6,), "widths": (8,), "seeds": (0, 1, 2), "annealing": 60, "max_epochs": 2}
+
+    def elsewhere(run_block, blocks, workers):
+        sent = cloudpickle.dumps(run_block)
+        return [(block, cloudpickle.loads(sent)(block, lambda: True)) for block in reversed(blocks)]
+
+    ours, theirs = (Homer.search(grid_log, backend=backend, **options) for backend in (None, elsewhere))
+    assert ours.settings == theirs.settings
+    assert [one[:-1] for one in ours.searched] == [one[:-1] for one in theirs.searched]
 
 
 def test_the_authors_ways_are_options(grid_log):

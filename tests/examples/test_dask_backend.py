@@ -64,6 +64,8 @@ def test_a_worker_that_dies_once_loses_nothing(log, client, on_dask, tmp_path):
 
     driver = os.getpid()
     options = {"runs": 5, "max_steps": 200}
-    theirs = us.experiment(us.psrs(log), make, backend=on_dask(client), **options)
+    theirs = us.experiment(us.psrs(log), make, backend=on_dask(client), out=tmp_path / "out", **options)
     assert Path(marker).exists()
-    assert same(us.experiment(us.psrs(log), make, backend="serial", **options), theirs)
+    ours = us.experiment(us.psrs(log), make, backend="serial", **options)
+    assert same(ours, theirs)
+    assert same(ours, us.load(tmp_path / "out"))

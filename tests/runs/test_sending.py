@@ -123,3 +123,12 @@ def test_a_column_that_is_mapped_from_a_file_is_sent_by_its_path(scratch, tmp_pa
     pickled = pickled_for_workers({"column": column})
     assert np.array_equal(cloudpickle.loads(pickled)["column"], column)
     assert os.listdir(scratch) == []
+
+
+def test_rows_that_are_one_in_memory_are_sent_as_one():
+    uniform = np.broadcast_to(np.full(4, 0.25), (1_000_000, 4))
+    pickled, _ = pickled_for_workers(uniform)
+    assert len(pickled) < 1000
+    back = cloudpickle.loads(pickled)
+    assert back.strides == (0, 8)
+    assert np.array_equal(back[::1000], uniform[::1000])

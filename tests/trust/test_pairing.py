@@ -25,7 +25,15 @@ def raising(share, epsilon=0.9):
     return lambda seed: Raising(25, 5, seed=seed) if seed % 100 < 100 * share else sound(seed)
 
 
-OPTIONS = {"runs": 20, "halves": 5, "runs_of_half": 8, "progress": False, "compiled": False, "max_steps": 400, "workers": 1}
+OPTIONS = {
+    "runs": 20,
+    "halves": 5,
+    "runs_of_half": 8,
+    "progress": False,
+    "compiled": False,
+    "max_steps": 400,
+    "workers": 1,
+}
 
 
 @pytest.fixture(scope="module")

@@ -66,7 +66,7 @@ def run_compare(options: argparse.Namespace) -> int:
         warnings.simplefilter("ignore", us.FailedRunsWarning)  # said with what was found
         found = us.compare(
             learners, replayed, runs=options.runs, halves=options.halves, seed=options.seed,
-            max_steps=options.max_steps, workers=options.workers, out=options.out,
+            max_steps=options.max_steps, workers=options.workers, backend=options.backend, out=options.out,
             errors="keep" if options.keep_going else "raise", progress=False if options.json else None,
         )  # fmt: skip
     if options.json:

@@ -3,11 +3,21 @@
 import argparse
 
 from understudy.cli.values import positive
+from understudy.runs.backends import NAMES
 
 
 def add_run_settings(runs: argparse._ArgumentGroup, keep_going: str) -> None:
     """Add the flags of runs that `simulate` and `compare` share; `keep_going` says what becomes of runs that raise."""
     runs.add_argument("--seed", type=int, default=0, help="(%(default)s)")
     runs.add_argument("--max-steps", type=positive, help="stop a run there (when the log has no further answer)")
-    runs.add_argument("--workers", type=positive, help="threads or processes (one for each core)")
+    add_backend(runs)
     runs.add_argument("--keep-going", action="store_true", help=keep_going)
+
+
+def add_backend(runs: argparse._ArgumentGroup) -> None:
+    """Add --workers and --backend, which say where runs are made."""
+    runs.add_argument("--workers", type=positive, help="threads, processes or tasks at a time (one for each core)")
+    runs.add_argument(
+        "--backend", choices=NAMES,
+        help="where runs are made (the fastest on this machine); ray: on a cluster, by RAY_ADDRESS or on this machine",
+    )  # fmt: skip

@@ -38,7 +38,7 @@ def run_forecast(options: argparse.Namespace) -> int:
         simulator, make = deployed(simulator_for(name, log, encoder, options), make_new, options)
         found[name] = us.forecast(
             simulator, make, steps=options.steps, seed=options.seed, pre_runs=options.pre_runs,
-            max_steps=options.max_steps, workers=options.workers,
+            max_steps=options.max_steps, workers=options.workers, backend=options.backend,
         )  # fmt: skip
     if options.json:
         print(json.dumps({name: one.to_json() for name, one in found.items()}, indent=1))

@@ -129,7 +129,7 @@ def forecast_for(name: str, simulator: Any, make: Any, folder: Path, options: ar
     if name not in known or not is_as_good(of_known[name], asked):
         known[name] = us.forecast(
             simulator, make, seed=options.seed, pre_runs=asked["pre_runs"], max_steps=options.max_steps,
-            workers=options.workers,
+            workers=options.workers, backend=options.backend,
         )  # fmt: skip
         of_known[name] = asked
         write_forecasts(folder, known, of_known)
@@ -233,7 +233,7 @@ def beyond_for(
     if name not in known or known[name][1] != asked:
         found = us.beyond(
             simulator, make, found=luck.halves, probes={luck.probe: probes[luck.probe]}, probe=luck.probe,
-            margin=margin, runs_of_variant=of_variant, workers=options.workers, progress=None,
+            margin=margin, runs_of_variant=of_variant, workers=options.workers, backend=options.backend, progress=None,
         )  # fmt: skip
         known[name] = found, asked
         write_beyond(folder, known)

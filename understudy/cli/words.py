@@ -17,8 +17,8 @@ from understudy.tables import Table
 
 OTHER_FLAGS = (
     "n_actions", "ends", "coding", "like", "unseen", "order", "openings", "max_steps", "max_episode_steps", "out",
-    "runs", "seed", "every", "workers", "level", "margin", "steps", "pre_runs", "halves", "format", "bound", "batch",
-    "period", "epsilon", "alpha", "gamma", "initial", "epoch_steps", "stack_size", "exploration", "noise",
+    "runs", "seed", "every", "workers", "backend", "level", "margin", "steps", "pre_runs", "halves", "format", "bound",
+    "batch", "period", "epsilon", "alpha", "gamma", "initial", "epoch_steps", "stack_size", "exploration", "noise",
     "ridge", "then", "radius", "max_cut",
 )  # fmt: skip
 ADVICE = {

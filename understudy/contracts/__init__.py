@@ -4,7 +4,15 @@ A class offers a capability by having the members of its protocol: the library l
 says what is promised and what is gained.
 """
 
-from understudy.contracts.backing import Backend, Closable, GivesUp, HearsShares, SharedStart, TakesShares
+from understudy.contracts.backing import (
+    Backend,
+    Closable,
+    GivesUp,
+    HasRemoteWorkers,
+    HearsShares,
+    SharedStart,
+    TakesShares,
+)
 from understudy.contracts.consumption import LogUse, RepeatableSimulator, TellsUse
 from understudy.contracts.encoding import (
     CountsFits,
@@ -122,6 +130,7 @@ __all__ = [
     "HasOpening",
     "HasPending",
     "HasPlannedSteps",
+    "HasRemoteWorkers",
     "HasRung",
     "HasSettings",
     "HasSharedRun",

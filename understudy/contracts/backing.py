@@ -84,3 +84,16 @@ class Backend(Protocol):
 
     def __call__(self, run_block: RunBlock, blocks: Sequence[Block], workers: int) -> Iterable[tuple[Block, Any]]:
         """Yield each block with its runs as they finish. Closing the iterator cancels what is left."""
+
+
+@runtime_checkable
+class HasRemoteWorkers(Backend, Protocol):
+    """A backend whose workers may be on other machines, which do not reach the results folder.
+
+    Promised: `n_workers` is how many blocks can be made at a time now. Gained: so many are used where `workers=` is not
+    given; with `out=`, the experiment writes each run itself when the backend yields it, and notes runs that raised on
+    a worker, so that no disk need be shared.
+    """
+
+    @property
+    def n_workers(self) -> int: ...

@@ -1,16 +1,20 @@
 """HOMER's encoder: states by kinematic inseparability, learned by telling real rows from imposters."""
 
 import itertools
+import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
-from understudy.contracts import Log
+from understudy.contracts import Backend, HasRemoteWorkers, Log
+from understudy.contracts.backing import Block, always
 from understudy.contracts.devices import device_of, one_thread
 from understudy.contracts.encoding import EncoderContents
+from understudy.contracts.offering import offers
 from understudy.encoders import files
 from understudy.encoders.auditing import audit
 from understudy.encoders.contents import check_names, check_options, losses_of, observation_of, with_prefix
@@ -133,34 +137,35 @@ class Homer:
         learning_rates: Sequence[float] = (1e-3,),
         seeds: Sequence[int] = (0, 1, 2, 3),
         *,
+        backend: Backend | None = None,
         progress: bool | None = None,
         **options: Any,
     ) -> "Homer":
         """Train all combinations, and return the one with the least loss on the rows held out.
 
-        All are trained and scored on the same rows; `searched` of the result lists them, the best first.
+        All are trained and scored on the same rows; `searched` of the result lists them, the best first. With a
+        backend, such as `us.backends.ray()`, they are trained on its workers, each in one thread, with the same result.
         """
         grid = list(itertools.product(latents, widths, learning_rates, seeds))
         if not grid:
             raise SettingError(
                 "there is nothing to search; give at least one of latents, widths, learning_rates and seeds"
             )
-        best, split, attempts = None, None, []
+        trained = HomerTrials(log, [cls(*one, progress=progress, **options) for one in grid], seeds[0])
+        numbers = [(number,) for number in range(len(grid))]
+        results: Iterable[Any] = ((block, trained(block, always)) for block in numbers)
+        if backend is not None:
+            workers = backend.n_workers if offers(backend, HasRemoteWorkers) else os.cpu_count() or 1
+            results = backend(trained, numbers, min(workers, len(grid)))
+        found: dict[int, tuple[Homer, Attempt]] = {}
         with progress_bar("searching Homer", len(grid), progress) as report:
-            for tried, (latent, width, learning_rate, seed) in enumerate(grid, start=1):
-                homer = cls(latent, width, learning_rate, seed, progress=progress, **options)
-                split = split or TrainingSplit(log, {**homer._options, "seed": seeds[0]}, device_of(homer.device))
-                began = time.perf_counter()
-                homer._trained(split, lambda done: None)
-                loss, seconds = homer.loss or 0.0, time.perf_counter() - began
-                n_used = len(np.unique(homer.encode(log.observation)))
-                attempts.append(Attempt(latent, width, learning_rate, seed, loss, len(homer.losses), n_used, seconds))
-                if best is None or best.loss is None or loss < best.loss:
-                    best = homer
-                report(tried)
-        assert best is not None
-        best.searched = sorted(attempts, key=lambda attempt: attempt.loss)
-        return best
+            for (number,), (one,) in results:
+                found[number] = one
+                report(len(found))
+        best = min(sorted(found), key=lambda number: found[number][1].loss)
+        attempts = [found[number][1] for number in sorted(found)]
+        found[best][0].searched = sorted(attempts, key=lambda attempt: attempt.loss)
+        return found[best][0]
 
     def encode(self, observations: np.ndarray) -> np.ndarray:
         if self._net is None or self._features is None:
@@ -210,6 +215,37 @@ class Homer:
     def __repr__(self) -> str:
         trained = "" if self.fitted else "  # not fitted"
         return f"Homer(latent={self.n_states}, seed={self._options['seed']})" + trained
+
+
+class HomerTrials:
+    """The trainings of a search, for backends: called with a block of their numbers, it returns each with its encoder.
+
+    All are trained on one split of the log, which is made where it is first needed.
+    """
+
+    def __init__(self, log: Log, encoders: Sequence[Homer], seed: int) -> None:
+        self.log, self.encoders, self.seed = log, encoders, seed
+
+    @cached_property
+    def split(self) -> TrainingSplit:
+        """The rows to train on, and those held out."""
+        one = self.encoders[0]
+        return TrainingSplit(self.log, {**one._options, "seed": self.seed}, device_of(one.device))
+
+    def __call__(self, block: Block, keep_going: Callable[[], bool]) -> list[tuple[Homer, "Attempt"]]:
+        return [self.trained(number) for number in block]
+
+    def trained(self, number: int) -> tuple[Homer, "Attempt"]:
+        """Return an encoder, trained, and how that went."""
+        homer, split, began = self.encoders[number], self.split, time.perf_counter()
+        homer._trained(split, lambda done: None)
+        seconds, n_used = time.perf_counter() - began, len(np.unique(homer.encode(self.log.observation)))
+        given = {name: homer._options[name] for name in ("latent", "width", "learning_rate", "seed")}
+        loss, epochs = homer.loss or 0.0, len(homer.losses)
+        return homer, Attempt(**given, loss=loss, epochs=epochs, n_used=n_used, seconds=seconds)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "split"}
 
 
 class Attempt(NamedTuple):

@@ -1,6 +1,6 @@
 """Runs: a learner rehearses in a simulator, once or many times."""
 
-from understudy.runs import probes
+from understudy.runs import backends, probes
 from understudy.runs.about import About
 from understudy.runs.encoded_log import EncodedLog, encode
 from understudy.runs.env import gym_env, gym_envs
@@ -19,6 +19,7 @@ __all__ = [
     "Run",
     "Runs",
     "WarmStart",
+    "backends",
     "encode",
     "experiment",
     "gym_env",

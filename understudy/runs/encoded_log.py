@@ -21,9 +21,9 @@ from understudy.contracts.encoding import (
 from understudy.contracts.fitting import ensure_fitted
 from understudy.contracts.offering import offers
 from understudy.encoders.files import contents_digest
-from understudy.errors import ContractError, EncoderError, SettingError
+from understudy.errors import ContractError, EncoderError
 from understudy.progress import progress_bar
-from understudy.runs.backends import BACKENDS, n_cores
+from understudy.runs.backends import backend_of, workers_of
 from understudy.runs.describing import describe
 from understudy.runs.state_files import StateFiles, StatesOf, locked
 from understudy.settings import shown, whole
@@ -83,7 +83,7 @@ def encode(
     encoder is refused. An encoder that is not fitted is fitted on this log first.
 
     Blocks are encoded one after another; with `workers` in so many processes, or as `backend` says: "serial",
-    "threads", "processes", or one of your own (see `contracts.Backend`). The states are the same with any of them.
+    "threads", "processes", "ray", or one of your own (see `contracts.Backend`). States are the same with any of them.
 
     >>> import understudy as us
     >>> log = us.record(us.envs.Grid(), episodes=20, seed=0)
@@ -95,7 +95,7 @@ def encode(
     check_encodes(encoder)
     log.require_no_errors()
     workers = None if workers is None else whole("workers", workers)
-    work = _backend(backend, workers)
+    work = backend_of(backend or ("serial" if workers in (None, 1) else "processes"))
     encoder = ensure_fitted(encoder, log)
     blocks = encoding_blocks(log.observation)
     run_block = BlockEncoder(encoder, log.observation, log.next_observation, blocks)
@@ -121,7 +121,7 @@ def _filled(
     while restarted:  # once more where states turn out to need wider integers
         numbers, dtype = store.missing(), store.dtype
         with progress_bar("encode", len(blocks), progress, len(blocks) - len(numbers)) as report:
-            done, chosen = len(blocks) - len(numbers), min(workers or n_cores(), max(1, len(numbers)))
+            done, chosen = len(blocks) - len(numbers), min(workers_of(work, workers), max(1, len(numbers)))
             with closing(_results(work, run_block, [(number,) for number in numbers], chosen)) as results:
                 for number, states in results:
                     store.write(number, states)
@@ -186,20 +186,6 @@ def digest_of(encoder: Encodes) -> str:
             "described; give the encoder a property settings, a mapping of all that makes it what it is"
         )
     return described.digest
-
-
-def _backend(backend: str | Backend | None, workers: int | None) -> Backend:
-    """Return a backend by its name: one thread by default, processes where workers are asked for."""
-    if backend is None:
-        return BACKENDS["serial" if workers in (None, 1) else "processes"]
-    if callable(backend):
-        return backend
-    if backend not in BACKENDS:
-        raise SettingError(
-            f"backend={backend!r} is not one of {', '.join(map(repr, BACKENDS))}; name one, or give a function as "
-            "understudy.contracts.Backend describes it"
-        )
-    return BACKENDS[backend]
 
 
 def _results(

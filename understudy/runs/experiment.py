@@ -9,17 +9,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 from understudy.contracts import Learner, LoopOwner, Simulator
-from understudy.contracts.backing import Backend, Block, Closable
+from understudy.contracts.backing import Backend, Block, Closable, HasRemoteWorkers, RunBlock
 from understudy.contracts.offering import offers
 from understudy.errors import ContractError, FailedRunsWarning, ResultsError, RunError, SettingError
 from understudy.progress import progress_bar
-from understudy.runs.backends import BACKENDS, Results, n_cores
+from understudy.runs.backends import Results, backend_of, workers_of
 from understudy.runs.checking import check_about
 from understudy.runs.failures import FailedRun, failures_sentence
 from understudy.runs.folder import Folder
 from understudy.runs.plan import Plan, checking_call
 from understudy.runs.prerequisites import check_attributes, refuse_class
 from understudy.runs.probes import Probes, named_probes
+from understudy.runs.remote import RemoteRuns, saved_here
 from understudy.runs.run import Run, Runs
 from understudy.runs.scratch import remove_abandoned_once
 from understudy.settings import seed_of, shown, whole
@@ -54,15 +55,28 @@ def check_written(about: Mapping[str, Any]) -> None:
         ) from error
 
 
-def start_backend(backend: Backend, plan: Plan, blocks: Sequence[Block], workers: int) -> Iterable[Any]:
+def start_backend(backend: Backend, run_block: RunBlock, blocks: Sequence[Block], workers: int) -> Iterable[Any]:
     """Return what a backend returns, an iterable. Raise `ContractError` where it is not a backend."""
     advice = "; give an object, not the class" if isinstance(backend, type) else ""
     with checking_call(backend, 3, f"a backend is called with run_block, blocks and workers{advice}"):
-        results = backend(plan, blocks, workers)
+        results = backend(run_block, blocks, workers)
     if not isinstance(results, Iterable):
         found = f"it returned {shown(results)}, which yields nothing"
         raise ContractError(f"a backend yields (block, runs); {found}{advice}")
     return results
+
+
+def results_of(plan: Plan, blocks: Sequence[Block], backend: Backend | None, workers: int) -> Results:
+    """Return an iterator over what a backend yields, by default the fastest. Where workers are remote, runs are saved
+    here.
+    """
+    workers = min(workers, max(1, len(blocks)))
+    work = backend or backend_of(plan.fastest_backend(workers, len(blocks)))
+    if not offers(work, HasRemoteWorkers):
+        return each_once(start_backend(work, plan, blocks, workers), blocks, plan.seed_of)
+    return saved_here(
+        each_once(start_backend(work, RemoteRuns(plan), blocks, workers), blocks, plan.seed_of), plan.folder
+    )
 
 
 def each_once(
@@ -140,10 +154,11 @@ def experiment(
     stopped. A folder of another log, encoder, simulator, learner, probe, `make` or factory is refused; functions are
     compared by what they do and refer to. An experiment is refused, too, where a part of it cannot be described and so
     not be compared: give its class a property `settings`, a mapping that says what it is. A run depends on its seed
-    alone, not on workers or backend ("serial", "threads", "processes", or one of your own, see `contracts.Backend`; by
-    default the fastest), nor on the runs it is stacked with, where learners can be stacked. With `keep_rows=False` runs
-    do not keep which rows they were served, which takes up to 4 bytes a step; on a ladder a byte a step is kept all the
-    same, the rung that served it, by which pages show how far runs are exact and what served them beyond that.
+    alone, not on workers or backend ("serial", "threads", "processes", "ray", or one of your own, see
+    `contracts.Backend`; by default the fastest of the first three), nor on the runs it is stacked with, where learners
+    can be stacked. With `keep_rows=False` runs do not keep which rows they were served, which takes up to 4 bytes a
+    step; on a ladder a byte a step is kept all the same, the rung that served it, by which pages show how far runs are
+    exact and what served them beyond that.
 
     A run that raises ends the experiment; the same call with `out` goes on with the others first. With `errors="keep"`
     it is kept in `Runs.failed`, with its number, seed, reason and traceback, the others go on, and a warning names it;
@@ -158,11 +173,7 @@ def experiment(
         raise ContractError(f"give a function seed -> learner, not {make!r}: each run needs a learner of its own")
     runs, seed = whole("runs", runs, most=MOST_RUNS), seed_of(seed)
     workers = None if workers is None else whole("workers", workers)
-    if backend is not None and not callable(backend) and backend not in BACKENDS:
-        raise SettingError(
-            f"backend={backend!r} is not one of {', '.join(map(repr, BACKENDS))}; name one, or give a function as "
-            "understudy.contracts.Backend describes it"
-        )
+    work = None if backend is None else backend_of(backend)
     if errors not in ERRORS:
         raise SettingError(f"errors={errors!r} is not one of {', '.join(map(repr, ERRORS))}")
     remove_abandoned_once()
@@ -184,17 +195,14 @@ def experiment(
         failed_before = {one.number for one in folder.failures()}
         plan.folder = folder
 
-    workers = workers or n_cores()
+    workers = workers_of(work, workers)
     blocks = plan.blocks([number for number in range(runs) if number not in finished], workers)
     # Blocks that raised come last: an error that comes again must not keep the others from being run.
     blocks.sort(key=failed_before.isdisjoint, reverse=True)
-    workers = min(workers, max(1, len(blocks)))
-    chosen = backend or plan.fastest_backend(workers, len(blocks))
-    work = BACKENDS[chosen] if isinstance(chosen, str) else chosen
     title = title or str(about["simulator"]["simulator"])
     with (
         progress_bar(title, runs, progress, len(finished)) as report,
-        closing(each_once(start_backend(work, plan, blocks, workers), blocks, plan.seed_of)) as results,
+        closing(results_of(plan, blocks, work, workers)) as results,
     ):
         under_way: dict[Block, float] = {}  # how many runs of a block are made, as far as the backend tells
 

@@ -6,6 +6,7 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
+from understudy.errors import UnderstudyError
 from understudy.runs import array_files
 from understudy.runs.array_files import ArrayPlace
 
@@ -17,6 +18,8 @@ class _Pickler(cloudpickle.Pickler):
     """Pickles for our own workers, over a pipe; large arrays are in files that workers map into memory."""
 
     def reducer_override(self, thing: Any) -> Any:
+        if isinstance(thing, np.ndarray) and (reduced := reduced_repetition(thing)) is not None:
+            return reduced
         if isinstance(thing, np.ndarray) and type(thing) in (np.ndarray, np.memmap) and is_large(thing):
             return _mapped_array, (array_files.FILES.place_of(thing), thing.flags.writeable)
         return super().reducer_override(thing)
@@ -25,6 +28,16 @@ class _Pickler(cloudpickle.Pickler):
 def is_large(array: np.ndarray) -> bool:
     """True if an array is large, holds numbers alone, and is not a few of them that are repeated."""
     return array.nbytes >= LARGE and not array.dtype.hasobject and 0 not in array.strides
+
+
+def reduced_repetition(array: np.ndarray) -> tuple[Any, tuple] | None:
+    """Return an array that repeats a few numbers, as all rows of uniform propensities are one, as pickle takes it:
+    without the repetitions. None for any other.
+    """
+    if array.nbytes < 4096 or array.dtype.hasobject or 0 not in array.strides:
+        return None
+    one = array[tuple(slice(1 if stride == 0 else None) for stride in array.strides)]
+    return np.broadcast_to, (np.array(one), array.shape)
 
 
 def _mapped_array(place: ArrayPlace, writeable: bool) -> np.ndarray:
@@ -39,6 +52,8 @@ def pickled_for_workers(needed: Any) -> bytes:
     file = io.BytesIO()
     try:
         _Pickler(file).dump(needed)
+    except UnderstudyError:
+        raise
     except Exception as error:
         error.add_note(
             "what a run needs cannot be sent to other processes; make it in the factory, or use backend='serial'"

@@ -19,6 +19,9 @@ class LogPositions:
     def encoder(self) -> "LogPositions":
         return self
 
+    def __reduce__(self) -> str:
+        return "LOG_POSITIONS"  # in other processes, too, there is one
+
 
 LOG_POSITIONS = LogPositions()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import beta, binom
 
-from understudy.contracts import Learner, LoopOwner, Simulator
+from understudy.contracts import Backend, Learner, LoopOwner, Simulator
 from understudy.contracts.ladders import ladder_of
 from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
@@ -19,7 +19,8 @@ from understudy.evaluation import efficiency
 from understudy.logs.findings import counted
 from understudy.progress import progress_bar
 from understudy.runs import Run, Runs
-from understudy.runs.backends import BACKENDS, n_cores
+from understudy.runs.backends import backend_of, workers_of
+from understudy.runs.experiment import results_of
 from understudy.runs.plan import Plan
 from understudy.runs.prerequisites import check_parts
 from understudy.settings import seed_of, steps_of, whole
@@ -134,6 +135,7 @@ def forecast(
     pre_runs: int | None = None,
     max_steps: int | None = None,
     workers: int | None = None,
+    backend: str | Backend | None = None,
     progress: bool | None = None,
 ) -> Forecast:
     """Return how many steps the log will answer for a learner in a simulator, and what will run out first.
@@ -154,6 +156,8 @@ def forecast(
     is in no copy; where half of the runs come to that, `episodes_needed` is None. Rates of rare rows are taken from the
     log as they are, so on small logs with rare actions more may be asked for than is needed.
 
+    `workers` and `backend` are those of `experiment`. (What `steps` needs is found in this process.)
+
     Pre-runs are stopped at `max_steps`, where given; `n_limited` counts those. A learner that trains a network takes
     long for each run: give `pre_runs`, 5 or so.
 
@@ -172,9 +176,10 @@ def forecast(
     seed, steps, max_steps = seed_of(seed), steps_of("steps", steps), steps_of("max_steps", max_steps)
     pre_runs = None if pre_runs is None else whole("pre_runs", pre_runs, least=2)
     workers = None if workers is None else whole("workers", workers)
+    backend = None if backend is None else backend_of(backend)
     plan = Plan(simulator, make, spawn(seed, SEEDS), max_steps, {}, EVERY, compiled=None, keep_rows=False)
     check_parts(simulator, plan.first.learner, max_steps, EVERY)  # before workers are started for nothing
-    runs = pre_runs_of(plan, pre_runs, workers, progress)
+    runs = pre_runs_of(plan, pre_runs, backend, workers, progress)
     lengths = np.sort(runs.lengths)
     low, high, level = prediction_interval(lengths)
     median, measured = median_length(lengths), efficiency(runs)
@@ -211,22 +216,25 @@ def check_can_end(simulator: Any) -> None:
         )
 
 
-def pre_runs_of(plan: Plan, pre_runs: int | None, workers: int | None, progress: bool | None) -> Runs:
+def pre_runs_of(
+    plan: Plan, pre_runs: int | None, backend: Backend | None, workers: int | None, progress: bool | None
+) -> Runs:
     """Return so many pre-runs, or, for None, as many as it takes to know the median length."""
-    found = made(plan, range(pre_runs or FEWEST), workers, progress)
+    found = made(plan, range(pre_runs or FEWEST), backend, workers, progress)
     if pre_runs is None:
-        found += made(plan, range(FEWEST, enough(np.sort([len(run) for run in found]))), workers, progress)
+        more = range(FEWEST, enough(np.sort([len(run) for run in found])))
+        found += made(plan, more, backend, workers, progress)
     return Runs(tuple(found))
 
 
-def made(plan: Plan, numbers: Sequence[int], workers: int | None, progress: bool | None) -> list[Run]:
+def made(
+    plan: Plan, numbers: Sequence[int], backend: Backend | None, workers: int | None, progress: bool | None
+) -> list[Run]:
     """Return the runs of these numbers: an experiment without what describes it, which takes longer than short runs."""
-    workers = workers or n_cores()
+    workers = workers_of(backend, workers)
     blocks, runs = plan.blocks(numbers, workers), dict[int, Run]()
-    workers = min(workers, max(1, len(blocks)))
-    backend = BACKENDS[plan.fastest_backend(workers, len(blocks))]
     with progress_bar("forecast", len(numbers), progress) as report:
-        for block, its_runs in backend(plan, blocks, workers):
+        for block, its_runs in results_of(plan, blocks, backend, workers):
             runs |= zip(block, its_runs, strict=True)
             report(len(runs))
     return [runs[number] for number in sorted(runs)]
