@@ -120,26 +120,26 @@ def make_on_ladder(runs, lower, cuts=()):
     return replace(runs, runs=tuple(made))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def on_ladder():
     return make_on_ladder
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def halved_of():
     return make_halved
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def runs_of():
     return make_runs
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def real_of():
     return make_real
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def run_of():
     return make_run

@@ -1,6 +1,8 @@
+import sys
 from contextlib import suppress
 from threading import Event
 from time import sleep
+from types import SimpleNamespace
 
 import pytest
 
@@ -114,3 +116,66 @@ def test_an_experiment_and_the_fit_of_an_encoder_say_how_far_they_are(hasty, cap
     assert "training Homer: " in capsys.readouterr().err
     us.experiment(us.psrs(log, encoder), lambda seed: us.learners.Uniform(5), runs=20, compiled=False, workers=1)
     assert " of 20 after" in capsys.readouterr().err
+
+
+def test_a_line_counts_what_is_finished_and_tells_the_time_by_what_is_under_way(hasty, capsys):
+    with progress_bar("training", 2) as report:
+        report(0.5)
+        sleep(0.05)
+    said = capsys.readouterr().err
+    assert "training: 0 of 2 after" in said
+    assert "left" in said
+
+
+class Shown:
+    """Stands for what IPython's `display` returns."""
+
+    def __init__(self, first):
+        self.pictures = [first]
+
+    def update(self, picture):
+        self.pictures.append(picture)
+
+
+@pytest.fixture
+def notebook(monkeypatch):
+    """What a notebook shows: `IPython` is not installed where tests run."""
+    shown = []
+
+    def display(picture, display_id):
+        assert display_id
+        shown.append(Shown(picture))
+        return shown[-1]
+
+    shell = type("ZMQInteractiveShell", (), {})
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=shell))
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(HTML=str, display=display))
+    monkeypatch.setattr(progress, "BETWEEN_PICTURES", 0.0)
+    return shown
+
+
+def test_a_notebook_shows_a_bar_that_moves_and_at_the_end_a_line(notebook, capsys):
+    with progress_bar("<b>rehearsing</b>", 4, done=1) as report:
+        report(1.5)
+        report(4)
+    pictures = notebook[0].pictures
+    assert 'value="1" max="4"' in pictures[0]
+    assert 'value="1.5"' in pictures[1]
+    assert "left" in pictures[1]
+    assert "4 of 4" in pictures[-1]
+    assert "<progress" not in pictures[-1]
+    assert not any("<b>" in picture for picture in pictures)
+    assert capsys.readouterr().err == ""
+
+
+def test_an_error_in_a_notebook_leaves_what_was_reached(notebook):
+    with suppress(ValueError), progress_bar("rehearsing", None) as report:
+        report(3)
+        raise ValueError
+    assert "rehearsing: 3 after" in notebook[0].pictures[-1]
+
+
+def test_a_notebook_shows_nothing_where_that_was_asked(notebook):
+    with progress_bar("rehearsing", 2, show=False) as report:
+        report(1)
+    assert notebook == []

@@ -63,6 +63,20 @@ def test_what_was_asked_comes_back_as_it_was(tmp_path):
     assert ResultsFolder.read(tmp_path / "nowhere") is None
 
 
+def test_the_command_comes_back_and_folders_without_one_are_read(tmp_path):
+    results = ResultsFolder(tmp_path / "a", "A title", {"seed": 3}, Audit((), 1, 1, 1), "understudy simulate a.csv")
+    results.create()
+    assert ResultsFolder.read(tmp_path / "a").command == "understudy simulate a.csv"
+    other = replace(results, command="understudy simulate ./a.csv")
+    assert other.check()  # the same settings, typed in another way
+    path = tmp_path / "a" / "rehearsal.json"
+    content = json.loads(path.read_text())
+    for name in ("command", "digest"):
+        del content[name]
+    path.write_text(json.dumps(seal(content)))
+    assert ResultsFolder.read(tmp_path / "a").command is None
+
+
 def test_audits_written_before_there_were_tests_are_read():
     before = {name: value for name, value in AUDIT.to_json().items() if name in ("findings", "n_rows", "n_episodes")}
     assert audit_from_json(before | {"n_actions": 4}) == replace(AUDIT, tests=())

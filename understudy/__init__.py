@@ -106,6 +106,10 @@ if TYPE_CHECKING:  # what editors and type checkers see; the same names as in _H
     from understudy.simulators import real as real
     from understudy.simulators import replay as replay
     from understudy.simulators import states_only as states_only
+    from understudy.sweeps import Sweep as Sweep
+    from understudy.sweeps import SweepComparison as SweepComparison
+    from understudy.sweeps import load_sweep as load_sweep
+    from understudy.sweeps import sweep as sweep
     from understudy.trust import AgainstLog as AgainstLog
     from understudy.trust import Beyond as Beyond
     from understudy.trust import Comparison as Comparison
@@ -147,6 +151,7 @@ _HOMES = {
     "simulators": [
         "actions_only", "any_row", "exo_psrs", "model", "pers", "psrs", "qbe", "real", "replay", "states_only",
     ],
+    "sweeps": ["Sweep", "SweepComparison", "load_sweep", "sweep"],
     "trust": [
         "AgainstLog", "Beyond", "Comparison", "Forecast", "Selfcheck", "beyond", "compare", "forecast", "selfcheck",
     ],

@@ -49,11 +49,12 @@ def demo(
     seed: int = 0,
     workers: int | None = None,
     tell: Callable[[str], Any] = print,
+    command: str | None = None,
 ) -> Demo:
     """Rehearse Q-learning under six simulators beside the true environment, tell how far to believe it, write the page.
 
     There is no self-check: it is for logs without a true environment, and rejects one log of twenty by chance.
-    `tell` is called with what is found on the way, a text each time.
+    `tell` is called with what is found on the way, a text each time; `command` is what was typed, for the page.
     """
     env, log = record_log(seed)
     tell(f"Recorded {log.n_episodes:,} episodes, {len(log):,} rows, of the 5x5 grid with {BITS} noise bits.")
@@ -87,5 +88,5 @@ def demo(
     title = f"Q-learning rehearsed on {log.n_episodes:,} logged episodes of a noisy grid"
     measured, states = measure(results, forecasts=forecasts), latent.audit(log)
     tell(f"\n{belief(measured, audit, states)}\n")
-    path = write_page(measured, page, audit=audit, states=states, title=title)
+    path = write_page(measured, page, audit=audit, states=states, title=title, command=command)
     return Demo(log, audit, measured, path)

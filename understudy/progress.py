@@ -1,9 +1,10 @@
-"""Progress of long work, for people who wait: a bar on a terminal, elsewhere a plain line now and then."""
+"""Progress of long work, for people who wait: a bar on a terminal or in a notebook, elsewhere a line now and then."""
 
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from html import escape
 from threading import Event, Lock, Thread
 
 Report = Callable[[float], None]
@@ -11,6 +12,7 @@ Report = Callable[[float], None]
 
 FIRST_AFTER = 10.0  # seconds until the first line
 THEN_EVERY = 60.0  # seconds between two lines
+BETWEEN_PICTURES = 0.2  # seconds between two pictures of a bar in a notebook, which has to send each of them
 
 _printing = Lock()
 """Held while lines are printed: where one task is part of another, only the outer one prints."""
@@ -22,10 +24,13 @@ def progress_bar(title: str, total: int | None, show: bool | None = None, done: 
 
     Where the total is None nobody knows it, and the time that is left is not shown.
 
-    By default as a bar where that is a terminal, and as a line after ten seconds and then each minute where it is not
-    (a file, a pipe, a notebook's log). `show=True` draws the bar anywhere, `show=False` shows nothing.
+    By default as a bar where that is a terminal, as one below the cell of a notebook, and elsewhere (a file, a pipe) as
+    a line after ten seconds and then each minute. `show=True` draws the bar anywhere, `show=False` shows nothing.
     """
-    if show is None and not _on_terminal():
+    if show is not False and _in_notebook():
+        with _bar_below_cell(title, total, done) as report:
+            yield report
+    elif show is None and not _on_terminal():
         with _lines(title, total, done) as report:
             yield report
     elif show is False:
@@ -86,6 +91,35 @@ def _bar(title: str, total: int | None, done: int) -> Iterator[Report]:
 
 
 @contextmanager
+def _bar_below_cell(title: str, total: int | None, done: int) -> Iterator[Report]:
+    from IPython.display import HTML, display
+
+    began, shown_at = time.monotonic(), -1.0
+
+    def picture(now: float, over: bool = False) -> HTML:
+        spent = time.monotonic() - began
+        of_all = "" if total is None else f" of {total:,}"
+        left = f", about {duration_in_words(spent * (total - now) / (now - done))} left" if total and done < now else ""
+        bar = "" if over else f'<progress value="{now}" max="{total or 1}" style="width:16em"></progress> '
+        words = f"{title}: {int(now):,}{of_all} after {duration_in_words(spent)}{'' if over else left}"
+        return HTML(f"<small>{bar}{escape(words)}</small>")
+
+    shown, last = display(picture(done), display_id=True), float(done)
+
+    def report(now: float) -> None:
+        nonlocal shown_at, last
+        last = now
+        if time.monotonic() - shown_at > BETWEEN_PICTURES:
+            shown_at = time.monotonic()
+            shown.update(picture(now))
+
+    try:
+        yield report
+    finally:
+        shown.update(picture(last, over=True))
+
+
+@contextmanager
 def _lines(title: str, total: int | None, before: int) -> Iterator[Report]:
     began, finished = time.monotonic(), float(before)
 
@@ -120,3 +154,12 @@ def duration_in_words(seconds: float) -> str:
 
 def _on_terminal() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
+
+
+def _in_notebook() -> bool:
+    """True if this is run by the kernel of a notebook."""
+    if "IPython" not in sys.modules:
+        return False
+    from IPython import get_ipython
+
+    return type(get_ipython()).__name__ == "ZMQInteractiveShell"

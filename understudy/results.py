@@ -44,6 +44,7 @@ class ResultsFolder:
     title: str
     settings: dict[str, Any]  # what was asked for; in the file, under "asked"
     audit: Audit
+    command: str | None = None  # what was typed to begin it, for people: folders of before do not say
 
     @classmethod
     def read(cls, folder: Path) -> "ResultsFolder | None":
@@ -55,7 +56,7 @@ class ResultsFolder:
         try:
             return cls(
                 folder, expect("title", content["title"], "a text"), expect("asked", content["asked"], "a table"),
-                audit_from_json(content["audit"]),
+                audit_from_json(content["audit"]), expect("command", content.get("command"), "a text, or null"),
             )  # fmt: skip
         except (ValueError, KeyError, TypeError) as error:
             raise ResultsError(
@@ -84,12 +85,13 @@ class ResultsFolder:
                 write_first(path, lambda beside: beside.write_text(text, encoding="utf-8"))
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise ResultsError(f"cannot make the folder {self.folder}: {reason}; give another") from error
+            raise ResultsError(f"cannot make the folder {self.folder}: {reason}; make room, or give another") from error
         self.check()
 
     @property
     def _content(self) -> dict[str, Any]:
-        return {"format": FORMAT, "title": self.title, "asked": plain(self.settings), "audit": self.audit.to_json()}
+        content = {"format": FORMAT, "title": self.title, "command": self.command}
+        return content | {"asked": plain(self.settings), "audit": self.audit.to_json()}
 
     def n_finished(self, simulator: str) -> int:
         """Return how many runs of a simulator are in the folder already."""

@@ -3,9 +3,7 @@ import os
 import pandas as pd
 import pytest
 
-import understudy as us
 from understudy.cli import main
-from understudy.cli.report import joined_audit
 
 
 def test_report_draws_the_page_of_a_results_folder(events, tmp_path, capsys, columns):
@@ -104,15 +102,3 @@ def test_a_comparison_keeps_the_pages_and_the_audits_of_its_folders(events, tmp_
     both = (tmp_path / "comparison.html").read_text()
     assert "The audit of the log found: wrong: action" in both
     assert "2 sets of runs compared: right, wrong</h1>" in both
-
-
-def audit_of(sentence, n_rows=10):
-    return us.Audit((us.Finding("warning", "rule", (), 1, sentence),), n_rows, 2, 3)
-
-
-def test_equal_audits_are_one_and_different_ones_name_their_folders():
-    assert joined_audit({}) is None
-    assert joined_audit({"a": audit_of("x"), "b": audit_of("x")}) == audit_of("x")
-    both = joined_audit({"a": audit_of("x"), "b": audit_of("y", n_rows=5)})
-    assert [finding.sentence for finding in both.findings] == ["a: x", "b: y"]
-    assert (both.n_rows, both.n_episodes, both.n_actions) == (15, 4, 3)

@@ -68,3 +68,10 @@ def test_an_exhausted_log_reaches_another_process_with_its_stop_and_notes():
     exhausted.add_note("in run 3")
     there = pickle.loads(pickle.dumps(exhausted))
     assert (there.stop, str(there), there.__notes__) == (exhausted.stop, str(exhausted), ["in run 3"])
+
+
+def test_where_a_run_stopped_is_told_by_the_observation_if_there_is_one():
+    assert Stop("queue empty", state=3, place="page=3").where == "page=3"
+    assert Stop("queue empty", state=3, example="x=1").where == "state 3 (such as x=1)"
+    assert Stop("exogenous queue empty", state=3).where == "exogenous part 3"
+    assert Stop("no opening").where is None

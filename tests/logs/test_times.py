@@ -106,6 +106,19 @@ def test_the_first_row_that_falls():
     assert falling_row(np.array([5.0, 9.0, 4.0, 6.0]), np.array([0, 2, 4])) == 2
 
 
+@pytest.mark.parametrize("block", [1, 7, 1 << 19])
+def test_the_first_row_that_falls_is_found_in_blocks(monkeypatch, block):
+    monkeypatch.setattr("understudy.logs.blocks.BLOCK", block)
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        starts = np.append(0, np.cumsum(rng.integers(1, 4, 12)))
+        time = np.sort(rng.integers(0, 30, starts[-1])).astype(float)
+        time[rng.random(len(time)) < 0.05] = rng.integers(0, 30)
+        falls = np.append(False, np.diff(time) < 0)
+        falls[starts[:-1]] = np.append(False, np.diff(time[starts[:-1]]) < 0)
+        assert falling_row(time, starts) == (int(np.argmax(falls)) if falls.any() else None)
+
+
 def test_a_column_that_is_called_time_is_read_where_it_is_named():
     frame = pd.DataFrame({"observation": range(N), "action": [0, 1] * 3, "reward": 0.0, "time": ["noon"] * N})
     assert read(frame, ends="every-row").time is None

@@ -1,4 +1,8 @@
+import json
 import re
+from base64 import b64encode
+from hashlib import sha256
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,6 +13,8 @@ import pytest
 from understudy.errors import ContractError, ResultsError, SettingError
 from understudy.logs import Audit, Finding, Log
 from understudy.reporting import report
+from understudy.reporting.measurements import measure
+from understudy.reporting.page import write_page
 from understudy.runs import Runs
 from understudy.trust import Beyond, Forecast, Selfcheck
 from understudy.trust.evidence import Evidence
@@ -48,13 +54,19 @@ def tags(text):
 
 
 def page(tmp_path, runs, **options):
+    """The page without its scripts and their data, which `whole_page` has."""
+    text = whole_page(tmp_path, runs, **options)
+    return re.sub(r"<script\b[^>]*>.*?</script>\n", "", text, flags=re.DOTALL)
+
+
+def whole_page(tmp_path, runs, **options):
     return report(runs, tmp_path / "report.html", **options).read_text(encoding="utf-8")
 
 
 def test_a_page_has_its_parts_in_order(tmp_path, runs_of, real_of):
     text = page(tmp_path, {"psrs": runs_of([40] * 3), "real": real_of([90] * 3)}, title="My rehearsal")
-    order = ["My rehearsal</h1>", "RMSE of", "Learning curves", "Efficiency</h2>", "Fidelity</h2>", "What ran out</h2>"]
-    order += ["Audit of the log</h2>", "Individual runs</h2>", "Settings</h2>", "How to read this</h2>"]
+    order = ["My rehearsal</h1>", "RMSE of", "Learning curves", "Efficiency</h2>", "Fidelity</h2>", "What ran out"]
+    order += ["Individual runs</h2>", "Settings</h2>", "Made by understudy"]
     places = [text.index(part) for part in order]
     assert places == sorted(places)
 
@@ -95,18 +107,59 @@ def test_several_self_checks_are_told_by_their_names(tmp_path, halved_of):
     assert text.count("Self-check</h2>") == 1
 
 
-def test_a_page_is_one_file_without_script_or_network(tmp_path, runs_of, real_of):
-    text = page(tmp_path, {"psrs": runs_of([40] * 3), "real": real_of([90] * 3)})
+def test_a_page_is_one_file_that_loads_nothing(tmp_path, runs_of, real_of):
+    text = whole_page(tmp_path, {"psrs": runs_of([40] * 3), "real": real_of([90] * 3)})
     seen = tags(text)
-    assert not {"script", "link", "iframe", "img", "object"} & {tag for tag, _ in seen}
+    assert not {"link", "iframe", "img", "object"} & {tag for tag, _ in seen}
     for _, attributes in seen:
         assert not any(name.startswith("on") or name == "src" for name in attributes)
         assert attributes.get("xlink:href", "#").startswith("#")
     assert not re.search(r"url\((?!#)|@import", text)
+    assert [attributes for tag, attributes in seen if tag == "script"] == [
+        {"type": "application/json", "id": "chart-data"}, {}, {}
+    ]  # fmt: skip
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', text)
+    assert unescape(policy).startswith("default-src 'none'; script-src 'sha256-")
+    for script in re.findall(r"<script>(.*?)</script>", text, flags=re.DOTALL):  # no other script runs
+        assert b64encode(sha256(script.encode()).digest()).decode() in unescape(policy)
+
+
+def test_the_data_of_charts_is_in_the_page_and_in_the_file_beside_it(tmp_path, runs_of):
+    text = whole_page(tmp_path, {HOSTILE: runs_of([40] * 3, probe=HOSTILE)})
+    (data,) = re.findall(r'id="chart-data">(.*?)</script>', text, flags=re.DOTALL)
+    charts = json.loads(data)
+    assert charts[0]["title"] == HOSTILE
+    assert not {"<", ">", "&"} & set(data)
+    assert json.loads((tmp_path / "report.json").read_text())["charts"] == charts
+    for chart in charts:
+        assert f'<figure id="{chart["id"]}">' in text
+
+
+def test_a_section_whose_part_was_not_run_is_absent(tmp_path, runs_of, halved_of):
+    text = page(tmp_path, runs_of([40] * 3))
+    for part in ("Audit of the log", "Self-check", "Forecast and outcome", "Fidelity", "The states",
+                 "Learners compared", "Past the exact horizon", "Against the policy that logged"):  # fmt: skip
+        assert f"{part}</h2>" not in text
+        assert f"<h3>{part}" not in text
+
+
+def test_the_command_versions_and_the_fingerprint_of_the_log_are_told(tmp_path, runs_of):
+    measured = measure({"psrs": runs_of([40] * 3)})
+    text = write_page(measured, tmp_path / "report.html", command="understudy simulate 'a b.csv'").read_text()
+    there = text[text.index("Where this comes from") :]
+    assert there.index("understudy simulate &#x27;a b.csv&#x27;") < there.index("fingerprint of the log")
+    assert there.index(">abc<") < there.index("numpy")
+
+
+def test_words_are_explained_where_they_are_used(tmp_path, halved_of):
+    text = page(tmp_path, {"psrs": halved_of([100] * 8, [60] * 4)})
+    assert text.count("<dt>Luck of the log</dt>") == 1
+    assert text.index("<dt>Luck of the log</dt>") < text.index("Learning curves</h2>") < text.index("<dt>Return</dt>")
+    assert "<dt>Fidelity</dt>" not in text
 
 
 def test_the_same_runs_give_the_same_page(tmp_path, runs_of):
-    assert page(tmp_path, runs_of([40] * 3)) == page(tmp_path, runs_of([40] * 3))
+    assert whole_page(tmp_path, runs_of([40] * 3)) == whole_page(tmp_path, runs_of([40] * 3))
 
 
 def test_whatever_users_wrote_is_escaped(tmp_path, runs_of, real_of):

@@ -93,7 +93,7 @@ def test_several_audits_are_told_by_their_names(drawn):
 
 def test_names_are_escaped(drawn):
     page = drawn(audit_of(3, name="<script>alert(1)</script>"))
-    assert "<script>" not in page
+    assert "<script>alert" not in page
     assert "&lt;script&gt;" in page
 
 

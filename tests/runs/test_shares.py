@@ -2,6 +2,7 @@
 
 import sys
 import time
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from understudy.contracts.backing import HearsShares, TakesShares, always
 from understudy.contracts.offering import offers
 from understudy.envs import Grid, record
 from understudy.learners import PPO, QLearning
-from understudy.runs import fork_server, loop, simulate
+from understudy.runs import experiment, fork_server, simulate
 from understudy.runs.backends import BACKENDS
 from understudy.runs.plan import Plan
 from understudy.runs.shares import heard_here, share_of_each, tell_share
@@ -56,7 +57,7 @@ def test_who_does_not_ask_is_not_told():
 
 @pytest.mark.parametrize(("make", "compiled"), [(make_ppo, None), (make_tabular, None), (make_tabular, False)])
 def test_a_run_tells_how_far_it_is_and_is_the_same_run(make, compiled, monkeypatch):
-    monkeypatch.setattr(loop, "TELL_EVERY", 20)
+    monkeypatch.setattr(sys.modules["understudy.runs.loop"], "TELL_EVERY", 20)
     told, steps = Told(), 80
     run = simulate(psrs(LOG), make(0), 0, steps, compiled=compiled, keep_going=told)
     assert np.array_equal(run.rows, simulate(psrs(LOG), make(0), 0, steps, compiled=compiled).rows)
@@ -118,3 +119,25 @@ def test_a_worker_tells_now_and_then(monkeypatch):
     monkeypatch.setattr(fork_server, "TELL_EVERY", 60.0)
     wanted.tell_share(0.6)
     assert sent == [("share", 0.5)]
+
+
+def test_a_worker_whose_experiment_was_killed_does_not_fail_for_it(monkeypatch):
+    class Closed:
+        def send(self, message):
+            asked.append(message)
+            raise BrokenPipeError
+
+    asked = []
+    monkeypatch.setattr(fork_server, "TELL_EVERY", 0.0)
+    fork_server.Wanted(Closed()).tell_share(0.5)
+    assert asked == [("share", 0.5)]
+
+
+def test_the_bar_of_an_experiment_moves_within_a_block(monkeypatch):
+    shown = []
+    module = sys.modules["understudy.runs.experiment"]  # the package has a function of that name
+    monkeypatch.setattr(module, "progress_bar", lambda *given: nullcontext(shown.append))
+    experiment(psrs(LOG), make_ppo, runs=4, max_steps=160, workers=1)
+    assert shown == pytest.approx(sorted(shown))
+    assert len({done for done in shown if 0 < done < 4 and done % 1}) > 10
+    assert shown[-1] == 4

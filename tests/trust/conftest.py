@@ -24,3 +24,13 @@ def learners():
 def compared(log, learners):
     """Two learners that differ much, on a log of 100 episodes."""
     return us.compare(learners, us.psrs(log), runs=20, progress=False)
+
+
+@pytest.fixture(scope="session")
+def logging_policy_runs():
+    """The logging policy itself, as a learner, on twenty logs of 60 episodes, and on halves of each."""
+    found = []
+    for seed in range(20):
+        simulator = us.qbe(us.record(us.envs.Grid(), episodes=60, seed=seed), stop="plain")
+        found.append(us.halves(simulator, lambda seed: us.learners.Uniform(5), runs=10, seed=seed, progress=False))
+    return found

@@ -7,14 +7,10 @@ from understudy.trust.windows import windows_of_episodes
 
 
 @pytest.fixture(scope="module")
-def logging_policies():
+def logging_policies(logging_policy_runs):
     """The logging policy itself, as a learner, on twenty logs: truly, it earns what the log did."""
-    found = []
-    for seed in range(20):
-        simulator = us.qbe(us.record(us.envs.Grid(), episodes=60, seed=seed), stop="plain")
-        one = us.halves(simulator, lambda seed: us.learners.Uniform(5), runs=10, seed=seed, progress=False)
-        found.append(against_log("uniform", one, windows_of_episodes({"uniform": one, "again": one})))
-    return found
+    pairs = ({"uniform": one, "again": one} for one in logging_policy_runs)
+    return [against_log("uniform", pair["uniform"], windows_of_episodes(pair)) for pair in pairs]
 
 
 def test_the_logging_policy_differs_from_itself_by_less_than_the_interval(logging_policies):
@@ -82,6 +78,10 @@ def test_it_converts_to_a_table_to_json_and_to_html(compared):
     assert frame.column("worse").to_pylist() == found.worse.tolist()
     assert found.to_json()["worst"] == list(found.worst)
     assert "mean worse" in found._repr_html_()
+    table = found.table()
+    assert len(table.rows) == len(found.last)
+    assert table.rows[-1][0] == f"{found.first[-1]:,} to {found.last[-1]:,}"
+    assert table.rows[-1][2] == f"{found.difference.mean[-1]:+.3g}"
 
 
 def test_a_log_without_a_finished_episode_has_nothing_to_compare_with(compared):

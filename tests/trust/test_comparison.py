@@ -151,3 +151,9 @@ def test_where_halves_of_a_log_answer_nothing_no_interval_is_invented(learners):
     assert ": not known." in str(found)
     assert json.dumps(found.to_json(), allow_nan=False)
     assert found._repr_html_()
+
+
+def test_with_a_step_only_episodes_finished_by_then_are_compared(compared):
+    early = us.Comparison(compared.halves, upto=400)
+    assert early.windows.ends[-1] < compared.windows.ends[-1]
+    assert "where runs of" not in early.sentence  # the step ends it, not a learner

@@ -52,3 +52,14 @@ def test_readings_of_a_probe_are_cut_at_the_step_that_all_learners_reach(log, le
     assert windows.shortest == "seldom"
     assert windows.ends[-1] <= found.halves["seldom"].runs.horizon(0.95) < windows.ends[-1] + 100
     assert all(readings.whole.shape == (8, windows.n) for readings in windows.readings.values())
+
+
+def test_with_a_step_windows_hold_the_episodes_finished_by_then(compared):
+    upto = 400
+    windows = windows_of_episodes(compared.halves, upto)
+    for one in compared.halves.values():
+        in_time = sorted(np.count_nonzero(run.ends <= upto) for run in one.runs)
+        assert windows.ends[-1] <= in_time[1]  # 19 of 20 runs have so many
+    assert windows.longest == windows.ends[-1]
+    with pytest.raises(us.LogError, match="finished an episode by step 2;"):
+        windows_of_episodes(compared.halves, 2)

@@ -1,17 +1,23 @@
-"""The command line: demo, check, convert, forecast, simulate, compare, report."""
+"""The command line: demo, check, convert, forecast, simulate, compare, sweep, report, gate, completion."""
 
 import argparse
 import json
+import shlex
+import sys
 from collections.abc import Sequence
 
 import understudy as us
 from understudy.cli.choices import read_log, suggest_bandit
 from understudy.cli.compare import run_compare
+from understudy.cli.completion import add_completion, subcommands
 from understudy.cli.flags import build_parser
 from understudy.cli.forecast import run_forecast
+from understudy.cli.gate import add_gate
 from understudy.cli.report import run_report
 from understudy.cli.running import run_command, run_with_learner, use_escapes
+from understudy.cli.settings_file import is_settings_file, with_settings_file
 from understudy.cli.simulate import run_simulate
+from understudy.cli.sweep import run_sweep_command
 from understudy.cli.words import as_flags, audit_of, print_table, say, show_table
 from understudy.logs.propensities.advice import source_words
 
@@ -20,18 +26,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command, and return its exit code. Bad input gives one sentence on standard error and exit code 2."""
     commands = {
         "demo": run_demo, "check": run_check, "convert": run_convert, "forecast": run_forecast,
-        "simulate": run_simulate, "compare": run_compare, "report": run_report,
+        "simulate": run_simulate, "compare": run_compare, "sweep": run_sweep_command, "report": run_report,
     }  # fmt: skip
     use_escapes()
-    options = build_parser(commands).parse_args(arguments)
-    return run_command("understudy", lambda: run_with_learner(options))
+    parser = build_parser(commands)
+    add_gate(subcommands(parser))
+    add_completion(parser)
+    options = parser.parse_args(arguments)
+    options.typed = shlex.join(["understudy", *(sys.argv[1:] if arguments is None else arguments)])
+
+    def run() -> int:
+        from_file = options.command is run_simulate and is_settings_file(options.log)
+        return run_with_learner(with_settings_file(parser, options, arguments) if from_file else options)
+
+    return run_command("understudy", run)
 
 
 def run_demo(options: argparse.Namespace) -> int:
     """Run `understudy demo`, and return its exit code."""
     from understudy.demo import demo
 
-    found = demo(options.report, runs=options.runs, seed=options.seed, workers=options.workers)
+    settings = {"runs": options.runs, "seed": options.seed, "workers": options.workers}
+    found = demo(options.report, **settings, command=vars(options).get("typed"))
     show_table(found.measured)
     say(f"\nThe page is {found.page}")
     return 0

@@ -11,6 +11,7 @@ import numpy as np
 import understudy as us
 from understudy.cli.deployment import deployment_probes, deployment_settings, refuse_undeployable
 from understudy.cli.flags import COLUMN_FLAGS, ENCODERS, WHOLE_EPISODES
+from understudy.cli.flags_scale import given_on_disk
 from understudy.cli.learners import bandit_for, constant_alpha, own_learner_for
 from understudy.cli.unused import SIMULATORS_WITH, given_settings, refuse_unused_of_simulators, refuse_unused_settings
 from understudy.cli.values import BANDITS, LINEAR, is_own_learner
@@ -52,7 +53,7 @@ def columns_of(options: argparse.Namespace) -> dict[str, Any]:
 
 def _read(options: argparse.Namespace) -> us.Log:
     """Return the log that the flags name. With --bandit each row is an episode, unless a column tells how they end."""
-    columns = columns_of(options)
+    columns = columns_of(options) | given_on_disk(options)
     if not options.bandit or columns.keys() & {"ends", "terminated", "truncated"}:
         return us.read(options.log, **columns)
     try:

@@ -5,7 +5,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import understudy as us
+from understudy.cli.flags_results import add_report, add_sweep
 from understudy.cli.flags_runs import add_backend, add_run_settings
+from understudy.cli.flags_scale import add_on_disk
 from understudy.cli.values import (
     LEARNERS,
     above_zero,
@@ -97,7 +99,7 @@ def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     simulate = commands.add_parser("simulate", help="how a learner would have learned, had it been deployed")
     add_log(simulate)
     add_simulation(simulate)
-    simulate.set_defaults(command=run["simulate"])
+    simulate.set_defaults(command=run["simulate"], own_parser=simulate)
 
     forecast = commands.add_parser("forecast", help="how long the log will answer, before simulating")
     add_log(forecast)
@@ -109,12 +111,8 @@ def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     add_comparison(compare)
     compare.set_defaults(command=run["compare"])
 
-    report = commands.add_parser("report", help="draw the page of a results folder")
-    report.add_argument("folders", nargs="+", metavar="DIR", help="what was --out of simulate; several are compared")
-    report.add_argument(
-        "--report", metavar="FILE", help="the page to write (DIR/report.html; for several comparison.html, here)"
-    )
-    report.set_defaults(command=run["report"])
+    add_sweep(commands, run["sweep"])
+    add_report(commands, run["report"])
     return parser
 
 
@@ -123,6 +121,7 @@ def add_log(parser: argparse.ArgumentParser) -> None:
     several = "a folder of Parquet files, or a pattern in quotes ('logs/*.parquet')"
     parser.add_argument("log", metavar="LOG", help=f"a file, a row for each step; {several}; a Minari id")
     parser.add_argument("--format", choices=FORMATS, help="of LOG (known by its name or content, except Minari ids)")
+    add_on_disk(parser)
     columns = parser.add_argument_group("columns, where they are not named as here")
     for name, meaning in COLUMN_FLAGS.items():
         columns.add_argument(f"--{name}", nargs="+" if name in SEVERAL else None, metavar="NAME", help=meaning)
@@ -156,9 +155,7 @@ def add_log(parser: argparse.ArgumentParser) -> None:
     )
     propensities.add_argument("--renormalize", action="store_true", help="divide those of each row by their sum")
     propensities.add_argument(
-        "--estimate-propensities",
-        action="store_true",
-        help="estimate them from the log, which cannot see what was not logged",
+        "--estimate-propensities", action="store_true", help="estimate them, which cannot see what was not logged"
     )
 
 

@@ -15,6 +15,7 @@ from understudy.cli.values import LINEAR
 from understudy.contracts import HasValue
 from understudy.contracts.offering import offers
 from understudy.errors import SettingError
+from understudy.logs.blocks import slices
 from understudy.reporting.learners import PER_STEP
 
 Make = Callable[[int], Any]
@@ -50,19 +51,24 @@ def linear_bandit(log: us.Log, options: argparse.Namespace) -> Make:
     return lambda seed: kind(n_features, n_actions, seed=seed, **settings)
 
 
+SCALED_TOGETHER = 8  # blocks of a log whose features are added up together
+
+
 def scaling_of(log: us.Log) -> dict[str, np.ndarray]:
     """Return mean and standard deviation of each feature, as `center` and `scale`; empty where all are 0 or 1.
 
     Features of nothing but 0 and 1 stay as they are. Both are constants of the whole log, known before the first step:
     they tell a learner the size of its features and nothing of rewards.
     """
-    features = log.observation.reshape(len(log), -1).astype(np.float64)
-    is_binary = ((features == 0) | (features == 1)).all(axis=0)
+    flat, n = log.observation.reshape(len(log), -1), len(log)
+    parts = list(slices(n, flat.shape[1], SCALED_TOGETHER))
+    is_binary = np.all([((flat[part] == 0) | (flat[part] == 1)).all(axis=0) for part in parts], axis=0)
     if is_binary.all():
         return {}
-    deviation = features.std(axis=0)
+    mean = sum(flat[part].astype(np.float64).sum(axis=0) for part in parts) / n
+    deviation = np.sqrt(sum(((flat[part].astype(np.float64) - mean) ** 2).sum(axis=0) for part in parts) / n)
     return {
-        "center": np.where(is_binary, 0.0, features.mean(axis=0)),
+        "center": np.where(is_binary, 0.0, mean),
         "scale": np.where(is_binary | (deviation == 0), 1.0, deviation),
     }
 

@@ -26,6 +26,7 @@ from understudy.cli.classics import classics_for
 from understudy.cli.defaults import for_linear_learners, with_default_learner
 from understudy.cli.deployment import deployed, deployment_words, in_log_order, with_arrivals
 from understudy.cli.flags import WHOLE_EPISODES
+from understudy.cli.settings_file import write_settings
 from understudy.cli.trusting import (
     beyond_for,
     check_halves,
@@ -131,7 +132,7 @@ def run_simulate(options: argparse.Namespace) -> int:
 
     folder = Path(options.out or f"{plain_name(options.log)}-rehearsal")
     title = f"{options.learner}{deployment_words(options)} rehearsed on {visible(name_of_log(options.log))}"
-    results = ResultsFolder(folder, title, shared_options(options, log), audit)
+    results = ResultsFolder(folder, title, shared_options(options, log), audit, vars(options).get("typed"))
     goes_on = results.check()
     encoder = encoder_for(log, options, folder / "encoder.npz" if goes_on else None)
     make_new, probes = learner_for(log, encoder, options)
@@ -152,6 +153,7 @@ def run_simulate(options: argparse.Namespace) -> int:
     for name in names:  # before anything is written that belongs to runs of before
         check_folder(folder / name, *deployments[name], **settings[name])
     results.create()
+    write_settings(folder / "run.toml", argparse.Namespace(**vars(options) | {"out": str(folder)}))
     keep_rung_notes(folder, notes)
     if states is not None:
         write_state_audit(folder, states)
@@ -200,7 +202,7 @@ def run_simulate(options: argparse.Namespace) -> int:
     say_pending(measured)
     page = write_page(
         measured, folder / "report.html", audit=audit, states=states, selfcheck=selfcheck, off_policy=classics,
-        rung_notes=notes, title=title,
+        rung_notes=notes, title=title, command=results.command, action=str(results.settings.get("action") or "action"),
     )  # fmt: skip
     say(f"\nThe page is {page}")
     return 0

@@ -53,13 +53,16 @@ class Stop:
     def _action(self) -> str | int | None:
         return self.action if self.label is None else self.label
 
-    def _where(self, everywhere: str) -> str:
-        if self.state is None:
-            return everywhere
-        if self.place is not None:
-            return self.place
+    @property
+    def where(self) -> str | None:
+        """The state that had no answer, in words; None where the run did not stop in a state."""
+        if self.state is None or self.place is not None:
+            return None if self.state is None else self.place
         noun = "exogenous part" if self.cause == "exogenous queue empty" else "state"
         return f"{noun} {self.state}" + ("" if self.example is None else f" (such as {self.example})")
+
+    def _where(self, everywhere: str) -> str:
+        return everywhere if self.where is None else self.where
 
     def __str__(self) -> str:
         told = f"{self.reason} after {self.counts.get('steps', 0):,} steps"

@@ -9,6 +9,7 @@ import numpy as np
 from understudy.contracts.encoding import ObservationSpec
 from understudy.encoders.observations import SINGLE_INTEGERS, batch_of, spec_of
 from understudy.errors import EncoderError, LogError
+from understudy.logs.blocks import distinct_values
 
 MOST_CODES = 2048  # distinct integers; where there are more, they are taken as numbers
 BLOCK = 1 << 22  # entries computed together, so that a log of images needs no second copy
@@ -58,7 +59,9 @@ class Features:
         spec = spec_of(observations)
         check_finite(observations)
         if discrete and spec == SINGLE_INTEGERS:
-            codes = np.unique(observations if next_observations is None else np.append(observations, next_observations))
+            codes = distinct_values(observations, MOST_CODES)
+            if next_observations is not None:
+                codes = np.union1d(codes, distinct_values(batch_of(next_observations), MOST_CODES))
             if len(codes) <= MOST_CODES:
                 return cls(spec, {"codes": codes.astype(np.int64)})
         # Two passes: observations far from 0 compared with their spread would lose it in a mean of squares.

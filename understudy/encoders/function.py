@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import Log
+from understudy.contracts.encoding import encoding_blocks
 from understudy.encoders.auditing import audit
 from understudy.encoders.observations import batch_of
 from understudy.errors import ContractError, EncoderError
@@ -38,7 +39,8 @@ class Function:
 
     def fit(self, log: Log) -> "Function":
         """Count the states. The function stays as it is."""
-        self.n_states = 1 + int(max(self.encode(log.observation).max(), self.encode(log.next_observation).max()))
+        columns, blocks = (log.observation, log.next_observation), encoding_blocks(log.observation)
+        self.n_states = 1 + max(int(self.encode(column[rows]).max()) for column in columns for rows in blocks)
         return self
 
     def encode(self, observations: np.ndarray) -> np.ndarray:

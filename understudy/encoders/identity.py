@@ -101,7 +101,7 @@ def _are_states(*columns: np.ndarray) -> bool:
     if any(spec_of(column) != SINGLE_INTEGERS for column in columns):
         return False
     bound = 4 * len(columns[0]) + 1024
-    return all(((column >= 0) & (column <= bound)).all() for column in columns)
+    return all(column.min() >= 0 and column.max() <= bound for column in columns)
 
 
 def _unfitted(observations: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 from understudy.errors import SettingError
 from understudy.runs import Runs
 from understudy.runs.run import reached
+from understudy.small_curves import small_curve
 from understudy.tables import NONE, Column, Table
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ class MeanCurve:
         )
         headings = tuple(Column(name.replace("_", " ")) for name in columns)
         more = (f"{len(shown)} of {n:,} readings: to_frame() has all",) * (n > len(shown))
-        return Table(f"Mean curve of {n:,} readings", headings, rows, notes=more)._repr_html_()
+        picture = small_curve(self.steps, [self.mean], (self.low, self.high))
+        return Table(f"Mean curve of {n:,} readings", headings, rows, notes=more)._repr_html_() + picture
 
 
 def is_scalar(runs: Runs, probe: str) -> bool:
@@ -123,7 +125,7 @@ def mean_curve(runs: Runs, probe: str, share: float = 1.0) -> MeanCurve:
     read = Runs(tuple(run for run in runs if len(run.steps)), runs.about)
     if probe in runs.probes and not len(read):
         raise SettingError(f"no run has a reading of {probe!r}: all stopped before it; read more often, with every=")
-    return _mean(*read.curve(probe), len(runs), share, runs.horizon(share))
+    return mean_of_readings(*read.curve(probe), len(runs), share, runs.horizon(share))
 
 
 def return_curve(runs: Runs, share: float = 1.0) -> MeanCurve:
@@ -139,11 +141,11 @@ def return_curve(runs: Runs, share: float = 1.0) -> MeanCurve:
         n = len(run.returns) // size
         values[place, :n] = run.returns[: n * size].reshape(n, size).mean(axis=1)
     last = size * np.arange(1, values.shape[1] + 1)
-    return _mean(last, values, len(runs), share, reached(finished, share))
+    return mean_of_readings(last, values, len(runs), share, reached(finished, share))
 
 
-def _mean(steps: np.ndarray, values: np.ndarray, n_runs: int, share: float, horizon: int) -> MeanCurve:
-    """The mean curve of `values`, (R, K) with NaN where a run has no reading; runs without any may be left out."""
+def mean_of_readings(steps: np.ndarray, values: np.ndarray, n_runs: int, share: float, horizon: int) -> MeanCurve:
+    """Return the mean curve of values, (R, K), NaN where a run has no reading; runs without any may be left out."""
     known = np.isfinite(values)
     n = known.sum(axis=0)
     complete = n >= max(share * n_runs - 1e-9, 1)

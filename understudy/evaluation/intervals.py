@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.evaluation.luck_of_one_log import Luck, Moments, degrees_of_freedom, luck_of_one_log
+from understudy.small_curves import small_curve
 from understudy.tables import NONE, Column, Table
 
 if TYPE_CHECKING:
@@ -118,7 +119,8 @@ class Interval:
             for at in shown
         )
         headings = tuple(Column(name) for name in ("step", "mean", "low", "high"))
-        return Table(str(self), headings, rows)._repr_html_()
+        picture = small_curve(self.steps, [self.mean], (self.low, self.high))
+        return Table(str(self), headings, rows)._repr_html_() + picture
 
 
 def allowed_for(luck: Luck) -> Luck:

@@ -12,7 +12,7 @@ from understudy.contracts.late_learning import HasClock, LearnsLate
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import log_of, passes_over
 from understudy.errors import ContractError, SettingError
-from understudy.logs.times import falling_row
+from understudy.logs.times import first_falling_row
 from understudy.settings import real, shown, whole
 
 CLOCKS = ("decisions", "time", "arrival")
@@ -183,7 +183,7 @@ class Delayed:
                     f'by="{self.by}" goes by the column {name} of the log, which it does not have; read the log with '
                     f"{name}=, or give decisions= instead"
                 )
-        row = falling_row(log.columns["time"], log.starts)
+        row = first_falling_row(log)
         if row is not None:
             raise SettingError(
                 f'by="{self.by}" needs rows in the order of their times, and time falls in row {row:,} of the log; '

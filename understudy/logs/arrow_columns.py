@@ -9,6 +9,7 @@ from understudy.errors import LogError
 from understudy.logs.arrays import as_array, first_true, short_repr
 from understudy.logs.labels import numbers_of
 from understudy.logs.streamed import StreamedColumn, StreamedTable
+from understudy.mapped import new_array
 from understudy.storage import error_reason
 
 DEEPEST = 16  # lists within lists
@@ -60,7 +61,7 @@ def _filled(column: Any) -> np.ndarray | None:
         if part is None or (filled is not None and part.shape[1:] != filled.shape[1:]):
             return None
         if filled is None:
-            filled = np.empty((len(column), *part.shape[1:]), part.dtype)
+            filled = new_array((len(column), *part.shape[1:]), part.dtype)
         filled[n_filled : n_filled + len(part)] = part
         n_filled += len(part)
     return filled
@@ -92,7 +93,7 @@ def side_by_side(table: Any, names: Sequence[str]) -> np.ndarray | None:
                     return None
                 values = column.to_numpy()
                 if matrix is None:
-                    matrix = np.empty((table.num_rows, len(names)), values.dtype)
+                    matrix = new_array((table.num_rows, len(names)), values.dtype)
                 matrix[row : row + len(values), at] = values
             row += piece.num_rows
     return matrix

@@ -7,6 +7,7 @@ import numpy as np
 from understudy.errors import LogError, SettingError
 from understudy.logs.arrays import first_true
 from understudy.logs.episodes import later_pieces, starts_of
+from understudy.mapped import blocks, new_array, new_zeros
 
 EVERY_ROW = "every-row"
 ENDS = ("terminated", "truncated", "unfinished", EVERY_ROW)
@@ -34,18 +35,24 @@ def add_ends(
     elif "episode" in columns and not flags:
         raise _ends_unknown(columns["episode"])
     for name in ("terminated", "truncated"):
-        columns.setdefault(name, np.zeros(n_rows, bool))
-    if ends == EVERY_ROW:
-        columns.setdefault("episode", np.arange(n_rows))
+        if name not in columns:
+            columns[name] = new_zeros(n_rows, bool)
+    if ends == EVERY_ROW and "episode" not in columns:
+        columns["episode"] = new_array(n_rows, np.int64)
+        for rows in blocks(n_rows):
+            columns["episode"][rows] = np.arange(rows.start, rows.stop)
     if ends in ("terminated", "truncated", EVERY_ROW):
         columns["truncated" if ends == "truncated" else "terminated"][_last_rows(columns["episode"])] = True
     if "episode" in columns:
         return columns, [], ()
-    over = columns["terminated"] | columns["truncated"]
-    columns["episode"] = np.cumsum(over) - over
+    columns["episode"], n_over = new_array(n_rows, np.int64), 0
+    for rows in blocks(n_rows):
+        over = columns["terminated"][rows] | columns["truncated"][rows]
+        columns["episode"][rows] = np.cumsum(over) - over + n_over
+        n_over += int(over.sum())
     if not flags:
         return columns, [], () if ends else ("terminated",)
-    if over.all():  # episodes of one row cannot overlap
+    if n_over == n_rows:  # episodes of one row cannot overlap
         return columns, [], ()
     note = (
         "no-episode: there is no episode column; it was derived from how episodes ended, which assumes that "

@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,15 +17,16 @@ from understudy.logs.coded_observations import code_given
 from understudy.logs.coding import Coding
 from understudy.logs.columns import CLEAN, COLUMNS, action_codes, common_length, count_actions, same_kind
 from understudy.logs.ends import add_ends
-from understudy.logs.episodes import common_time_limit, starts_of, step_numbers
+from understudy.logs.episodes import common_time_limit, starts_of, step_numbers, take_episodes
 from understudy.logs.findings import Finding, counted
 from understudy.logs.lookalikes import notes_on_categories, notes_on_labels
 from understudy.logs.next_observations import add_next_observations
 from understudy.logs.propensities import PropensityOptions, PropensitySource, prepare
 from understudy.logs.propensities.given import given_propensities
-from understudy.logs.repeated_rows import blocks_of, take_rows
+from understudy.logs.repeated_rows import blocks_of
 from understudy.logs.spec import Spec
 from understudy.logs.times import TIMES, check_times
+from understudy.stored_arrays import made_beside, remembered
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -183,6 +185,14 @@ class Log:
 
         So the source of propensities is not in it: runs depend on their values only.
         """
+        home: tuple[Path, str] | None = self.__dict__.get("_home")  # where a log on disk is, and which it is
+        return (
+            self._fingerprint()
+            if home is None
+            else remembered(home[0] / "fingerprint.json", home[1], self._fingerprint)
+        )
+
+    def _fingerprint(self) -> str:
         digest = hashlib.blake2b(digest_size=16)
         digest.update(json.dumps([self.spec.n_actions, self.spec.actions]).encode())
         if self.spec.coding is not None:
@@ -196,10 +206,12 @@ class Log:
     def select(self, episodes: Any) -> "Log":
         """Return the log of these episodes, given by position, in this order; one given twice is two episodes."""
         episodes = self._positions(episodes)
-        rows = self.rows_of(episodes)
-        chosen: dict[str, Any] = {name: take_rows(column, rows) for name, column in self.columns.items()}
-        if len(np.unique(episodes)) < len(episodes):
-            chosen["episode"] = np.repeat(np.arange(len(episodes)), self.starts[episodes + 1] - self.starts[episodes])
+        with made_beside(self.action, *self.columns.values()):  # of a log on disk, the selection is there, too
+            chosen: dict[str, Any] = {
+                name: take_episodes(column, self.starts, episodes) for name, column in self.columns.items()
+            }
+            if len(np.unique(episodes)) < len(episodes):
+                chosen["episode"] = np.repeat(np.arange(len(episodes)), np.diff(self.starts)[episodes])
         return replace(self, **chosen)
 
     def with_propensities(self, given: Any) -> "Log":

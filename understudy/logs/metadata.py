@@ -14,6 +14,7 @@ from understudy.logs.labels import checked_labels
 from understudy.logs.log import Log
 from understudy.logs.propensities import PropensitySource
 from understudy.logs.selection import Selection, names_of_features
+from understudy.logs.spec import Spec
 from understudy.storage import parse_json
 
 KEY = b"understudy"
@@ -22,7 +23,12 @@ DERIVABLE = ("terminated", "step", "next_observation")
 
 def to_metadata(log: Log) -> dict[bytes, bytes]:
     """Return the metadata that `write` stores in a Parquet file."""
-    known = {
+    return {KEY: json.dumps(known_of(log)).encode()}
+
+
+def known_of(log: Log) -> dict[str, Any]:
+    """Return what is known of a log beside its columns, as JSON holds it."""
+    return {
         "actions": log.spec.actions,
         "n_actions": log.spec.n_actions,
         "n_observations": log.spec.n_observations,
@@ -34,7 +40,6 @@ def to_metadata(log: Log) -> dict[bytes, bytes]:
         "coding": None if log.spec.coding is None else log.spec.coding.to_json(),
         "propensity_source": None if log.propensity_source is None else log.propensity_source.to_json(),
     }
-    return {KEY: json.dumps(known).encode()}
 
 
 def from_metadata(table: Any) -> dict[str, Any]:
@@ -43,13 +48,55 @@ def from_metadata(table: Any) -> dict[str, Any]:
     if text is None:
         return {}
     try:
-        known = parse_json(text)
-        valid = all(test(known.get(name)) for name, test in FIELDS.items())
-    except (AttributeError, ValueError):
-        valid = False
-    if not valid:
-        raise LogError(_DAMAGED, "file")
+        return checked(parse_json(text))
+    except ValueError:
+        raise LogError(_DAMAGED, "file") from None
+
+
+def checked(known: Any) -> dict[str, Any]:
+    """Return what `known_of` returned once. Raise `ValueError` for what it cannot have returned."""
+    if not isinstance(known, dict) or not all(test(known.get(name)) for name, test in FIELDS.items()):
+        raise ValueError("it is not what is known of a log")
     return {name: known.get(name) for name in FIELDS}
+
+
+def with_known(columns: dict[str, np.ndarray], known: dict[str, Any]) -> Log:
+    """Return the log of these columns and of what `known_of` told. Raise `ValueError` where they do not fit."""
+    observation, coding = columns["observation"], None
+    if known["coding"] is not None:
+        coding = Coding.from_json(known["coding"])
+        if not coding.accepts(observation[:1]) or not coding.accepts(columns["next_observation"][:1]):
+            raise ValueError("observations are not in their coding")
+    n_actions, of_actions, propensity = known["n_actions"], known["action_features"], columns.get("propensity")
+    n_features = 0 if of_actions is None else len(next(iter(of_actions.values())))
+    if known["n_observations"] is not None and (observation.ndim > 1 or observation.dtype.kind not in "iu"):
+        raise ValueError("observations are not codes")
+    if (of_actions is not None and n_features != n_actions) or (
+        known["actions"] is not None and len(known["actions"]) != n_actions
+    ):
+        raise ValueError("labels or features are of other actions")
+    if propensity is not None and propensity.ndim == 2 and propensity.shape[1] != n_actions:
+        raise ValueError("propensities are of other actions")
+    spec = Spec(
+        n_actions,
+        None if known["actions"] is None else tuple(known["actions"]),
+        observation.shape[1:],
+        observation.dtype,
+        known["n_observations"],
+        None if known["features"] is None else tuple(known["features"]),
+        coding,
+        None if of_actions is None else ActionFeatures.from_json(of_actions),
+    )
+    given: dict[str, Any] = {"propensity": None, **columns}
+    source = known["propensity_source"]
+    return Log(
+        **given,
+        spec=spec,
+        max_episode_steps=known["max_episode_steps"],
+        notes=tuple(known["notes"]),
+        derived=tuple(known["derived"] or ()),
+        propensity_source=None if source is None else PropensitySource.from_json(source),
+    )
 
 
 def refuse_more_than_fit(n_observations: int | None, observation: np.ndarray) -> None:

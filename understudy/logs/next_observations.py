@@ -5,6 +5,7 @@ import numpy as np
 from understudy.errors import LogError
 from understudy.logs.episodes import later_pieces
 from understudy.logs.findings import counted
+from understudy.mapped import blocks, is_mapped, new_array
 
 BLOCK = 2**16  # rows that are moved at a time
 MOST_KEPT = 0.9
@@ -23,15 +24,20 @@ def add_next_observations(
     """
     last = starts[1:] - 1
     terminated = columns["terminated"][last]
-    ends = columns["terminated"] | columns["truncated"]
-    ended_before_last = ends.sum() > ends[last].sum()
+    n_ends = sum(int((columns["terminated"][rows] | columns["truncated"][rows]).sum())
+                 for rows in blocks(len(columns["terminated"])))  # fmt: skip
+    ended_before_last = n_ends > (terminated | columns["truncated"][last]).sum()
     stays = terminated | ended_before_last | (len(later_pieces(columns["episode"], starts)) > 0)
     dropped = last[~stays]
     observation = columns["observation"]
-    following = np.empty_like(observation)
-    following[:-1] = observation[1:]
-    following[last] = observation[last]
-    truncated = columns["truncated"].copy()
+    following = new_array(observation.shape, observation.dtype)
+    truncated = new_array(len(observation), bool)
+    for rows in blocks(len(observation)):
+        shifted = observation[rows.start + 1 : rows.stop + 1]
+        following[rows.start : rows.start + len(shifted)] = shifted
+        truncated[rows] = columns["truncated"][rows]
+    for some in blocks(len(last)):
+        following[last[some]] = observation[last[some]]
     truncated[dropped[truncated[dropped] & (dropped > starts[:-1][~stays])] - 1] = True
     columns = {**columns, "next_observation": following, "truncated": truncated}
     notes = _notes(n_rows=len(following), n_episodes=len(last), n_terminated=int(terminated.sum()))
@@ -57,7 +63,7 @@ def _rows(column: np.ndarray, kept: np.ndarray, owned: bool) -> np.ndarray:
         rows = column[first : first + BLOCK][kept[first : first + BLOCK]]
         column[n_kept : n_kept + len(rows)] = rows
         n_kept += len(rows)
-    return column[:n_kept] if n_kept > MOST_KEPT * len(column) else column[:n_kept].copy()
+    return column[:n_kept] if n_kept > MOST_KEPT * len(column) or is_mapped(column) else column[:n_kept].copy()
 
 
 def _notes(n_rows: int, n_episodes: int, n_terminated: int) -> list[str]:

@@ -14,6 +14,7 @@ from understudy.logs.coded_observations import (
     coding_rules,
 )
 from understudy.logs.columns import (
+    COLUMNS,
     REQUIRED,
     common_length,
 )
@@ -23,6 +24,7 @@ from understudy.logs.labels import checked_labels, listing
 from understudy.logs.loading import load
 from understudy.logs.log import Log, assemble
 from understudy.logs.metadata import from_metadata, stored_source, with_stored
+from understudy.logs.on_disk import is_log_folder, kept_on_disk, open_log, source_of
 from understudy.logs.propensities import PropensityOptions
 from understudy.logs.propensity_order import order_propensities
 from understudy.logs.recoding import in_form, spec_of
@@ -60,6 +62,7 @@ def read(
     progress: bool | None = None,
     n_samples: int | None = None,
     renormalize: bool = False,
+    on_disk: str | os.PathLike | None = None,
 ) -> Log:
     """Return a log from files, a mapping of columns, a pandas, polars or Arrow table or dataset, or what DuckDB reads.
 
@@ -96,14 +99,28 @@ def read(
     "csv", "open-bandit", "vw", "dsjson", "hdf5" and "minari" (then `source` is the id of a Minari data set, or the data
     set). A format may know which column is which: what is said here comes first. `progress` is shown for large sources;
     True and False show it always and never.
+
+    With `on_disk`, a folder, the log is not in memory: its columns are written there, and mapped. Later calls with the
+    same files and options open it without reading them, and so does `read(folder)` by itself; where a file has changed,
+    the log is made again. Use it for logs that do not fit into memory, or that several processes work on.
     """
-    like_spec = None if like is None else spec_of(read(like) if isinstance(like, str | os.PathLike) else like)
-    rules = coding_rules(categories, unseen, None if like_spec is None else like_spec.coding)
-    wanted: dict[str, Any] = {
+    given: dict[str, Any] = {
         "observation": observation, "action": action, "reward": reward, "next_observation": next_observation,
         "terminated": terminated, "truncated": truncated, "episode": episode, "step": step, "propensity": propensity,
-        "time": time, "arrival": arrival,
+        "time": time, "arrival": arrival, "order_by": order_by, "actions": actions, "n_actions": n_actions,
+        "ends": ends, "categories": categories, "coding": coding, "unseen": unseen, "like": like, "format": format,
+        "n_samples": n_samples, "renormalize": renormalize or None,
     }  # fmt: skip
+    if is_log_folder(source):
+        if told := [name for name, value in {**given, "on_disk": on_disk}.items() if value is not None]:
+            raise SettingError(f"{shown_path(source)} is a log on disk already; leave {told[0]}= out")
+        return open_log(source)
+    if on_disk is not None:
+        given = {name: value for name, value in given.items() if value is not None}
+        return kept_on_disk(on_disk, source_of(source, given), lambda: read(source, progress=progress, **given))
+    like_spec = None if like is None else spec_of(read(like) if isinstance(like, str | os.PathLike) else like)
+    rules = coding_rules(categories, unseen, None if like_spec is None else like_spec.coding)
+    wanted: dict[str, Any] = {role: given[role] for role in (*COLUMNS, *TIMES)}
     labels: Sequence[str] | None = None if actions is None else checked_labels(actions)
     if isinstance(propensity, Mapping):
         if labels is not None and labels != tuple(propensity):

@@ -12,6 +12,7 @@ from understudy.logs.arrow_columns import side_by_side, to_numpy
 from understudy.logs.coded_observations import ROLES, CodingRules, Given, code_observations, refuse_other_names
 from understudy.logs.coding import Coding
 from understudy.logs.columns import CLEAN, action_codes, flags, id_codes, integer_ids, propensity_array
+from understudy.logs.in_blocks import in_blocks, in_blocks_with
 from understudy.logs.labels import listing
 from understudy.logs.metadata import stored_coding
 from understudy.logs.recoding import recoded
@@ -44,15 +45,17 @@ def clean_columns(
     for role, selection in selections.items():
         name, title = selection.names[0], selection.title(selection.names[0])
         if role == "action":
-            columns[role], found_labels = action_codes(acted, labels, title)
+            columns[role], found_labels = in_blocks_with(
+                lambda name, values: action_codes(values, labels, name), title, acted
+            )
         elif role == "episode":
             values = _ids(name, table.column(name))
             values = values if isinstance(values, CodedTexts) else one_value_per_row(title, values)
-            ids = integer_ids(title, values)
+            ids = in_blocks(integer_ids, title, values)
             episodes_are_codes = ids is None
             columns[role] = id_codes(title, values) if ids is None else ids
         elif role in ("terminated", "truncated"):
-            columns[role] = flags(title, _ids(name, table.column(name)))
+            columns[role] = in_blocks(flags, title, _ids(name, table.column(name)))
         elif role in TIMES:
             columns[role] = seconds(title, table.column(name))
         elif role not in ROLES:
@@ -92,11 +95,12 @@ def _numbers(table: Any, selection: Selection) -> np.ndarray:
     matrix = side_by_side(table, names) if selection.stacked else None
     if matrix is None:
         return _joined(
-            selection, {name: clean(selection.title(name), to_numpy(name, table.column(name))) for name in names}
+            selection,
+            {name: in_blocks(clean, selection.title(name), to_numpy(name, table.column(name))) for name in names},
         )
     if len(names) < len(selection.names):
         matrix = matrix[:, [names.index(name) for name in selection.names]]
-    return selection.shaped(clean(selection.role, matrix))
+    return selection.shaped(in_blocks(clean, selection.role, matrix))
 
 
 def _joined(selection: Selection, cleaned: dict[str, np.ndarray]) -> np.ndarray:

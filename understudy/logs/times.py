@@ -1,15 +1,20 @@
 """When each row was decided, and when its outcome was known: time stamps as seconds."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from understudy.errors import LogError
 from understudy.logs.arrays import as_floats, first_true
 from understudy.logs.arrow_columns import to_numpy, values_to_arrow
+from understudy.logs.blocks import found_rows, one_later
+from understudy.logs.once import once_for_each_log
 from understudy.logs.spellings import DATE, NUMBER, numbers_in, times_in
 from understudy.logs.texts import Texts, is_text, no_value, plain_array, refuse_nulls
+
+if TYPE_CHECKING:
+    from understudy.logs.log import Log
 
 TIMES = ("time", "arrival")
 """The columns of a log that hold times; most logs have none."""
@@ -93,10 +98,24 @@ def falling_row(time: np.ndarray, starts: np.ndarray) -> int | None:
     >>> falling_row(np.array([0.0, 9.0, 5.0, 4.0]), np.array([0, 2, 4]))
     3
     """
-    firsts = starts[:-1]
-    falls = np.append(False, np.diff(time) < 0)
-    falls[firsts] = np.append(False, np.diff(time[firsts]) < 0)
-    return first_true(falls) if falls.any() else None
+
+    def within(rows: slice) -> np.ndarray:
+        """Return a mask of rows whose next one is earlier, and of the same episode."""
+        falls = time[one_later(rows)] < time[rows]
+        first, end = np.searchsorted(starts, [rows.start + 1, rows.stop + 1])
+        falls[starts[first:end] - rows.start - 1] = False
+        return falls
+
+    inside = found_rows(within, len(time) - 1)
+    between = found_rows(lambda part: time[starts[one_later(part)]] < time[starts[part]], len(starts) - 2)
+    found = [row + 1 for row in inside.first] + [int(starts[episode + 1]) for episode in between.first]
+    return min(found, default=None)
+
+
+@once_for_each_log
+def first_falling_row(log: "Log") -> int | None:
+    """Return `falling_row` of a log that has times."""
+    return falling_row(log.columns["time"], log.starts)
 
 
 def _before(row: int, starts: np.ndarray) -> int:

@@ -10,6 +10,7 @@ from understudy.evaluation.curves import MeanCurve, difference, has_readings, me
 from understudy.reporting.axes import LEFT, short_label, ticks
 from understudy.reporting.luck import with_luck
 from understudy.reporting.svg import INK, MUTED, PALETTE, PAPER
+from understudy.reporting.thinning import thinned
 from understudy.runs import Runs
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ Look = Mapping[str, Any]
 
 MARKERS = ("", "s", "^", "o", "D")
 """Where there are more sets than colors, markers distinguish those of one color."""
+
+MOST_POINTS = 400
+"""Readings of a mean that are drawn; more would fall on the same pixels."""
 
 MOST_BANDS = 5
 """Sets whose differences have bands; with more, bands would hide each other."""
@@ -68,6 +72,7 @@ def differences_of(means: Mapping[str, MeanCurve], reference_name: str) -> dict[
 
 def draw_mean(axes: "Axes", curve: MeanCurve, look: Look, order: float, band: bool = True) -> None:
     """Draw a mean: solid with a band where complete, a dot where that ends, dashed beyond."""
+    curve = as_drawn(curve)
     solid = np.where(curve.complete, curve.mean, np.nan)
     if band:
         draw_band(axes, curve, look["color"], order - 1)
@@ -84,6 +89,15 @@ def draw_mean(axes: "Axes", curve: MeanCurve, look: Look, order: float, band: bo
         last = np.flatnonzero(curve.complete)[-1]
         end = {"color": look["color"], "markeredgecolor": PAPER, "markeredgewidth": 1.2, "markersize": 7 if band else 5}
         axes.plot(curve.steps[last], curve.mean[last], "o", **end, zorder=9)
+
+
+def as_drawn(curve: MeanCurve) -> MeanCurve:
+    """Return a curve with as many readings as a figure can show, both ends of what is complete and seen among them."""
+    complete = np.flatnonzero(curve.complete)
+    edges = [curve.reach, *curve.steps[complete[[0, -1]]]] if len(complete) else [curve.reach]
+    at = thinned(curve.steps, curve.mean, MOST_POINTS, edges)
+    columns = ("steps", "mean", "half_width", "complete", "below", "above")
+    return replace(curve, **{name: vars(curve)[name][at] for name in columns})
 
 
 def draw_band(axes: "Axes", curve: MeanCurve, color: str, order: float) -> None:

@@ -1,32 +1,29 @@
 """One self-contained page about runs."""
 
-import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from understudy.encoders import StateAudit
 from understudy.errors import SettingError
 from understudy.evaluation import LearnedPolicy
-from understudy.evaluation.curves import has_readings, is_scalar, mean_curve, return_curve
-from understudy.evaluation.earnings import SHARE
 from understudy.evaluation.named_runs import named_runs
 from understudy.logs import Audit, Log, check
 from understudy.reporting import tables
 from understudy.reporting.belief import belief, concerning, without_evidence
 from understudy.reporting.cautions import cautions
-from understudy.reporting.figures import curves_of_runs, episode_returns, learning_curves, visitation_bars
+from understudy.reporting.decision import advice
+from understudy.reporting.document import document, json_beside, write_document
 from understudy.reporting.forecasts import forecast_table
-from understudy.reporting.luck import LuckOfSet
+from understudy.reporting.glossary import explained
 from understudy.reporting.measurements import Measurements, measure
 from understudy.reporting.off_policy import blocks_of
-from understudy.reporting.plots import mean_final_vector
-from understudy.reporting.returns import log_value
-from understudy.reporting.rung_words import ladder_blocks, rung_sentences
-from understudy.reporting.rungs import any_cut
+from understudy.reporting.page_figures import figures_of
+from understudy.reporting.rung_words import ladder_blocks
+from understudy.reporting.scripts import content_policy, page_scripts, page_styles, script_data
+from understudy.reporting.settings_tables import differing_settings, origin_table, settings_table
+from understudy.reporting.shortages import shortage_sentences
 from understudy.reporting.states import state_boxes
 from understudy.reporting.summary import (
     earnings_sentences,
@@ -37,14 +34,10 @@ from understudy.reporting.summary import (
     tiles,
     unjudged_rungs,
 )
-from understudy.reporting.svg import inline_svg
 from understudy.runs import Runs
 from understudy.runs.folder import write_text
-from understudy.tables import NONE, Column, Table
+from understudy.tables import Table
 from understudy.trust import Beyond, Forecast, Selfcheck
-
-WIDE, NARROW = 900, 380
-"""Figures are drawn twice, for a desk and for a phone; the page shows the one that fits."""
 
 
 def report(
@@ -62,7 +55,10 @@ def report(
     margin: float | None = None,
     log: Log | None = None,
 ) -> Path:
-    """Write a page about one or several sets of runs: one file, which needs no network and no script.
+    """Write a page about one or several sets of runs: one file, which needs no network, and a JSON file beside it.
+
+    The page can be zoomed and read off; printed, or without scripts, it shows the same figures as they are. The JSON
+    file, report.json for report.html, has every number of the page: docs/report_json.md describes it.
 
     `reference` names the set that others are measured against, by default the one of real runs. `margin` is what
     `fidelity` and `Halves.trust` take. A `log` given without an `audit` is audited. `states` is what
@@ -89,28 +85,58 @@ def write_page(
     off_policy: Mapping[str, LearnedPolicy] | None = None,
     rung_notes: Mapping[str, str] | None = None,
     title: str | None = None,
+    command: str | None = None,
+    action: str = "action",
 ) -> Path:
-    """Write the page of runs that were measured before, as `report` does.
+    """Write the page of runs that were measured before, and its JSON file, as `report` does.
 
     `rung_notes` say which lower rungs of a set the log supports, and why not others, by the names of the sets.
+    `command` is what was typed to make the runs, and `action` the name of the log's column of actions.
     """
     path = Path(path)
     if os.path.isdir(path):  # False for what cannot be a path, which is refused when the page is written
         raise SettingError(f"{path} is a folder; give the name of a file in it, such as {path / 'report.html'}")
     if not measured.finished:
         raise SettingError("there is no finished run to report on; run the experiment first")
-    boxes = state_boxes(states)
-    content = _content(measured, audit, title)
-    careful = cautions(measured.finished, concerning(measured, audit), states_tested=states is not None)
-    checks = {"": selfcheck} if isinstance(selfcheck, Selfcheck) else dict(selfcheck or {})
+    beside = json_beside(path)
+    boxes, audits = state_boxes(states), _several(states)
     found = belief(measured, audit, states, selfcheck)
-    html = _template().render(
-        **content, cautions=careful, state_boxes=boxes, belief=without_evidence(found, measured.beyond),
-        selfchecks=checks, off_policy=blocks_of(measured, off_policy),
-        ladders=ladder_blocks(measured.finished, measured.beyond, rung_notes or {}, named=len(measured.finished) > 1),
-    )  # fmt: skip
+    shown = _content(measured, audit, title, command, action) | {
+        "cautions": cautions(measured.finished, concerning(measured, audit), states_tested=states is not None),
+        "state_boxes": boxes,
+        "figures": figures_of(measured, audits),
+        "advice": (told := advice(measured, found)),
+        "against_log": [] if told is None else [one.against.table() for one in told.deployments.values()],
+        "learners": None if told is None or told.comparison is None else told.comparison.table(),
+        "belief": without_evidence(found, measured.beyond),
+        "selfchecks": _several(selfcheck),
+        "off_policy": blocks_of(measured, off_policy),
+        "ladders": ladder_blocks(
+            measured.finished, measured.beyond, rung_notes or {}, named=len(measured.finished) > 1
+        ),
+    }  # fmt: skip
+    html = page_template("report.html.j2").render(**shown, **_scripts(shown["figures"].charts))
     write_text(path, html.encode("utf-8", "replace").decode("utf-8"))
+    write_document(beside, document(measured, shown, audits, off_policy or {}))
     return path
+
+
+def _several(found: Any) -> dict[str, Any]:
+    """Return findings by name; a single one has none."""
+    return {} if found is None else dict(found) if isinstance(found, Mapping) else {"": found}
+
+
+def _scripts(charts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the scripts of a page with these charts, their data, and the policy under which no other script runs."""
+    from markupsafe import Markup
+
+    scripts = page_scripts() if charts else ()
+    return {
+        "styles": Markup(page_styles() if charts else ""),
+        "policy": content_policy(scripts),
+        "chart_data": Markup(script_data(charts)),
+        "scripts": [Markup(script) for script in scripts],
+    }
 
 
 def _named(runs: Mapping[str, Runs] | Runs) -> dict[str, Runs]:
@@ -124,7 +150,8 @@ def _named(runs: Mapping[str, Runs] | Runs) -> dict[str, Runs]:
     return named
 
 
-def _template() -> Any:
+def page_template(name: str) -> Any:
+    """Return a template of ours, which escapes all that it shows."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -134,18 +161,16 @@ def _template() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("report.html.j2")
+    return environment.get_template(name)
 
 
-def _content(measured: Measurements, audit: Audit | None, title: str | None) -> dict[str, Any]:
-    """Return what the template shows."""
+def _content(
+    measured: Measurements, audit: Audit | None, title: str | None, command: str | None, action: str
+) -> dict[str, Any]:
+    """Return sentences and tables that the template shows."""
     from understudy import __version__
 
     finished, reference = measured.finished, measured.reference
-    names = dict.fromkeys(probe for set_ in finished.values() for probe in set_.probes)
-    holders = {probe: {name: set_ for name, set_ in finished.items() if probe in set_.probes} for probe in names}
-    stops = tables.stops_table(finished)
-    figures, skipped = _figures(holders, measured)
     return {
         "title": title or "What the rehearsal showed",
         "lead": [
@@ -158,172 +183,28 @@ def _content(measured: Measurements, audit: Audit | None, title: str | None) -> 
             *unjudged_rungs(measured),
         ],
         "tiles": tiles(measured),
-        "figures": figures,
-        "returns": _returns(finished, reference),
-        "skipped": skipped,
         "efficiency": tables.efficiency_table(measured),
         "forecasts": forecast_table(measured),
         "fidelity": [tables.fidelity_table(found, probe) for probe, found in measured.fidelity.items()],
         "reference": reference,
-        "stops": stops,
-        "names_states": any(places for *_, places in stops.values),
+        "stops": tables.stops_table(finished, action),
+        "log_more": shortage_sentences(finished, action),
         "audit": audit,
-        "settings": {name: _settings(set_) for name, set_ in measured.runs.items()},
-        "differing_settings": _differing_settings(measured.runs),
+        "origin": origin_table(measured.runs, command),
+        "settings": {name: settings_table(set_) for name, set_ in measured.runs.items()},
+        "differing_settings": differing_settings(measured.runs),
         "with_rungs": bool(measured.rungs),
-        "probes_value": "start value" in names,
+        "probes_value": any("start value" in set_.probes for set_ in finished.values()),
         "version": __version__,
-        "show": _as_markup,
+        "command": command,
+        "show": as_markup,
+        "explained": explained,
     }
 
 
-def _as_markup(table: Table, headline: int | None = None) -> Any:
-    """Return a table as HTML that the template does not escape again."""
-    from markupsafe import Markup
+def as_markup(table: Table, headline: int | None = None) -> Any:
+    """Return a table as HTML that the template does not escape again; where it scrolls, the keyboard can, too."""
+    from markupsafe import Markup, escape
 
-    return Markup(table.to_html(headline))
-
-
-def _returns(finished: Mapping[str, Runs], reference: str | None) -> dict[str, Any] | None:
-    """Return the figure of what episodes earned; None where no run finished one."""
-    sets = {name: set_ for name, set_ in finished.items() if any(len(run.returns) for run in set_)}
-    if not sets:
-        return None
-    shown, logged = reference if reference in sets else None, log_value(finished, "log_return")
-    if not any(np.isfinite(return_curve(set_, SHARE).mean).any() for set_ in sets.values()):
-        return None
-    return {"reference": shown, "logged": logged is not None} | _drawn(
-        lambda width: episode_returns(sets, shown, logged=logged, share=SHARE, width=width),
-        f"Mean returns of episodes for {', '.join(sets)}",
-        "episode_returns",
-    )
-
-
-def _figures(
-    holders: Mapping[str, Mapping[str, Runs]], measured: Measurements
-) -> tuple[dict[str, list[Any]], list[str]]:
-    """Return the figures of each kind, and a sentence for each probe that has none."""
-    reference = measured.reference
-    figures: dict[str, list[Any]] = {"curves": [], "runs": [], "vectors": []}
-    skipped = []
-    for probe, sets in holders.items():
-        scalar = {name: set_ for name, set_ in sets.items() if is_scalar(set_, probe)}
-        if any(_has_curve(set_, probe) for set_ in scalar.values()):
-            trusted = measured.trusted(probe)
-            ladders = {name: measured.rungs[name] for name in scalar if name in measured.rungs}
-            curves = _of_probe(
-                learning_curves, scalar, probe, reference, more=rung_sentences(ladders, named=True), share=SHARE,
-                trusted=trusted, rungs=ladders,
-            )  # fmt: skip
-            curves |= {
-                "strips": len(ladders),
-                "cut": any_cut(ladders),
-                "tried": any(name in measured.beyond for name in ladders),
-            }
-            figures["curves"].append(curves | _luck_drawn(measured, scalar, probe))
-            figures["runs"].append(_of_probe(curves_of_runs, scalar, probe, reference, share=SHARE))
-        elif scalar:
-            skipped.append(f"“{probe}” has no curve: {_why_no_curve(scalar)}")
-        vectors = {name: set_ for name, set_ in sets.items() if name not in scalar}
-        if any(mean_final_vector(set_, probe) is not None for set_ in vectors.values()):
-            figures["vectors"].append(_of_probe(visitation_bars, vectors, probe, reference))
-        elif vectors:
-            skipped.append(f"“{probe}” is not drawn: its readings are neither numbers nor vectors of one length.")
-    return figures, skipped
-
-
-def _luck_drawn(measured: Measurements, sets: Mapping[str, Runs], probe: str) -> dict[str, Any]:
-    """Return what the caption of mean curves says of the luck of the log: in which bands it is, and how far seen."""
-    found = {name: luck for name, luck in measured.luck.items() if name in sets}
-    seen = {name: luck for name, luck in found.items() if isinstance(luck, LuckOfSet) and probe in luck.intervals}
-    intervals = [luck.intervals[probe] for luck in seen.values()]
-    return {
-        "with_luck": list(seen),
-        "without_luck": [name for name in found if name not in seen],
-        "extrapolated": any(found.reach < found.steps[-1] for found in intervals),
-        "trusted": any(measured.trusted(probe).get(name) for name in sets),
-    }
-
-
-def _has_curve(runs: Runs, probe: str) -> bool:
-    """True if a mean can be drawn: enough runs have a reading that is a number."""
-    return has_readings(runs, probe) and bool(np.isfinite(mean_curve(runs, probe, SHARE).mean).any())
-
-
-def _why_no_curve(sets: Mapping[str, Runs]) -> str:
-    """Return why a probe has no curve, and what to do."""
-    longest = max(int(set_.lengths.max()) for set_ in sets.values())
-    if not longest:
-        return "no run was served a single step."
-    if any(len(run.steps) for set_ in sets.values() for run in set_):
-        return "fewer than half of the runs have a reading that is a number."
-    often = max(1, longest // 20)
-    return (
-        f"every run stopped before its first reading. Read it more often, with every= (--every) of {often:,} or less."
-    )
-
-
-def _of_probe(
-    draw: Callable[..., Any],
-    sets: Mapping[str, Runs],
-    probe: str,
-    reference: str | None,
-    more: Sequence[str] = (),
-    **options: Any,
-) -> dict[str, Any]:
-    """Return the figure of a probe, and what its caption needs; `more` is read out to those who cannot see it."""
-    shown = reference if reference in sets else None
-    most_runs = max(len(set_) for set_ in sets.values())
-    return {"probe": probe, "reference": shown, "most_runs": most_runs} | _drawn(
-        lambda width: draw(sets, probe, shown, width=width, **options),
-        ". ".join([f"{DESCRIPTIONS[draw.__name__]} of {probe} for {', '.join(sets)}", *more]),
-        f"{draw.__name__} {probe}",
-    )
-
-
-DESCRIPTIONS = {
-    "learning_curves": "Mean curves",
-    "curves_of_runs": "Individual runs",
-    "visitation_bars": "Final readings",
-}
-
-
-def _drawn(draw: Callable[[int], Any], description: str, key: str) -> dict[str, Any]:
-    """Return the figure at both widths, as the page holds it."""
-    from markupsafe import Markup
-
-    return {
-        kind: Markup(inline_svg(draw(width), description, f"{key} {width}"))
-        for kind, width in (("wide", WIDE), ("narrow", NARROW))
-    }
-
-
-def _differing_settings(named: Mapping[str, Runs]) -> Table | None:
-    """Return the settings in which sets differ, a column for each set; None where they differ in none."""
-    flat = [dict(_flat(runs.about.to_json())) for runs in named.values()]
-    keys = dict.fromkeys(key for settings in flat for key in settings)
-    rows = tuple((key, *(settings.get(key, NONE) for settings in flat)) for key in keys)
-    headings = tuple(Column(name, numeric=False) for name in ("", *named))
-    differing = tuple(row for row in rows if len(set(row[1:])) > 1)
-    return Table("What differs between the sets", headings, differing) if differing else None
-
-
-def _settings(runs: Runs) -> Table:
-    """Return what the runs are of, and their seeds, a line for each setting."""
-    seeds = [str(run.seed) for run in runs[:3]]
-    more = [f"... ({len(runs):,} in all)"] if len(runs) > len(seeds) else []
-    last = (("runs", f"{len(runs):,}"), ("seeds of runs", ", ".join([*seeds, *more]) or NONE))
-    headings = (Column("", numeric=False), Column("", numeric=False))
-    return Table("Settings", headings, (*_flat(runs.about.to_json()), *last))
-
-
-def _flat(settings: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
-    """Return the names and values of nested settings."""
-    lines = []
-    for key, value in settings.items():
-        if isinstance(value, Mapping):
-            lines += _flat(value, f"{prefix}{key} · ")
-        else:
-            text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
-            lines.append((f"{prefix}{key}", NONE if value is None else text))
-    return lines
+    scrolls = f'<div tabindex="0" role="region" aria-label="{escape(table.title or "Table")}" class="scroll'
+    return Markup(table.to_html(headline).replace('<div class="scroll', scrolls, 1))

@@ -28,6 +28,7 @@ from understudy.reporting.drawing import (
 from understudy.reporting.rungs import draw_exact, draw_shares, legend_of, used
 from understudy.reporting.state_pictures import states
 from understudy.reporting.svg import INK, MUTED, drawn_alike
+from understudy.reporting.thinning import thinned
 from understudy.runs import Runs
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ __all__ = [
 
 MOST_RUNS = 30
 """Individual runs drawn of each set."""
+
+MOST_POINTS_OF_RUN = 60
+"""Readings of a single run that are drawn: panels of single runs are small."""
 
 
 def learning_curves(
@@ -285,12 +289,13 @@ def _draw_legend(ax: "Axes", names: list[str], looks: Mapping[str, Look], wanted
 
 
 def _as_one_line(runs: Runs, probe: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return up to thirty runs, evenly taken from all, as one line with gaps between them."""
+    """Return up to thirty runs, evenly taken from all, as one line with gaps between them; long ones thinned."""
     chosen = np.unique(np.linspace(0, len(runs) - 1, min(MOST_RUNS, len(runs))).astype(int))
     steps: list[Any] = []
     values: list[Any] = []
     for number in chosen:
         run = runs[int(number)]
-        steps += [run.steps, np.array([np.nan])]
-        values += [run.curves[probe], np.array([np.nan])]
+        at = thinned(run.steps, run.curves[probe], MOST_POINTS_OF_RUN)
+        steps += [run.steps[at], np.array([np.nan])]
+        values += [run.curves[probe][at], np.array([np.nan])]
     return np.concatenate(steps), np.concatenate(values)

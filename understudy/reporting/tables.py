@@ -10,6 +10,7 @@ from understudy.evaluation import Fidelity
 from understudy.reporting.formatting import decimals, percent, rounded
 from understudy.reporting.measurements import Comparisons, Measurements
 from understudy.reporting.returns import earnings_cell, earnings_format, notes_on_returns
+from understudy.reporting.shortages import shortage
 from understudy.runs import Runs
 from understudy.tables import NONE, Column, Table
 
@@ -76,8 +77,11 @@ def exact_of(measured: Measurements, name: str) -> int | None:
     return None if found is None else found.exact
 
 
-def stops_table(runs: Mapping[str, Runs]) -> Table:
-    """Return the causes for which the runs of each set stopped: how many runs, and in which states most."""
+def stops_table(runs: Mapping[str, Runs], action: str = "action") -> Table:
+    """Return the causes for which the runs of each set stopped: how many runs, and in which states most.
+
+    `action` is the name of the log's column of actions.
+    """
     columns = (
         Column("", numeric=False),
         Column("cause", numeric=False),
@@ -89,8 +93,8 @@ def stops_table(runs: Mapping[str, Runs]) -> Table:
         causes = Counter(run.stopped.cause for run in set_)
         for cause, count in causes.most_common():
             stops = [run.stopped for run in set_ if run.stopped.cause == cause]
-            words = {stop.group: stop.what for stop in reversed(stops) if stop.state is not None}
-            places = Counter(words[stop.group] for stop in stops if stop.state is not None)
+            words = {stop.group: shortage(stop, action) for stop in reversed(stops) if stop.state is not None}
+            places = Counter(str(words[stop.group]) for stop in stops if stop.state is not None)
             rows.append((str(name), cause, f"{count:,}", _where(places)))
             values.append((str(name), cause, count, dict(places)))
     return Table("What ran out", columns, tuple(rows), tuple(values))

@@ -14,6 +14,7 @@ from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import is_real, log_of
 from understudy.errors import SettingError, UsageError
+from understudy.logs import once
 from understudy.runs.env_run import EnvRun
 from understudy.runs.prerequisites import check_acts_for_good, check_limits
 from understudy.runs.probes import Probes, named_probes
@@ -206,10 +207,6 @@ def observation_space_of(simulator: Any) -> spaces.Space:
 
 def observation_range(simulator: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the smallest and the largest value of each entry of an observation."""
-    log = simulator.log
-    own = offers(simulator, HasObservations)
-    columns = simulator.observations if own else (log.observation, log.next_observation)
-    return (
-        np.min([column.min(axis=0) for column in columns], axis=0),
-        np.max([column.max(axis=0) for column in columns], axis=0),
-    )
+    if offers(simulator, HasObservations):
+        return once.range_of(*simulator.observations)
+    return once.observation_range(simulator.log)

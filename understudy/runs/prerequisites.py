@@ -22,6 +22,8 @@ from understudy.contracts.offering import offers
 from understudy.contracts.simulating import is_exhaustible, log_of, n_actions_of, passes_over
 from understudy.deprecation import warn_of_old_name
 from understudy.errors import ContractError, PolicyError, SettingError
+from understudy.logs.blocks import found_rows
+from understudy.logs.once import reward_range
 from understudy.settings import MOST_STEPS, steps_of, whole
 
 
@@ -75,8 +77,9 @@ def check_rewards(learner: BoundsRewards, log: Log) -> None:
     if learner.reward_range is None:
         return
     low, high = learner.reward_range
-    if log.reward.min() < low or log.reward.max() > high:
-        row = int(((log.reward < low) | (log.reward > high)).argmax())
+    smallest, largest = reward_range(log)
+    if smallest < low or largest > high:
+        (row, *_) = found_rows(lambda part: (log.reward[part] < low) | (log.reward[part] > high), len(log)).first
         raise reward_refusal(learner, f"reward is {log.reward[row]:g} in row {row}")
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -13,6 +14,7 @@ from understudy.runs.about import About
 from understudy.runs.compact import NotKept, RowNumbers
 from understudy.runs.failures import FailedRun, failures_sentence
 from understudy.runs.frames import episodes_frame, readings_frame, runs_frame
+from understudy.small_curves import small_curve
 from understudy.tables import Column, Table, record_table
 
 if TYPE_CHECKING:
@@ -203,4 +205,12 @@ class Runs(Sequence[Run]):
             for number, run in enumerate(self.runs[:MOST_SHOWN])
         )
         more = (f"... and {len(self) - MOST_SHOWN:,} more: to_frame(per='run') has all",) * (len(self) > MOST_SHOWN)
-        return Table(repr(self), headings, rows, notes=more)._repr_html_()
+        return Table(repr(self), headings, rows, notes=more)._repr_html_() + self._small_curves()
+
+    def _small_curves(self) -> str:
+        """Return a picture of the first probe that is a number; empty where there is none."""
+        for probe in self.probes:
+            steps, values = self.curve(probe)
+            if values.ndim == 2 and (picture := small_curve(steps, values)):
+                return f"<p>{escape(probe)}</p>{picture}"
+        return ""

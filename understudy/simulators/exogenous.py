@@ -124,7 +124,7 @@ class ExogenousReplay:
         return (self._merged,)
 
     def _pair(self, row: int, emission: int) -> int:
-        z, c = self.index.records["next_state"][row], self._exogenous.index.records["next_state"][emission]
+        z, c = self.index.next_state[row], self._exogenous.index.next_state[emission]
         return int(z) * self._reward.shape[1] + int(c)
 
     def _coded(self, codes: Any) -> tuple[np.ndarray]:

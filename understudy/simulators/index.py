@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,10 +15,15 @@ from understudy.contracts.vocabulary import Vocabulary
 from understudy.errors import EncoderError
 from understudy.logs.naming import observation_words
 from understudy.logs.repeated_rows import is_repeated
+from understudy.mapped import blocks
 from understudy.simulators.coding import LOG_POSITIONS
-from understudy.simulators.kernels.tape import OPENING, RECORD
+from understudy.simulators.kernels.records import RECORD, RecordColumns
+from understudy.simulators.kernels.tape import OPENING
 from understudy.simulators.options import require_log
 from understudy.simulators.read_only import read_only
+
+if TYPE_CHECKING:
+    from understudy.simulators.index_on_disk import IndexOnDisk
 
 CHUNK = 65_536
 """The number of rows compared at a time, so that large observations take little memory."""
@@ -32,10 +37,23 @@ class Index:
     state: np.ndarray  # (N,) int32: the state of each row's observation; -1 for none
     encoder_numbers: np.ndarray | None  # (n_states,) the encoder's own number of each state; None where they are equal
     n_states: int
-    records: np.ndarray  # (N,) RECORD
+    records: Any  # (N,) RECORD; RecordColumns of a log on disk
     opening: np.ndarray  # (E,) OPENING
     inverse_propensity: np.ndarray  # (V, A) float64: one over each distinct propensity vector
     requeued: bool = False  # True if `state` is of another encoder than the records' next_state
+    on_disk: "IndexOnDisk | None" = None  # what more is known of the index of a log on disk
+
+    @property
+    def next_state(self) -> np.ndarray:
+        """The state of each row's next observation, (N,) int32; -1 for none."""
+        return self.records.next_state if isinstance(self.records, RecordColumns) else self.records["next_state"]
+
+    @cached_property
+    def n_rows(self) -> np.ndarray:
+        """The number of rows of each state, (n_states,)."""
+        if self.on_disk is not None:
+            return self.on_disk.counts.sum(axis=1)
+        return np.bincount(self.state[self.state >= 0] if self.state.min() < 0 else self.state, minlength=self.n_states)
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -45,9 +63,13 @@ class Index:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of the states, by which results of different encoders are told apart."""
+        return self._fingerprint() if self.on_disk is None else self.on_disk.remembered(self._fingerprint)
+
+    def _fingerprint(self) -> str:
         digest = blake2b(digest_size=16)
-        for part in (self.state, self.records["next_state"]):
-            digest.update(np.ascontiguousarray(part).data.cast("B"))
+        for part in (self.state, self.next_state):
+            for rows in blocks(len(part)):
+                digest.update(np.ascontiguousarray(part[rows]).data.cast("B"))
         return digest.hexdigest()
 
     def encoder_state(self, state: int) -> int:
@@ -63,6 +85,8 @@ class Index:
 
         Observations are not encoded again.
         """
+        if self.on_disk is not None:
+            return self.on_disk.select(self, episodes)
         rows = self.log.rows_of(episodes)
         log, records = self.log.select(episodes), self.records[rows]
         records["row"] = np.arange(len(rows))
@@ -72,7 +96,7 @@ class Index:
 
     def is_logged(self, state: int) -> bool:
         """True if the log has a row in a state."""
-        return bool((self.state == state).any())
+        return bool(self.n_rows[state] > 0)
 
     def stop_fields(self, state: int) -> dict[str, Any]:
         """Return the fields of a `Stop` that describe a state: its number, and its only observation or an example.
@@ -88,23 +112,31 @@ class Index:
         return {}
 
     def _found_stop_fields(self, state: int) -> dict[str, Any]:
-        seen = [(self.log.observation, np.flatnonzero(self.state == state))]
-        if not self.requeued:
-            seen.append((self.log.next_observation, np.flatnonzero(self.records["next_state"] == state)))
-        seen = [(column, rows) for column, rows in seen if len(rows)]
-        if not seen:
+        seen = [(self.log.observation, self.state)]
+        seen += [] if self.requeued else [(self.log.next_observation, self.next_state)]
+        example, exact = None, True
+        for column, states in seen:
+            for rows in blocks(len(column), CHUNK):
+                found = np.flatnonzero(states[rows] == state)
+                if len(found):
+                    example = column[rows][found[0]] if example is None else example
+                    exact = bool((column[rows][found] == example).all())
+                if example is not None and (not exact or self._is_single):
+                    words = observation_words(self.log.spec, example)
+                    return {"state": self.encoder_state(state), "place" if exact else "example": words}
+        if example is None:
             return {"state": self.encoder_state(state)}
-        example = seen[0][0][seen[0][1][0]]
-        exact = all(
-            (column[rows[begin : begin + CHUNK]] == example).all()
-            for column, rows in seen
-            for begin in range(0, len(rows), CHUNK)
-        )
-        words = observation_words(self.log.spec, example)
-        return {"state": self.encoder_state(state), "place" if exact else "example": words}
+        return {"state": self.encoder_state(state), "place": observation_words(self.log.spec, example)}
 
-    def coded(self, codes: Any) -> tuple[np.ndarray, np.ndarray]:
+    @property
+    def _is_single(self) -> bool:
+        """True if each state is known to stand for one observation."""
+        return self.on_disk is not None and self.on_disk.single
+
+    def coded(self, codes: Any) -> tuple[Any, np.ndarray]:
         """Return the records and openings with a learner's codes of observations."""
+        if self.on_disk is not None:
+            return self.on_disk.coded(self, codes)
         if codes is None:
             return self.records, self.opening
         records, opening = self.records.copy(), self.opening.copy()
@@ -183,24 +215,31 @@ def inverse_propensities(log: Log | None, n_rows: int, n_actions: int) -> tuple[
     else:
         vocabulary = Vocabulary(matrix)
         vector, distinct = vocabulary.codes(matrix), vocabulary.rows
+    return vector, inverse(distinct)
+
+
+def inverse(propensities: np.ndarray) -> np.ndarray:
+    """Return one over propensities, infinite for zeros."""
     with np.errstate(divide="ignore", over="ignore"):
-        return vector, 1.0 / (distinct + 0.0)  # -0.0 would give minus infinity
+        return 1.0 / (propensities + 0.0)  # -0.0 would give minus infinity
 
 
 def with_state_means(index: Index) -> Index:
     """Return the index with the mean propensities of all rows of a state in place of each row's own."""
     matrix, n_actions = index.log.propensity, index.log.spec.n_actions
     assert matrix is not None
-    logged = index.state >= 0
-    state, mean = index.state[logged], np.empty((index.n_states, n_actions))
-    n_rows = np.bincount(state, minlength=index.n_states)
-    for action in range(n_actions):
-        total = np.bincount(state, weights=matrix[logged, action], minlength=index.n_states)
-        mean[:, action] = total / np.maximum(n_rows, 1)
+    total = np.zeros((index.n_states, n_actions))
+    for rows in blocks(len(matrix)):
+        logged = index.state[rows] >= 0
+        state, of_rows = index.state[rows][logged], matrix[rows][logged]
+        for action in range(n_actions):
+            total[:, action] += np.bincount(state, weights=of_rows[:, action], minlength=index.n_states)
+    inverse_propensity = inverse(total / np.maximum(index.n_rows, 1)[:, None])
+    if index.on_disk is not None:  # rows without a state are in no queue
+        return replace(index, records=index.records._replace(vector=index.state), inverse_propensity=inverse_propensity)
     records = index.records.copy()
-    records["vector"] = np.maximum(index.state, 0)  # rows without a state are in no queue
-    with np.errstate(divide="ignore", over="ignore"):
-        return replace(index, records=records, inverse_propensity=1.0 / mean)
+    records["vector"] = np.maximum(index.state, 0)
+    return replace(index, records=records, inverse_propensity=inverse_propensity)
 
 
 SAMPLE = 1000

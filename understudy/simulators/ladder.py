@@ -92,7 +92,7 @@ class LadderReplay:
                 "states are alike; give likeness=us.likeness.observations() or another of its kinds, and radius="
             )
         radius = real("radius", radius, 0)
-        next_state = self.index.records["next_state"]
+        next_state = self.index.next_state
         alike = likeness.neighbors(self.log, self.index.state, next_state, self.n_states, radius)
         told = dict(likeness.settings) if offers(likeness, HasSettings) else name_of(likeness)
         self.settings |= {"likeness": told, "radius": radius}  # read now: units may be those of the first log
@@ -146,7 +146,7 @@ def supported_rungs(
     if needs_states and likeness is None:
         likeness = suited(index.log)
     if (needs_states and radius is None) or "reuse" in rungs:
-        states = States(index.state, index.records["next_state"], index.n_states)
+        states = States(index.state, index.next_state, index.n_states)
         audit = audit_of_states(index.log, states, likeness=likeness, seed=seed)
         radius = audit.radius if radius is None else radius
         left_out = (set() if audit.reuse else {"reuse"}) | (needs_states if radius is None else set())

@@ -92,7 +92,7 @@ class ModelSimulator:
 
 def may_be_emitted(index: Index) -> np.ndarray:
     """Return, (N,) bool, True for each row whose next state is also that of a row which is not terminal."""
-    next_state = index.records["next_state"]
+    next_state = index.next_state
     return np.isin(next_state, next_state[~index.log.terminated])
 
 
@@ -103,7 +103,7 @@ def emissions(index: Index, law: str) -> tuple[np.ndarray, np.ndarray]:
     logged, as an observation or as a next one; under "row" the list is empty.
     """
     log, n = index.log, len(index.log)
-    state = np.concatenate([index.state, index.records["next_state"]])
+    state = np.concatenate([index.state, index.next_state])
     if law == "row":
         return np.zeros(index.n_states + 1, np.int64), np.empty(0, np.int32)
     if law == "uniform":

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 
-def read_only(array: Any) -> np.ndarray:
-    """Return an array, or a view of it, that cannot be written on; of a memory map, a plain array.
+def read_only(array: Any) -> Any:
+    """Return an array, or a view of it, that cannot be written on; of a memory map, a plain array; of a tuple, each.
 
     >>> read_only(np.zeros(3)).flags.writeable
     False
     """
+    if isinstance(array, tuple):
+        return type(array)(*map(read_only, array))
     if type(array) is np.ndarray and not array.flags.writeable:
         return array
     view = np.asarray(array).view()

@@ -11,17 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from understudy.contracts import Rehearsal
+from understudy.contracts import Log, Rehearsal
 from understudy.contracts.streams import streams_of
 from understudy.errors import SettingError
+from understudy.mapped import reserved
 from understudy.simulators.coding import CodedArrays, largest_observation
 from understudy.simulators.index import Index, with_state_means
 from understudy.simulators.kernels import layout
+from understudy.simulators.kernels.records import RECORD
 from understudy.simulators.kernels.reserve import ReserveTape, rewind_reserve
-from understudy.simulators.kernels.tape import BLOCK_END, RECORD, Tape, rewind
+from understudy.simulators.kernels.tape import BLOCK_END, Tape, rewind
 from understudy.simulators.options import LOG_LIMIT, option_code, time_limit
-from understudy.simulators.queues import empty_queues, queue_ends, queue_numbers
+from understudy.simulators.queues import empty_queues, ends_of, queue_numbers, reserve_ends
 from understudy.simulators.read_only import read_only
+from understudy.simulators.reading_ahead import read_ahead_of
 from understudy.simulators.rehearsal import KernelRehearsal
 from understudy.simulators.sharing import shared_rehearsals
 
@@ -77,15 +80,10 @@ class Replay:
         self.rules = read_only(np.array([int(rules.get(position, 0)) for position in range(layout.N_RULES)]))
         queue_of, self.n_queues = queue_numbers(index, accept, by_state)
         self.queue_of = read_only(queue_of)
-        self._end = queue_ends(self.queue_of, self.n_queues)
+        self._end = ends_of(index, self.queue_of, self.n_queues, accept, by_state)
         # The reserve of a state and action has room for all of its rows; without a reserve there are none.
-        self._reserve_end = queue_ends(*queue_numbers(index, layout.DRAWN_ACTION, True)) if reserve else None
-
-        # An episode that the end of a recording cut off keeps its position: only the episodes between two of these are
-        # shuffled, in a block.
-        unfinished = np.append(np.flatnonzero(self.log.unfinished), self.log.n_episodes)
-        block_end = unfinished[np.searchsorted(unfinished, np.arange(self.log.n_episodes))]
-        self._episodes = read_only(np.column_stack([self.log.starts[:-1], self.log.starts[1:], block_end]))
+        self._reserve_end = reserve_ends(index) if reserve else None
+        self._episodes = read_only(index.on_disk.episodes if index.on_disk is not None else episodes_of(self.log))
         self._copies = 1
         self._arrays = self._coded_arrays()
         self._spare_workspaces: list[tuple[np.ndarray, ...]] = []
@@ -103,8 +101,8 @@ class Replay:
             queues, queued, order, opening_order, filled, streams_of(seed), cursor,
         )  # fmt: skip
         if reserve:
-            reserves, reserved, lacking, excess = reserve
-            source = ReserveTape(source, reserves, reserved, lacking, excess, self.rules, cursor)
+            reserves, kept, lacking, excess = reserve
+            source = ReserveTape(source, reserves, kept, lacking, excess, self.rules, cursor)
             rewind_reserve(source)
         else:
             rewind(source)
@@ -116,6 +114,8 @@ class Replay:
             index=self.index,
         )
         weakref.finalize(rehearsal, self._spare_workspaces.append, workspace).atexit = False
+        if self.index.on_disk is not None and self._copies == 1:
+            read_ahead_of(rehearsal, source.tape if reserve else source)
         return rehearsal
 
     def start_shared(self, seed: int, n: int) -> list[Rehearsal]:
@@ -134,6 +134,10 @@ class Replay:
         n_queued, n_episodes = int(self._end[-1]) * copies, self.log.n_episodes * copies
         if max(n_queued, n_episodes, len(self.log) * copies) >= 2**31:
             raise SettingError(f"{copies:,} copies of {len(self.log):,} rows are more than can be counted; use fewer")
+        if self.index.on_disk is not None and self.rules[layout.READ_ORDER] == layout.BY_ROWS:
+            raise SettingError(
+                "a log on disk is not repeated in order='rows'; use order='episodes', or read it into memory"
+            )
         repeated = copy(self)
         repeated.settings = self.settings | {"copies": copies}
         repeated.exhaustible = repeated.foreseeable = False
@@ -149,7 +153,10 @@ class Replay:
         return repeated
 
     def _coded_arrays(self) -> CodedArrays:
-        largest = largest_observation(self.log.observation, self.log.next_observation)
+        on_disk = self.index.on_disk
+        largest = (
+            largest_observation(self.log.observation, self.log.next_observation) if on_disk is None else on_disk.largest
+        )
         by_rows = self.rules[layout.READ_ORDER] == layout.BY_ROWS
         make = self.index.coded if self._copies == 1 else partial(tiled, self.index, self._copies, by_rows)
         return CodedArrays(make, largest)
@@ -161,15 +168,15 @@ class Replay:
         """Return the arrays that one rehearsal writes on. Memory is not touched before a run needs it."""
         by_rows = self.rules[layout.READ_ORDER] == layout.BY_ROWS
         n_rows, n_episodes = len(self.log) * self._copies, self.log.n_episodes * self._copies
-        queued = np.empty(self._end[-1], RECORD)
-        order = np.arange(n_rows if by_rows else n_episodes, dtype=np.int32)
-        opening_order = np.arange(n_episodes if by_rows else 0, dtype=np.int32)
+        queued = reserved(int(self._end[-1]), RECORD)
+        order = reserved(n_rows if by_rows else n_episodes, np.int32)
+        opening_order = reserved(n_episodes if by_rows else 0, np.int32)
         filled, cursor = np.empty(len(self._end), np.int32), np.zeros(layout.N_CURSOR, np.int64)
         tape = empty_queues(self._end), queued, order, opening_order, filled, cursor
         if self._reserve_end is None:
             return tape
-        reserved = np.empty(self._reserve_end[-1], np.int32)
-        return *tape, empty_queues(self._reserve_end), reserved, np.empty(self.n_actions), np.empty(self.n_actions)
+        kept = reserved(int(self._reserve_end[-1]), np.int32)
+        return *tape, empty_queues(self._reserve_end), kept, np.empty(self.n_actions), np.empty(self.n_actions)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_spare_workspaces": []}
@@ -177,6 +184,17 @@ class Replay:
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self.settings.items() if name != "simulator")
         return f"{self.settings['simulator']}({len(self.log):,} rows, {self.n_states:,} states, {options})"
+
+
+def episodes_of(log: Log) -> np.ndarray:
+    """Return the episodes of a log as a tape has them, (E, 3).
+
+    An episode that the end of a recording cut off keeps its position: only the episodes between two of these are
+    shuffled, in a block.
+    """
+    unfinished = np.append(np.flatnonzero(log.unfinished), log.n_episodes)
+    block_end = unfinished[np.searchsorted(unfinished, np.arange(log.n_episodes))]
+    return np.column_stack([log.starts[:-1], log.starts[1:], block_end])
 
 
 def tiled(index: Index, copies: int, by_rows: bool, codes: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,8 @@ from typing import Any
 
 from understudy.contracts import Encoder, Likeness, Log
 from understudy.errors import SettingError
-from understudy.simulators.index import Index, index
+from understudy.simulators.index import Index
+from understudy.simulators.index_on_disk import index
 from understudy.simulators.kernels import layout
 from understudy.simulators.ladder import LadderReplay, checked_rungs, supported_rungs
 from understudy.simulators.options import LOG_LIMIT, option_code, require_propensities

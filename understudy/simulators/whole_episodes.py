@@ -78,7 +78,7 @@ class WholeEpisodes:
         rows, episodes = self._arrays(codes)
         weights, cursor = np.zeros(N_WEIGHTS), np.zeros(layout.N_CURSOR, np.int64)
         weights[NEXT_BOUND], cursor[layout.EPISODE_OVER], cursor[layout.STATE] = self.bound.value, 1, layout.EMPTY
-        order = np.arange(len(episodes), dtype=np.int32)
+        order = np.zeros(len(episodes), np.int32)
         source = EpisodeTape(
             rows, episodes, self._inverse_propensity, self._rules, order, streams_of(seed), weights, cursor
         )

@@ -84,6 +84,25 @@ class AgainstLog:
         """Return an Arrow table, a line for each window of episodes."""
         return arrow_table(self.columns(), TYPES)
 
+    def table(self) -> Table:
+        """Return a table for people, a line for each window of episodes."""
+        names = ("episodes", "up to step", "difference an episode", "95 %", "one deployment is worse", "more in all")
+        shown = (self.first, self.last, self.difference.steps, self.difference.mean, self.difference.low,
+                 self.difference.high, self.worse, -self.regret.mean)  # fmt: skip
+        rows = tuple(
+            (
+                f"{first:,} to {last:,}" if last > first else f"{first:,}",
+                f"{step:,}",
+                f"{mean:+.3g}",
+                f"{low:+.3g} to {high:+.3g}",
+                f"{worse:.0%}",
+                f"{more:+.3g}",
+            )
+            for first, last, step, mean, low, high, worse, more in zip(*shown, strict=True)
+        )
+        headings = tuple(Column(name, numeric=name != "episodes") for name in names)
+        return Table(f"What “{self.learner}” earns more than the policy that logged", headings, rows)
+
     def _repr_html_(self) -> str:
         names = ("last episode", "step", "difference", "low", "high", "worse", "mean worse", "regret")
         shown = (self.last, self.difference.steps, self.difference.mean, self.difference.low, self.difference.high,
@@ -100,11 +119,7 @@ def against_log(name: str, found: Halves, windows: Windows) -> AgainstLog:
     """
     from scipy.stats import norm
 
-    logged = found.runs.about.log_return
-    of_halves = [half.about.log_return for half in found.halves]
-    if logged is None or None in of_halves:
-        raise LogError("the log has no finished episode, so what its own policy earned is not known", "compare")
-    error = float(np.std(np.array(of_halves, dtype=float), ddof=1))  # a half's mean is off the whole's as that is off
+    logged, error = earned_by_log(found)
     readings = windows.readings[name]
     own = interval_of(readings)
     width = np.hypot((own.high - own.low) / 2, norm.ppf(0.975) * error)
@@ -118,6 +133,18 @@ def against_log(name: str, found: Halves, windows: Windows) -> AgainstLog:
         name, float(logged), windows.ends - sizes + 1, windows.ends, difference, below,
         norm.cdf(-mean / np.maximum(width / norm.ppf(0.975), 1e-12)), _regret(readings, sizes, logged, error),
     )  # fmt: skip
+
+
+def earned_by_log(found: Halves) -> tuple[float, float]:
+    """Return what an episode of the log earned on average, and its standard error.
+
+    Raise `LogError` where the log has no finished episode.
+    """
+    logged = found.runs.about.log_return
+    of_halves = [half.about.log_return for half in found.halves]
+    if logged is None or None in of_halves:
+        raise LogError("the log has no finished episode, so what its own policy earned is not known", "compare")
+    return logged, float(np.std(np.array(of_halves, dtype=float), ddof=1))  # a half is off the whole as that is off
 
 
 def _regret(readings: HalvedReadings, sizes: np.ndarray, logged: float, error: float) -> Interval:

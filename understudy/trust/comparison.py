@@ -70,6 +70,7 @@ class Comparison:
     probe: str | None = None  # None for what an episode earns
     level: float = 0.95
     left_out: LeftOut | None = None  # runs that a learner raised in, left out of all; None where there are none
+    upto: int | None = None  # with a step, episodes are compared that were finished by then
 
     def __post_init__(self) -> None:
         if len(self.halves) < 2:
@@ -101,7 +102,7 @@ class Comparison:
     def windows(self) -> Windows:
         """The readings that are compared."""
         if self.probe is None:
-            return windows_of_episodes(self.halves)
+            return windows_of_episodes(self.halves, self.upto)
         return windows_of_probe(self.halves, self.probe)
 
     @cached_property

@@ -146,7 +146,7 @@ def selfcheck(log: Log, encoder: Encoder | None = None, *, seed: int = 0, level:
     """
     seed, share = seed_of(seed), SHARE * real("level", level, LOWEST_LEVEL, 0.5)
     indexed = index(log, encoder)
-    states = (indexed.state, np.ascontiguousarray(indexed.records["next_state"]))
+    states = (indexed.state, np.ascontiguousarray(indexed.next_state))
     stated = StatedLog(log, *(np.where(codes < 0, -1, indexed.encoder_states(codes)) for codes in states))
     shapes = shapes_test(stated, share, merges=encoder is not None, seed=spawn(seed, 0))
     sufficiency, told = sufficiency_test(stated, share, merges=encoder is not None, seed=spawn(seed, 1))

@@ -43,14 +43,21 @@ class Windows:
         return int(self.ends[place - 1]) + 1 if place else 1
 
 
-def windows_of_episodes(found: Mapping[str, Halves]) -> Windows:
+def windows_of_episodes(found: Mapping[str, Halves], upto: int | None = None) -> Windows:
     """Return what an episode earned, by windows of the episodes that the runs of all learners finished.
 
-    Raise `LogError` where too few runs of a learner finished an episode.
+    With `upto`, these are the episodes that were finished by that step. Raise `LogError` where too few runs of a
+    learner finished an episode.
     """
-    finished = {name: reached(n_finished(one.runs), SHARE) for name, one in found.items()}
+    finished = {name: reached(n_finished(one.runs, upto), SHARE) for name, one in found.items()}
     shortest = min(finished, key=lambda name: finished[name])
     episodes = finished[shortest]
+    if not episodes and upto is not None:
+        raise LogError(
+            f"fewer than {SHARE:.0%} of the runs of {shortest!r} finished an episode by step {upto:,}; log more "
+            "episodes, so that the log can be believed for longer",
+            "compare",
+        )
     if not episodes:
         lengths = found[shortest].runs.lengths
         raise LogError(
@@ -61,8 +68,8 @@ def windows_of_episodes(found: Mapping[str, Halves]) -> Windows:
         )
     size = -(-episodes // MOST_WINDOWS)
     ends = size * np.arange(1, episodes // size + 1)
-    return Windows({name: _earned(one, ends) for name, one in found.items()}, ends, "episode", shortest,
-                   _without(finished, shortest))  # fmt: skip
+    longest = _without(finished, shortest) if upto is None else episodes  # that the others go further is not used
+    return Windows({name: _earned(one, ends) for name, one in found.items()}, ends, "episode", shortest, longest)
 
 
 def windows_of_probe(found: Mapping[str, Halves], probe: str) -> Windows:
@@ -91,9 +98,11 @@ def returns_by_window(runs: Runs, ends: np.ndarray) -> np.ndarray:
     return values
 
 
-def n_finished(runs: Runs) -> np.ndarray:
-    """Return how many episodes each run finished."""
-    return np.array([len(run.returns) for run in runs])
+def n_finished(runs: Runs, upto: int | None = None) -> np.ndarray:
+    """Return how many episodes each run finished; with `upto`, by that step."""
+    if upto is None:
+        return np.array([len(run.returns) for run in runs])
+    return np.array([np.searchsorted(run.ends, upto, side="right") for run in runs])
 
 
 def _earned(one: Halves, ends: np.ndarray) -> HalvedReadings:
@@ -104,4 +113,4 @@ def _earned(one: Halves, ends: np.ndarray) -> HalvedReadings:
 
 
 def _without(reach: Mapping[str, int], shortest: str) -> int:
-    return min(places for name, places in reach.items() if name != shortest)
+    return min((places for name, places in reach.items() if name != shortest), default=reach[shortest])

@@ -6,7 +6,8 @@ import pytest
 from understudy.contracts.streams import streams_of
 from understudy.simulators.kernels import layout, model
 from understudy.simulators.kernels.layout import EMPTY
-from understudy.simulators.kernels.tape import OPENING, RECORD
+from understudy.simulators.kernels.records import RECORD
+from understudy.simulators.kernels.tape import OPENING
 
 GO, STAY = np.array([1.0, 0.0]), np.array([0.0, 1.0])
 

@@ -68,7 +68,7 @@ def is_uniform(propensity: np.ndarray, n_actions: int) -> bool:
     low, high = propensity.min(), propensity.max()
     if not 0.5 / n_actions < low <= high < 2 / n_actions:  # most logs are told from two numbers; NaN fails, too
         return False
-    values = np.unique(propensity)
+    values = np.unique(propensity) if low < high else propensity[:1]
     if len(values) > MOST_VALUES or not all(is_one_over(value, n_actions) for value in values.tolist()):
         return False
     # .13 and .12 of eight actions both are 1/8, rounded and cut off; and they may be two propensities.

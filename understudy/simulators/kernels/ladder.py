@@ -13,7 +13,8 @@ from understudy.contracts.compiling import kernel, routine
 from understudy.contracts.streams import ACCEPTANCE, below
 from understudy.simulators.kernels import draws, layout
 from understudy.simulators.kernels.layout import CUT, EMPTY, Outcome
-from understudy.simulators.kernels.tape import END, START, Tape, read_next
+from understudy.simulators.kernels.records import fields_of
+from understudy.simulators.kernels.tape import END, START, Tape, entry_at, read_next
 from understudy.simulators.kernels.unused_rows import drop_oldest, has_unread, oldest_unused, take_own
 
 
@@ -55,12 +56,11 @@ def step(ladder, policy):
             row = row_of_lower_rungs(ladder, state, action, len(policy))
     if row == EMPTY:
         return Outcome(without_answer(ladder, state, action), EMPTY, action, 0.0, False, False)
-    record = tape.records[row]
-    cursor[layout.STATE] = record["next_state"]
-    cursor[layout.CODE] = record["next_code"]
-    terminated = record["terminated"] != 0
-    truncated = draws.count_step(ladder.rules, cursor, terminated)
-    return Outcome(row, EMPTY, action, record["reward"], terminated, truncated)
+    served = fields_of(tape.records, row)
+    cursor[layout.STATE] = served.next_state
+    cursor[layout.CODE] = served.next_code
+    truncated = draws.count_step(ladder.rules, cursor, served.terminated)
+    return Outcome(row, EMPTY, action, served.reward, served.terminated, truncated)
 
 
 @routine
@@ -116,7 +116,7 @@ def note_places(ladder):
     """Note where the entries of the tape that were read since the last time are in its order."""
     cursor = ladder.cursor
     for position in range(cursor[layout.PLACES_NOTED], cursor[layout.TAPE_READ]):
-        ladder.place[ladder.tape.order[position]] = position
+        ladder.place[entry_at(ladder.tape.order, position)] = position
     cursor[layout.PLACES_NOTED] = cursor[layout.TAPE_READ]
 
 

@@ -5,7 +5,7 @@ no work beyond what it reads. Whole episodes are permuted, not rows, to make the
 queue then says nothing about the outcomes of the rows before it.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,19 +13,7 @@ from understudy.contracts.compiling import kernel, routine
 from understudy.contracts.streams import OPENINGS, ORDER, below
 from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.layout import EMPTY
-
-RECORD = np.dtype(
-    [
-        ("reward", np.float64),
-        ("row", np.int32),
-        ("next_state", np.int32),
-        ("next_code", np.int32),  # the next observation, as the learner's tables index it
-        ("vector", np.int32),  # which of the distinct propensity vectors
-        ("action", np.int32),
-        ("terminated", np.int32),
-    ]
-)
-"""All that a run needs of a row, in half a cache line."""
+from understudy.simulators.kernels.records import put_record
 
 OPENING = np.dtype([("row", np.int32), ("state", np.int32), ("code", np.int32)])
 
@@ -42,7 +30,7 @@ class Tape(NamedTuple):
     The first six arrays belong to the simulator and cannot be written on; the others belong to the rehearsal.
     """
 
-    records: np.ndarray  # (N,) RECORD, in log order
+    records: Any  # (N,) RECORD in log order, or RecordColumns
     queue_of: np.ndarray  # (N,) int32: the queue of each row; -1 for none
     episodes: (
         np.ndarray
@@ -52,7 +40,7 @@ class Tape(NamedTuple):
     rules: np.ndarray  # (N_RULES,) int64
     queues: np.ndarray  # (Q, 4) int32: each queue's START and END in queued, its HEAD and its TAIL
     queued: np.ndarray  # (N,) RECORD: the rows in the queues
-    order: np.ndarray  # (episodes or rows,) int32: the order of the tape, drawn as far as it was read
+    order: np.ndarray  # (episodes or rows,) int32: the order of the tape, drawn as far as it was read; see `entry_at`
     opening_order: np.ndarray  # (E,) int32: the order of openings, where the tape is of single rows; else empty
     filled: np.ndarray  # (Q,) int32: the queues that received rows, in the order in which they first did
     streams: np.ndarray  # (5,) uint64
@@ -60,12 +48,28 @@ class Tape(NamedTuple):
 
 
 @kernel
+def entry_at(order, position):
+    """Return the entry at a position of an order.
+
+    An order holds how far each entry is from its own number: an order that was not shuffled is all zeros, which costs
+    neither time nor memory however long it is.
+    """
+    return np.int64(position + order[position])
+
+
+@kernel
+def swap(order, one, other):
+    """Exchange the entries at two positions of an order."""
+    first, second = entry_at(order, one), entry_at(order, other)
+    order[one], order[other] = second - one, first - other
+
+
+@kernel
 def shuffle_step(order, position, end, streams, purpose):
     """Return the entry at a position of an order, drawn by one step of a Fisher-Yates shuffle of those before `end`."""
     if position < end:
-        other = position + below(streams, purpose, end - position)
-        order[position], order[other] = order[other], order[position]
-    return order[position]
+        swap(order, position, position + below(streams, purpose, end - position))
+    return entry_at(order, position)
 
 
 @routine
@@ -75,13 +79,13 @@ def read_next(tape):
     position = cursor[layout.TAPE_READ]
     cursor[layout.TAPE_READ] = position + 1
     if rules[layout.READ_ORDER] == layout.BY_ROWS:
-        begin = np.int64(shuffle_step(tape.order, position, len(tape.order), tape.streams, ORDER))
+        begin = shuffle_step(tape.order, position, len(tape.order), tape.streams, ORDER)
         end = begin + 1
     else:
-        episode = tape.order[position]
+        episode = entry_at(tape.order, position)
         if rules[layout.READ_ORDER] == layout.BY_EPISODES:
             episode = shuffle_step(tape.order, position, tape.episodes[position, BLOCK_END], tape.streams, ORDER)
-        begin, end = tape.episodes[episode, FIRST_ROW], tape.episodes[episode, END_ROW]
+        begin, end = np.int64(tape.episodes[episode, FIRST_ROW]), np.int64(tape.episodes[episode, END_ROW])
     for row in range(begin, end):
         queue = tape.queue_of[row]
         if queue >= 0:
@@ -89,7 +93,7 @@ def read_next(tape):
             if tail == tape.queues[queue, START]:
                 tape.filled[cursor[layout.QUEUES_FILLED]] = queue
                 cursor[layout.QUEUES_FILLED] += 1
-            tape.queued[tail] = tape.records[row]
+            put_record(tape.records, row, tape.queued, tail)
             tape.queues[queue, TAIL] = tail + 1
 
 
@@ -128,11 +132,11 @@ def open_episode(tape):
             cursor[layout.CAUSE] = layout.NO_OPENING
             return EMPTY
         if rules[layout.READ_ORDER] == layout.BY_ROWS:
-            episode = np.int64(shuffle_step(tape.opening_order, position, n_openings, tape.streams, OPENINGS))
+            episode = shuffle_step(tape.opening_order, position, n_openings, tape.streams, OPENINGS)
         else:
             while cursor[layout.TAPE_READ] <= position:
                 read_next(tape)
-            episode = np.int64(tape.order[position])
+            episode = entry_at(tape.order, position)
     cursor[layout.EPISODES_OPENED] += 1
     return episode
 
@@ -155,7 +159,7 @@ def read_ahead(tape, n_needed, n_most):
         for _ in range(1 + cursor[layout.QUEUES_FILLED] // 8):  # so that looking takes no longer than reading
             if cursor[layout.TAPE_READ] < len(tape.order):
                 read_next(tape)
-                episode = tape.order[cursor[layout.TAPE_READ] - 1]
+                episode = entry_at(tape.order, cursor[layout.TAPE_READ] - 1)
                 by_rows = tape.rules[layout.READ_ORDER] == layout.BY_ROWS
                 n_read += 1 if by_rows else tape.episodes[episode, END_ROW] - tape.episodes[episode, FIRST_ROW]
 
@@ -194,30 +198,31 @@ def next_openings(tape, episodes, swapped):
     elif rules[layout.READ_ORDER] == layout.BY_ROWS:
         for index in range(n):
             swapped[index] = position + index + below(tape.streams, OPENINGS, n_openings - position - index)
-            order[position + index], order[swapped[index]] = order[swapped[index]], order[position + index]
-            episodes[index] = order[position + index]
+            swap(order, position + index, swapped[index])
+            episodes[index] = entry_at(order, position + index)
         for index in range(n - 1, -1, -1):
-            order[position + index], order[swapped[index]] = order[swapped[index]], order[position + index]
+            swap(order, position + index, swapped[index])
     else:
         n = max(0, min(n, cursor[layout.TAPE_READ] - position))  # openings that come back are not known ahead
         for index in range(n):
-            episodes[index] = tape.order[position + index]
+            episodes[index] = entry_at(tape.order, position + index)
     tape.streams[OPENINGS] = cell
     return n
 
 
 @routine
 def undo_shuffle(order, n):
-    """Undo the first n steps of a Fisher-Yates shuffle of 0, 1, 2, ...
+    """Undo the first n steps of a Fisher-Yates shuffle.
 
     A position from n on was written only if the number it held before is now among the first n, so these numbers say
     which positions to restore.
     """
     for position in range(n):
-        if order[position] >= n:
-            order[order[position]] = order[position]
+        entry = entry_at(order, position)
+        if entry >= n:
+            order[entry] = 0
     for position in range(n):
-        order[position] = position
+        order[position] = 0
 
 
 @routine

@@ -14,7 +14,7 @@ from understudy.contracts.compiling import kernel
 from understudy.contracts.streams import ACCEPTANCE, ORDER, uniform
 from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.layout import EMPTY, PASSED_OVER, Outcome
-from understudy.simulators.kernels.tape import shuffle_step
+from understudy.simulators.kernels.tape import entry_at, shuffle_step
 
 ROW = np.dtype(
     [
@@ -75,10 +75,10 @@ def begin(source):
         if position == len(source.order):
             cursor[layout.CAUSE] = layout.USED_UP
             return EMPTY
-        number = np.int64(source.order[position])
+        number = entry_at(source.order, position)
         if rules[layout.READ_ORDER] == layout.BY_EPISODES:
             end = np.int64(source.episodes[position]["block_end"])
-            number = np.int64(shuffle_step(source.order, position, end, source.streams, ORDER))
+            number = shuffle_step(source.order, position, end, source.streams, ORDER)
         episode = source.episodes[number]
         first, end, ceiling = np.int64(episode["first"]), np.int64(episode["end"]), episode["ceiling"]
         cursor[layout.TAPE_READ] = position + 1

@@ -1,0 +1,80 @@
+import json
+
+import numpy as np
+import pytest
+
+import understudy as us
+from understudy.cli import main
+
+ROWS = 4000
+
+
+@pytest.fixture(scope="module")
+def rehearsed(tmp_path_factory):
+    """A folder of a bandit on which learning clearly pays: one arm of three earns, the log chose at random."""
+    folder, rng = tmp_path_factory.mktemp("gate"), np.random.default_rng(0)
+    arm = rng.integers(3, size=ROWS)
+    paid = (rng.random(ROWS) < np.where(arm == 1, 0.8, 0.2)).astype(float)
+    log = us.Log.from_columns(
+        observation=np.zeros(ROWS, int), action=arm, reward=paid, propensity=np.full((ROWS, 3), 1 / 3), ends="every-row"
+    )
+    us.write(log, folder / "clicks.parquet")
+    out = folder / "rehearsal"
+    given = ["--simulator", "psrs", "--learner", "q-learning", "--alpha", "0.05", "--runs", "100", "--out", str(out)]
+    assert main(["simulate", str(folder / "clicks.parquet"), *given]) == 0
+    return out
+
+
+def told(capsys):
+    return json.loads(capsys.readouterr().out)
+
+
+def test_conditions_that_hold_open_the_gate(rehearsed, capsys):
+    capsys.readouterr()
+    assert main(["gate", str(rehearsed), "--min-horizon", "20", "--better-than-log"]) == 0
+    said = capsys.readouterr().out
+    assert "FAILS" not in said
+    assert "The gate is open" in said
+
+
+def test_a_horizon_that_is_not_reached_closes_it(rehearsed, capsys):
+    capsys.readouterr()
+    assert main(["gate", str(rehearsed), "--min-horizon", str(10 * ROWS), "--json"]) == 1
+    found = told(capsys)
+    assert not found["passes"]
+    assert [one["holds"] for one in found["conditions"]] == [True, False]
+
+
+def test_a_learner_that_never_learns_is_not_better_than_the_log(rehearsed, tmp_path, capsys):
+    given = ["--simulator", "psrs", "--learner", "uniform", "--runs", "40", "--out", str(tmp_path / "same")]
+    assert main(["simulate", str(rehearsed.parent / "clicks.parquet"), *given]) == 0
+    capsys.readouterr()
+    assert main(["gate", str(tmp_path / "same"), "--better-than-log", "--json"]) == 1
+    assert [one["holds"] for one in told(capsys)["conditions"]] == [True, False]
+
+
+def test_what_must_not_be_believed_is_closed_whatever_was_asked(rehearsed, tmp_path, capsys):
+    """The same arms, with the propensities of two actions exchanged in the file."""
+    log = us.read(rehearsed.parent / "clicks.parquet")
+    wrong = np.tile([0.7, 0.2, 0.1], (ROWS, 1))
+    columns = {"observation": log.observation, "action": log.action, "reward": log.reward, "propensity": wrong}
+    us.write(us.Log.from_columns(**columns, ends="every-row"), tmp_path / "wrong.parquet")
+    given = ["--simulator", "psrs", "--quick", "--runs", "2", "--out", str(tmp_path / "wrong")]
+    assert main(["simulate", str(tmp_path / "wrong.parquet"), *given]) == 0
+    capsys.readouterr()
+    assert main(["gate", str(tmp_path / "wrong"), "--json"]) == 1
+    assert [one["name"] for one in told(capsys)["conditions"]] == ["believable"]
+
+
+def test_runs_without_halves_are_not_trusted(rehearsed, tmp_path, capsys):
+    given = ["--simulator", "psrs", "--quick", "--runs", "3", "--out", str(tmp_path / "quick")]
+    assert main(["simulate", str(rehearsed.parent / "clicks.parquet"), *given]) == 0
+    capsys.readouterr()
+    assert main(["gate", str(tmp_path / "quick"), "--min-horizon", "1", "--better-than-log", "--json"]) == 1
+    assert [one["holds"] for one in told(capsys)["conditions"]] == [True, False, False]
+
+
+def test_a_set_that_is_not_there_and_a_folder_without_results_are_bad_input(rehearsed, tmp_path, capsys):
+    assert main(["gate", str(rehearsed), "--set", "qbe"]) == 2
+    assert "psrs" in capsys.readouterr().err
+    assert main(["gate", str(tmp_path)]) == 2

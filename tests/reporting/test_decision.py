@@ -1,0 +1,113 @@
+from dataclasses import replace
+
+import numpy as np
+
+from understudy.reporting.belief import Belief, belief
+from understudy.reporting.decision import advice
+from understudy.reporting.measurements import measure
+
+
+def earning(runs, start, end, logged=1.0, waits=0.0, seed=0):
+    """The same runs, with returns that rise, after this share of them, and a log that earned `logged`."""
+    rng = np.random.default_rng(seed)
+
+    def paid(set_, number):
+        about = replace(set_.about, log_return=logged + 0.01 * number)
+        made = []
+        for run in set_:
+            n = len(run.ends)
+            rise = np.clip((np.linspace(0, 1, n) - waits) / (1 - waits), 0, 1)
+            made.append(replace(run, returns=start + (end - start) * rise + 0.1 * rng.normal(size=n)))
+        return replace(set_, runs=tuple(made), about=about)
+
+    halves = tuple(paid(half, number % 3 - 1) for number, half in enumerate(runs.halves))
+    return replace(paid(runs, 0), halves=halves)
+
+
+def advised(sets, margin=0.3):
+    measured = measure(sets, margin=margin)
+    return advice(measured, belief(measured))
+
+
+def test_a_learner_that_earns_more_is_likely_better_from_some_step_on(halved_of):
+    found = advised({"psrs": earning(halved_of([400] * 8, [400] * 4), 0.0, 3.0)})
+    assert found.answer == "better"
+    deployment = found.deployments["psrs"]
+    assert found.sentence == (
+        f"Deploying QLearning is likely better than the policy that logged from step {deployment.from_step:,} on; "
+        "this log can be believed up to step 400."
+    )
+    assert 100 < deployment.from_step < 200
+    assert "less an episode" in found.evidence[1]
+    assert found.to_json()["deployments"]["psrs"]["verdict"] == "better"
+
+
+def test_a_learner_that_earns_less_is_likely_worse(halved_of):
+    found = advised({"psrs": earning(halved_of([400] * 8, [400] * 4), 0.0, 0.0)})
+    assert found.answer == "worse"
+    assert "likely worse than the policy that logged from the first episode on" in found.sentence
+
+
+def test_where_both_may_earn_the_same_it_is_not_told(halved_of):
+    found = advised({"psrs": earning(halved_of([400] * 8, [400] * 4), 1.0, 1.0)})
+    assert found.answer == "not told"
+    assert found.sentence.endswith("it can be believed up to step 400, and up to there both may earn the same.")
+
+
+def test_nothing_is_claimed_past_the_believed_step_but_that_it_is_worth_logging_more(halved_of):
+    runs = earning(halved_of([400] * 8, [60] * 4), -5.0, 9.0)
+    found = advised({"psrs": runs})
+    assert found.answer == "worse"
+    assert "believed up to step 60" in found.sentence
+    assert found.deployments["psrs"].last <= 12
+    nothing = advised({"psrs": earning(halved_of([400] * 8, [400] * 4, shift=5.0), 4.0, 4.0)})
+    assert nothing.answer == "not told"
+    assert nothing.sentence.endswith("at no step was this log shown to be believable.")
+    assert "Beyond what can be believed" in nothing.evidence[0]
+    assert "more an episode than the log: a reason to log more" in nothing.evidence[0]
+
+
+def test_without_halves_it_is_said_that_it_cannot_be_told(runs_of, real_of):
+    found = advised({"psrs": runs_of([40] * 3)})
+    assert found.answer == "not told"
+    assert found.sentence.endswith("cannot be told from this log: halves of the log were not run.")
+    assert advised({"real": real_of([40] * 3)}) is None
+
+
+def test_runs_that_must_not_be_believed_decide_nothing(halved_of):
+    measured = measure({"psrs": earning(halved_of([400] * 8, [400] * 4), 0.0, 3.0)}, margin=0.3)
+    found = advice(measured, Belief("error", "Not to be believed: the log fails its self-check", []))
+    assert (found.answer, found.deployments) == ("not believed", {})
+    assert found.sentence == "Do not decide by this page: the log fails its self-check."
+
+
+def test_of_one_learner_under_several_simulators_the_one_believed_for_longest_counts(halved_of, runs_of):
+    short, long_ = halved_of([400] * 8, [60] * 4), halved_of([400] * 8, [400] * 4)
+    found = advised({"a": earning(short, 0.0, 3.0), "b": earning(long_, 0.0, 3.0), "bare": runs_of([40] * 3)})
+    assert list(found.deployments) == ["b"]
+
+
+def learner(runs, gamma):
+    """The same runs, as if another learner had made them."""
+    other = {"class": "QLearning", "gamma": gamma}
+    halves = tuple(replace(half, about=replace(half.about, learner=other)) for half in runs.halves)
+    return replace(runs, about=replace(runs.about, learner=other), halves=halves)
+
+
+def test_of_several_learners_it_is_said_which_to_choose(halved_of):
+    runs = halved_of([400] * 8, [400] * 4)
+    found = advised({"b a": learner(earning(runs, 0.0, 2.0), 0.1), "a b": learner(earning(runs, 0.0, 6.0), 0.2)})
+    assert found.sentence == f"Choose a b, as far as this log can be believed (step 400): {found.comparison.sentence}."
+    assert found.evidence[0].startswith("Deploying “a b” is likely better")
+    assert list(found.deployments) == ["a b", "b a"]
+
+
+def test_what_tells_learners_apart_beyond_the_believed_step_is_said_to_be_beyond_it(halved_of):
+    runs = halved_of([400] * 8, [60] * 4)
+    one, other = earning(runs, 0.0, 1.0, waits=0.3), earning(runs, 0.0, 9.0, waits=0.3, seed=1)
+    found = advised({"a": learner(one, 0.1), "b": learner(other, 0.2)})
+    assert found.sentence.startswith("As far as this log can be believed (step 60), this log cannot tell")
+    assert found.evidence[0].startswith("Beyond what can be believed, b earns more than a")
+    nowhere = halved_of([400] * 8, [400] * 4, shift=5.0)
+    found = advised({"a": learner(earning(nowhere, 0.0, 1.0), 0.1), "b": learner(earning(nowhere, 0.0, 9.0), 0.2)})
+    assert found.sentence.startswith("Which learner to choose cannot be told from this log: at no step")

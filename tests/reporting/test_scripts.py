@@ -1,0 +1,38 @@
+import json
+
+import pytest
+
+from understudy.reporting.scripts import content_policy, page_scripts, page_styles, script_data
+
+HOSTILE = "</script><img src=x onerror=alert(1)><!--<script> ]]> & \u2028\u2029 \udcff"
+
+
+@pytest.mark.parametrize("content", [HOSTILE, {HOSTILE: [HOSTILE]}, [1.5, None, "é"]])
+def test_data_reads_as_it_was_and_holds_nothing_that_ends_a_script(content):
+    text = script_data(content)
+    assert json.loads(text) == content
+    assert not {"<", ">", "&", "\u2028", "\u2029"} & set(text)
+    assert text.isascii()
+
+
+def test_numbers_that_json_lacks_are_refused():
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        script_data([float("nan")])
+
+
+def test_scripts_can_stand_inside_a_page_with_the_licence_of_what_is_not_ours():
+    uplot, ours = page_scripts()
+    assert "Permission is hereby granted" in uplot
+    assert "Leon Sorokin" in uplot
+    for script in (uplot, ours):
+        assert "</script" not in script.lower()
+        assert "<!--" not in script
+    assert "innerHTML" not in ours  # names are the user's, and are set as text
+    assert "url(" not in page_styles()
+
+
+def test_the_policy_names_each_script_and_allows_nothing_else():
+    policy = content_policy(["alert(1)"])
+    assert "script-src 'sha256-bhHHL3z2vDgxUt0W3dWQOrprscmda2Y5pLsLg4GF+pI='" in policy
+    assert policy.startswith("default-src 'none'")
+    assert "script-src 'none'" in content_policy([])

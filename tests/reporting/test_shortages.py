@@ -1,0 +1,36 @@
+from dataclasses import replace
+
+from understudy.contracts import Stop
+from understudy.reporting.shortages import shortage, shortage_sentences
+
+
+def stopped(runs, *stops):
+    return replace(runs, runs=tuple(replace(run, stopped=stop) for run, stop in zip(runs, stops, strict=True)))
+
+
+def test_what_to_log_more_of_is_told_by_columns_labels_and_values(runs_of):
+    there = Stop("queue empty for action", state=94, place="page=3", action=1, label="b")
+    runs = stopped(runs_of([40] * 3), there, there, Stop("queue empty", state=5, place="page=home, device=phone"))
+    (sentence,) = shortage_sentences({"psrs": runs}, "arm")
+    assert sentence == (
+        "Log more of what ran out first: page=3, arm=b (2 of 3 runs); page=home, device=phone (1 of 3 runs)."
+    )
+
+
+def test_several_sets_are_named_and_many_places_counted(runs_of, real_of):
+    stops = [Stop("queue empty", state=n, place=f"x={n}") for n in range(6)]
+    sets = {"a": stopped(runs_of([40] * 6), *stops), "real": real_of([90] * 3)}
+    (sentence,) = shortage_sentences(sets)
+    assert sentence.startswith("For “a”, log more of")
+    assert sentence.endswith("; and 2 others.")
+
+
+def test_runs_that_the_log_did_not_stop_lack_nothing(runs_of):
+    assert shortage_sentences({"a": stopped(runs_of([40]), Stop("max steps"))}) == []
+    assert shortage_sentences({"baseline": runs_of([40], simulator={"simulator": "any_row"})}) == []
+    assert shortage(Stop("no opening")) == "episodes, all of whose openings were used"
+
+
+def test_a_state_of_several_observations_is_told_by_one_of_them():
+    stop = Stop("queue empty for action", state=7, example="x=0.12, v=-0.4", action=2)
+    assert shortage(stop, "arm") == "state 7 (such as x=0.12, v=-0.4), arm=2"

@@ -1,0 +1,46 @@
+"""The page of a sweep shows its curves and tables, and escapes every name."""
+
+import re
+
+import pytest
+
+import understudy as us
+from understudy.reporting.sweep_page import draw_curves, write_sweep_page
+
+NAME = "<script>alert(1)</script>"
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    log = us.record(us.envs.Grid(slip=0.1), episodes=30, seed=3)
+
+    def fails(seed):
+        raise ValueError(NAME)
+
+    learners = {"a": lambda seed: us.learners.Uniform(5), NAME: lambda seed: us.learners.QLearning(25, 5, seed=seed)}
+    out = tmp_path_factory.mktemp("page") / "out"
+    settings = {"runs": 6, "max_steps": 60, "every": 20, "backend": "serial", "progress": False}
+    with pytest.warns(us.FailedRunsWarning):
+        return us.sweep({**learners, "fails": fails}, ["psrs"], {f"{NAME}&": log}, out=out, **settings)
+
+
+def test_the_page_has_curves_comparison_combinations_and_failures(found, tmp_path):
+    page = write_sweep_page(found, tmp_path / "page.html").read_text()
+    assert page.count("<svg") == 2  # at two widths
+    for heading in ("Which learner is ahead", "Learning curves", "Combinations", "Runs that failed"):
+        assert f"<h2>{heading}</h2>" in page
+    assert "ValueError" in page
+
+
+def test_names_are_escaped(found, tmp_path):
+    page = write_sweep_page(found, tmp_path / "page.html", title=NAME).read_text()
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;") > 5
+    assert not re.search(r'(src|href)="http', page)
+
+
+def test_curves_have_a_line_each(found):
+    curves = {name: found.mean_curve(learner=name) for name in ("a", NAME)}
+    figure = draw_curves(curves, "psrs", 900)
+    assert len(figure.axes) == 1
+    assert len({line.get_color() for line in figure.axes[0].lines}) == 2

@@ -1,0 +1,95 @@
+"""A learner beside the policy that logged. The truth is known where the learner is that policy itself."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import understudy as us
+from understudy.contracts import Stop
+from understudy.runs import About, Run, Runs
+from understudy.trust.deploying import deploying
+
+EPISODES, RUNS, HALVES, RUNS_OF_HALF, SERVED = 100, 20, 20, 4, 32
+
+
+def run_of_returns(returns):
+    ends = 3 * np.arange(1, len(returns) + 1)
+    none = np.empty(0)
+    return Run(0, np.zeros(ends[-1], np.int32), none, None, ends, returns, none, {}, {}, Stop("no opening"))
+
+
+def on_one_log(rng, truth=0.0, luck=3.0):
+    """Runs on one log, and on halves of it: what its episodes hold shifts all runs; so does what they earned."""
+    shifts, earned = rng.normal(truth, luck, EPISODES), rng.normal(0.0, luck, EPISODES)
+
+    def part(episodes, n_runs):
+        returns = shifts[episodes].mean() + rng.normal(0, 1, (n_runs, SERVED))
+        about = About(log_return=float(earned[episodes].mean()), log_episodes=len(episodes))
+        return Runs(tuple(map(run_of_returns, returns)), about)
+
+    halves = tuple(part(rng.permutation(EPISODES)[: EPISODES // 2], RUNS_OF_HALF) for _ in range(HALVES))
+    return us.Halves(replace(part(np.arange(EPISODES), RUNS), halves=halves))
+
+
+@pytest.fixture(scope="module")
+def without_difference():
+    """A hundred logs on which the learner truly earns what the log did."""
+    rng = np.random.default_rng(5)
+    return [on_one_log(rng) for _ in range(100)]
+
+
+def test_a_learner_that_earns_what_the_log_did_is_seldom_told_from_it(without_difference):
+    """At a true rate of 5 %, more than 13 of 100 logs are told apart in one seed of 2,000; the seed is fixed."""
+    assert sum(deploying("alike", one).verdict != "not told" for one in without_difference) <= 13
+
+
+def test_the_same_test_catches_an_interval_that_leaves_the_luck_of_the_log_out(without_difference):
+    wrong = 0
+    for one in without_difference:
+        found = deploying("alike", one)
+        earned = [run.returns[found.first - 1 : found.last].mean() for run in one.runs]
+        wrong += abs(found.mean) > 1.96 * np.std(earned, ddof=1) / len(earned) ** 0.5
+    assert wrong > 13
+
+
+def test_the_logging_policy_is_seldom_told_from_itself(logging_policy_runs):
+    """At a true rate of 5 %, more than 4 of 20 logs are told apart once in 400 seeds; the seeds are fixed."""
+    assert sum(deploying("itself", one).verdict != "not told" for one in logging_policy_runs) <= 4
+
+
+def test_a_large_difference_is_told_and_never_turned_around():
+    rng = np.random.default_rng(6)
+    assert {deploying("better", on_one_log(rng, truth=3.0)).verdict for _ in range(10)} == {"better"}
+    assert {deploying("worse", on_one_log(rng, truth=-3.0)).verdict for _ in range(10)} == {"worse"}
+
+
+def test_a_learner_that_learns_is_better_from_some_step_on(compared):
+    found = deploying("seldom", compared.halves["seldom"])
+    assert found.verdict == "better"
+    assert found.low < found.mean < found.high
+    begins = found.begins
+    assert (found.against.difference.low[begins:] > 0).all()
+    assert begins == 0 or found.against.difference.low[begins - 1] <= 0
+    assert found.from_step == (found.against.difference.steps[begins - 1] if begins else 0)
+    assert f"better from step {found.from_step:,} on" in str(found)
+
+
+def test_only_episodes_within_the_believed_steps_are_compared(compared):
+    one = compared.halves["seldom"]
+    whole = deploying("seldom", one)
+    upto = int(whole.against.difference.steps[3])
+    found = deploying("seldom", one, upto)
+    finished = [np.count_nonzero(run.ends <= upto) for run in one.runs]
+    assert found.last <= np.quantile(finished, 0.06)
+    assert found.last < whole.last
+    with pytest.raises(us.LogError, match="finished an episode by step 1;"):
+        deploying("seldom", one, 1)
+
+
+def test_it_converts_to_json(compared):
+    found = deploying("often", compared.halves["often"])
+    content = found.to_json()
+    assert content["verdict"] == found.verdict
+    assert content["episodes"] == [found.first, found.last]
+    assert content["against_log"]["last"][-1] == found.last

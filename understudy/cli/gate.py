@@ -1,0 +1,87 @@
+"""`understudy gate`: whether results are good enough to deploy by, as an exit code for pipelines."""
+
+import argparse
+import json
+from typing import Any, NamedTuple
+
+from understudy.cli.shown_results import ShownResults, shown_results
+from understudy.cli.words import say
+from understudy.errors import SettingError, UnderstudyError
+from understudy.reporting.luck import LuckOfSet, is_baseline
+from understudy.trust.deploying import deploying
+
+
+class Condition(NamedTuple):
+    """One condition for one set of runs, or for all: whether it holds, and what was found."""
+
+    name: str
+    set: str | None
+    holds: bool
+    found: str
+
+
+def run_gate(options: argparse.Namespace) -> int:
+    """Run `understudy gate`; return 0 where every condition holds, else 1. Folders that cannot be read raise."""
+    conditions = conditions_of(shown_results([options.folder]), options)
+    passes = all(one.holds for one in conditions)
+    if options.json:
+        print(json.dumps({"passes": passes, "conditions": [one._asdict() for one in conditions]}, indent=1))
+        return 0 if passes else 1
+    for one in conditions:
+        who = "" if one.set is None else f"{one.set}: "
+        say(f"{'holds' if one.holds else 'FAILS'}  {who}{one.name}: {one.found}")
+    say(f"The gate is {'open' if passes else 'closed'}.")
+    return 0 if passes else 1
+
+
+def conditions_of(results: ShownResults, options: argparse.Namespace) -> list[Condition]:
+    """Return all conditions that were asked for, and whether the results can be believed at all."""
+    measured = results.measured
+    judged = [name for name in measured.luck if not is_baseline(measured.runs[name])]
+    if options.set is not None:
+        if options.set not in judged:
+            raise SettingError(f"--set {options.set} is not one of the sets that can be judged: {', '.join(judged)}")
+        judged = [options.set]
+    found, conditions = results.belief, []
+    if found is None or not judged:
+        raise SettingError(f"{results.folders[0]} has no runs on one log, so nothing can be judged")
+    conditions.append(Condition("believable", None, found.severity != "error", found.title))
+    trusted = measured.trusted()
+    for name in judged:
+        if options.min_horizon is not None:
+            steps = trusted.get(name, 0)
+            upto = f"up to step {steps:,}" if steps else "at no step"
+            conditions.append(
+                Condition(f"trusted to step {options.min_horizon:,}", name, steps >= options.min_horizon, upto)
+            )
+        if options.better_than_log:
+            conditions.append(better_than_log(results, name, trusted.get(name, 0)))
+    return conditions
+
+
+def better_than_log(results: ShownResults, name: str, upto: int) -> Condition:
+    """Return whether a set earns more than the policy that logged, as far as it can be believed."""
+    told: dict[str, Any] = {"name": "better than the log", "set": name, "holds": False}
+    luck = results.measured.luck[name]
+    if not isinstance(luck, LuckOfSet):
+        return Condition(**told, found=luck)
+    if not upto:
+        return Condition(**told, found="at no step was this log shown to be believable")
+    try:
+        found = deploying(name, luck.halves, upto)
+    except UnderstudyError as error:
+        return Condition(**told, found=str(error))
+    return Condition(**told | {"holds": found.better}, found=str(found))
+
+
+def add_gate(commands: Any) -> None:
+    """Add the command and its flags."""
+    gate = commands.add_parser("gate", help="for pipelines: exit code 1 where results do not suffice to deploy by")
+    gate.add_argument("folder", metavar="DIR", help="what was --out of simulate")
+    gate.add_argument("--min-horizon", type=int, metavar="STEPS", help="runs must be trusted up to this step")
+    gate.add_argument(
+        "--better-than-log", action="store_true", help="an episode must earn more than the log's, as far as trusted"
+    )
+    gate.add_argument("--set", metavar="NAME", help="judge one set of runs, such as psrs (all, except baselines)")
+    gate.add_argument("--json", action="store_true", help="print the conditions as JSON")
+    gate.set_defaults(command=run_gate)

@@ -1,0 +1,98 @@
+"""Results folders as they are shown: their runs measured, and what was found of log, states and lower rungs."""
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import understudy as us
+from understudy.logs.findings import errors_first
+from understudy.reporting.belief import Belief, belief
+from understudy.reporting.luck import are_qbe
+from understudy.reporting.measurements import Measurements, measure
+from understudy.reporting.naming import names_of
+from understudy.results import (
+    ResultsFolder,
+    load_set,
+    read_beyond_of_runs,
+    read_forecasts,
+    read_of_folders,
+    read_off_policy,
+    read_rungs,
+    read_selfcheck,
+    read_selfcheck_of_qbe,
+    read_state_audit,
+)
+from understudy.runs.folder import folders_in
+
+
+@dataclass(frozen=True)
+class ShownResults:
+    """What was read of one results folder, or of several beside each other."""
+
+    folders: list[Path]
+    measured: Measurements
+    checks: dict[str, Any]  # audit, states and selfcheck, as `belief` and `write_page` take them
+    off_policy: dict[str, Any]  # by the names of sets
+    rung_notes: dict[str, Any]
+    rehearsals: dict[str, ResultsFolder]  # by folder, of those that `simulate` made
+
+    @property
+    def belief(self) -> Belief | None:
+        """How far to believe the runs; None where none of them is on a log."""
+        return belief(self.measured, **self.checks)
+
+
+def shown_results(given: list[str]) -> ShownResults:
+    """Return the results in folders. Raise `ResultsError` where there are none, or none of a set is finished."""
+    folders = [Path(folder) for folder in given]
+    sets: dict[Path, us.Runs] = {}
+    for folder in folders:
+        paths = [path.resolve() for path in folders_in(folder)]
+        if not paths:
+            raise us.ResultsError(f"{folder} holds no results: neither it nor a folder in it has an experiment.json")
+        sets |= {path: load_set(path) for path in paths if path not in sets}
+    runs = dict(zip(names_of(list(sets)), sets.values(), strict=True))
+    unfinished = [name for name, found in runs.items() if not len(found)]
+    if unfinished:
+        raise us.ResultsError(f"no run of {', '.join(unfinished)} is finished; go on with understudy simulate")
+
+    def beside(read: Any) -> dict[str, Any]:
+        """Return what a file beside each set's folder says of that set, by name, where it says anything."""
+        found = {name: read(path.parent).get(path.name) for name, path in zip(runs, sets, strict=True)}
+        return {name: one for name, one in found.items() if one is not None}
+
+    measured = measure(runs, forecasts=beside(read_forecasts), beyond=beside(read_beyond_of_runs))
+    rehearsals = {str(folder): found for folder in folders if (found := rehearsal_of(folder)) is not None}
+    checks: dict[str, Any] = {"audit": joined_audit({name: found.audit for name, found in rehearsals.items()})}
+    selfcheck = read_selfcheck_of_qbe if are_qbe(runs.values()) else read_selfcheck
+    for name, read in (("states", read_state_audit), ("selfcheck", selfcheck)):
+        several = read_of_folders(folders, read)
+        checks[name] = next(iter(several.values())) if len(folders) == len(several) == 1 else several
+    off_policy = {name: estimated[0] for name, estimated in beside(read_off_policy).items()}
+    return ShownResults(folders, measured, checks, off_policy, beside(read_rungs), rehearsals)
+
+
+def rehearsal_of(folder: Path) -> ResultsFolder | None:
+    """Return what a folder, or the one that it is in, says of the rehearsal: DIR/psrs belongs to that of DIR."""
+    found = ResultsFolder.read(folder)
+    return ResultsFolder.read(folder.resolve().parent) if found is None else found
+
+
+def joined_audit(audits: dict[str, us.Audit]) -> us.Audit | None:
+    """Return the audits of several folders as one.
+
+    Where all are equal it is that one; otherwise each finding begins with the name of its folder. None for no audits.
+    """
+    distinct = {json.dumps(audit.to_json()): audit for audit in audits.values()}
+    if len(distinct) < 2:
+        return next(iter(distinct.values()), None)
+    findings = [
+        replace(finding, sentence=f"{name}: {finding.sentence}")
+        for name, audit in audits.items()
+        for finding in audit.findings
+    ]
+    counts = [(audit.n_rows or 0, audit.n_episodes or 0, audit.n_actions or 0) for audit in distinct.values()]
+    rows, episodes, actions = zip(*counts, strict=True)
+    tests = tuple(test for audit in distinct.values() for test in audit.tests)
+    return us.Audit(errors_first(findings), sum(rows), sum(episodes), max(actions), tests)

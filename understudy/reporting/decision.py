@@ -1,0 +1,200 @@
+"""The decision in words, with which a page begins: deploy the learner or go on as logged, or that neither is told."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from understudy.errors import UnderstudyError
+from understudy.evaluation import Halves
+from understudy.reporting.belief import Belief
+from understudy.reporting.formatting import three_digits
+from understudy.reporting.learners import n_learners
+from understudy.reporting.luck import LuckOfSet, is_baseline
+from understudy.reporting.measurements import Measurements
+from understudy.trust import Comparison
+from understudy.trust.deploying import Deployment, deploying
+
+MOST_TOLD = 5
+"""Learners of which the page says whether to deploy them."""
+
+LOGGED = "the policy that logged"
+NOWHERE = "at no step was this log shown to be believable"
+NOT_YET = "a reason to log more, and not yet one to decide"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do, in a sentence, with its evidence: `deployments` and `comparison` have the numbers."""
+
+    answer: str  # "better", "worse", "not told" (than the log), or "not believed"
+    sentence: str
+    evidence: list[str]
+    deployments: Mapping[str, Deployment]  # by the names of the sets, those that could be compared with the log
+    comparison: Comparison | None = None  # of several learners on the same halves of one log
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as plain values."""
+        return {
+            "answer": self.answer, "sentence": self.sentence, "evidence": self.evidence,
+            "deployments": {name: one.to_json() for name, one in self.deployments.items()},
+            "comparison": None if self.comparison is None else self.comparison.to_json(),
+        }  # fmt: skip
+
+
+def advice(measured: Measurements, found: Belief | None) -> Advice | None:
+    """Return what to do by these runs; None where none of them is on one log.
+
+    What an episode earns is compared only as far as the log can be believed.
+    """
+    judged = [name for name in measured.luck if not is_baseline(measured.runs[name])]
+    if found is None or not judged:
+        return None
+    if found.severity == "error":
+        reason = found.title.removeprefix("Not to be believed: ")
+        return Advice("not believed", f"Do not decide by this page: {_uncapital(reason)}.", [], {})
+    halved = _comparable(measured, judged)
+    trusted = measured.trusted()
+    upto = min((trusted.get(name, 0) for name in halved), default=0)
+    comparison, past_belief = _compared(halved, upto) if upto else None, _compared(halved)
+    chosen = _one_of_each_learner(measured, judged)
+    if comparison is not None and comparison.best in chosen:  # the choice first
+        chosen = [comparison.best, *(name for name in chosen if name != comparison.best)]
+    told = {name: _deployed(measured, name) for name in chosen[:MOST_TOLD]}
+    several = len(chosen) > 1
+    whose = {
+        name: f"“{name}”" if several else measured.runs[name].about.learner_name or "this learner" for name in told
+    }
+    sentences = [_sentence(whose[name], one, trusted.get(name)) for name, one in told.items()]
+    deployments = {name: one for name, one in told.items() if isinstance(one, Deployment)}
+    (first, found_of_first), *_ = told.items()
+    evidence = []
+    if isinstance(found_of_first, Deployment):
+        evidence = _evidence(whose[first] if several else "it", found_of_first)
+    answer = found_of_first.verdict if isinstance(found_of_first, Deployment) else "not told"
+    if answer == "not told":
+        evidence += _beyond(measured, first, whose[first])
+    if past_belief is not None:
+        sentences.insert(0, _choice(comparison, upto))
+        if past_belief.is_decided and (comparison is None or not comparison.is_decided):
+            sentences.insert(1, f"Beyond what can be believed, {past_belief.sentence}: {NOT_YET}.")
+    main, *others = sentences
+    return Advice(answer, main, [*others, *evidence], deployments, comparison or past_belief)
+
+
+def _choice(found: Comparison | None, upto: int) -> str:
+    """Return which of several learners to choose, or that it cannot be told; names stay as they were given."""
+    if found is None:
+        reason = f"too few episodes end by step {upto:,}, up to which it can be believed" if upto else NOWHERE
+        return f"Which learner to choose cannot be told from this log: {reason}."
+    if found.sentence.startswith(found.best):
+        return f"Choose {found.best}, as far as this log can be believed (step {upto:,}): {found.sentence}."
+    return f"As far as this log can be believed (step {upto:,}), {found.sentence}."
+
+
+def _beyond(measured: Measurements, name: str, who: str) -> list[str]:
+    """Return what runs show past the step that can be believed, where it is clear: a reason to log more."""
+    luck = measured.luck[name]
+    if not isinstance(luck, LuckOfSet):
+        return []
+    try:
+        found = deploying(name, luck.halves)
+    except UnderstudyError:
+        return []
+    if found.verdict == "not told":
+        return []
+    write, (least, most) = three_digits(found.low, found.high), sorted(map(abs, (found.low, found.high)))
+    return [
+        f"Beyond what can be believed, in {_episodes(found.first, found.last)} (up to step "
+        f"{found.against.difference.steps[-1]:,}), runs of {who} earn {write(least)} to {write(most)} "
+        f"{'more' if found.better else 'less'} an episode than the log: {NOT_YET}."
+    ]
+
+
+def _one_of_each_learner(measured: Measurements, judged: list[str]) -> list[str]:
+    """Return a set of each learner: of several simulators, the one that can be believed for longest."""
+    trusted = measured.trusted()
+    chosen: list[str] = []
+    for name in sorted(judged, key=lambda name: -trusted.get(name, 0)):
+        if all(n_learners({one: measured.runs[one], name: measured.runs[name]}) > 1 for one in chosen):
+            chosen.append(name)
+    return sorted(chosen, key=judged.index)
+
+
+def _deployed(measured: Measurements, name: str) -> Deployment | str:
+    """Return a set beside the policy that logged, or why they cannot be compared."""
+    luck = measured.luck[name]
+    if not isinstance(luck, LuckOfSet):
+        return luck
+    upto = measured.trusted().get(name)
+    if not upto:
+        return NOWHERE
+    try:
+        return deploying(name, luck.halves, upto)
+    except UnderstudyError as error:
+        return str(error).split(";")[0]
+
+
+def _sentence(who: str, found: Deployment | str, upto: int | None) -> str:
+    untold = f"Whether deploying {who} is better than {LOGGED} cannot be told from this log"
+    if isinstance(found, str):
+        return f"{untold}: {found}."
+    if found.verdict == "not told":
+        return f"{untold}: it can be believed up to step {upto:,}, and up to there both may earn the same."
+    if found.from_step is None:
+        where = " in the end (from where on, this log cannot tell)"
+    else:
+        where = f" from step {found.from_step:,} on" if found.from_step else " from the first episode on"
+    believed = f"this log can be believed up to step {upto:,}"
+    return f"Deploying {who} is likely {found.verdict} than {LOGGED}{where}; {believed}."
+
+
+def _evidence(who: str, found: Deployment) -> list[str]:
+    """Return what an episode earns beside the log's own, and what deploying costs until then, in sentences."""
+    write = three_digits(found.against.logged, found.mean)
+    step = found.against.difference.steps[-1]
+    ends = f"{_signed(found.low, write)} to {_signed(found.high, write)}"
+    first, last, least = found.against.worst
+    worst = _more_or_less(least, write)
+    total, *_ = found.against.regret.final
+    return [
+        f"In {_episodes(found.first, found.last)} (up to step {step:,}), {who} earns "
+        f"{_more_or_less(found.mean, write)} an episode than the log, whose episodes earned "
+        f"{write(found.against.logged)}: {ends} with a probability of 95 %, the luck of the log included.",
+        f"One deployment would earn less than {LOGGED} there with a probability of {found.against.worse[-1]:.0%}; at "
+        f"worst, in {_episodes(first, last)}, it earns {worst} an episode, and by episode {found.last:,} it has earned "
+        f"{_more_or_less(-total, three_digits(total))} in all.",
+    ]
+
+
+def _episodes(first: int, last: int) -> str:
+    return f"episodes {first:,} to {last:,}" if last > first else f"episode {first:,}"
+
+
+def _comparable(measured: Measurements, judged: list[str]) -> dict[str, Halves]:
+    """Return the sets, one of each learner, that ran on halves of one log under one simulator; empty below two."""
+    halved = {name: found.halves for name in judged if isinstance(found := measured.luck[name], LuckOfSet)}
+    alike = {(one.runs.about.simulator_name, one.runs.about.states) for one in halved.values()}
+    learners = n_learners({name: measured.runs[name] for name in halved})
+    return halved if learners == len(halved) > 1 and len(alike) == 1 else {}
+
+
+def _compared(halved: Mapping[str, Halves], upto: int | None = None) -> Comparison | None:
+    """Return learners compared on the same halves of one log, up to a step if given; None where that is impossible."""
+    try:
+        found = Comparison(halved, upto=upto)
+        found.sentence  # noqa: B018 (raises where too few runs finished an episode)
+    except UnderstudyError:
+        return None
+    return found
+
+
+def _more_or_less(value: float, write: Any) -> str:
+    return f"{write(abs(value))} {'more' if value >= 0 else 'less'}"
+
+
+def _signed(value: float, write: Any) -> str:
+    return f"{'+' if value >= 0 else '-'}{write(abs(value))}"
+
+
+def _uncapital(words: str) -> str:
+    return words[0].lower() + words[1:]

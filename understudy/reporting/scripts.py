@@ -1,0 +1,49 @@
+"""The scripts of a page: vendored, ours, and data that no name of a user's can break out of."""
+
+import json
+from base64 import b64encode
+from collections.abc import Sequence
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any
+
+ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+"""What could end a script element, begin a comment or an entity in it, or end a line of JavaScript but not of JSON."""
+
+
+def script_data(content: Any) -> str:
+    r"""Return plain values as JSON that is safe inside a script element.
+
+    >>> print(script_data({"name": "</script><b>&\u2028"}))
+    {"name":"\u003c/script\u003e\u003cb\u003e\u0026\u2028"}
+    """
+    text = json.dumps(content, separators=(",", ":"), allow_nan=False)  # in ASCII, so that no encoding can change it
+    for character, escape in ESCAPES.items():
+        text = text.replace(character, escape)
+    return text
+
+
+@cache
+def page_scripts() -> tuple[str, ...]:
+    """Return the scripts that a page runs, as they stand in it: uPlot with its licence, then ours."""
+    vendor = files("understudy.reporting") / "vendor" / "uplot"
+    licence = (vendor / "LICENSE").read_text(encoding="utf-8").strip()
+    uplot = (vendor / "uPlot.iife.min.js").read_text(encoding="utf-8").strip()
+    ours = (files("understudy.reporting") / "templates" / "report.js").read_text(encoding="utf-8").strip()
+    return f"/* uPlot\n{licence}\n*/\n{uplot}", ours
+
+
+@cache
+def page_styles() -> str:
+    """Return the style sheet of uPlot."""
+    return (files("understudy.reporting") / "vendor" / "uplot" / "uPlot.min.css").read_text(encoding="utf-8").strip()
+
+
+def content_policy(scripts: Sequence[str]) -> str:
+    """Return a Content-Security-Policy under which nothing is loaded, and no script runs but these."""
+    hashes = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
+    return (
+        f"default-src 'none'; script-src {hashes or chr(39) + 'none' + chr(39)}; style-src 'unsafe-inline'; "
+        "base-uri 'none'; form-action 'none'"
+    )

@@ -1,0 +1,67 @@
+"""Tables of what runs were made with: settings, seeds, what differs between sets, and versions."""
+
+import json
+import platform
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from understudy.runs import Runs
+from understudy.tables import NONE, Column, Table
+
+PACKAGES = ("numpy", "numba", "scipy", "pyarrow", "torch")
+"""Packages whose version may change a number of the page."""
+
+
+def differing_settings(named: Mapping[str, Runs]) -> Table | None:
+    """Return the settings in which sets differ, a column for each set; None where they differ in none."""
+    flat = [dict(_flat(runs.about.to_json())) for runs in named.values()]
+    keys = dict.fromkeys(key for settings in flat for key in settings)
+    rows = tuple((key, *(settings.get(key, NONE) for settings in flat)) for key in keys)
+    headings = tuple(Column(name, numeric=False) for name in ("", *named))
+    differing = tuple(row for row in rows if len(set(row[1:])) > 1)
+    return Table("What differs between the sets", headings, differing) if differing else None
+
+
+def settings_table(runs: Runs) -> Table:
+    """Return what the runs are of, and their seeds, a line for each setting."""
+    seeds = [str(run.seed) for run in runs[:3]]
+    more = [f"... ({len(runs):,} in all)"] if len(runs) > len(seeds) else []
+    last = (("runs", f"{len(runs):,}"), ("seeds of runs", ", ".join([*seeds, *more]) or NONE))
+    headings = (Column("", numeric=False), Column("", numeric=False))
+    return Table("Settings", headings, (*_flat(runs.about.to_json()), *last))
+
+
+def origin_table(named: Mapping[str, Runs], command: str | None) -> Table:
+    """Return where the numbers of a page come from: the command, the fingerprints of logs, and versions."""
+    logs = {runs.about.log: name for name, runs in named.items() if runs.about.log is not None}
+    rows = [("command", command)] if command else []
+    rows += [("fingerprint of the log" + f" of {name}" * (len(logs) > 1), log) for log, name in logs.items()]
+    rows += list(versions().items())
+    headings = (Column("", numeric=False), Column("", numeric=False))
+    return Table("Where this comes from", headings, tuple(rows))
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python, of this library, and of the packages that numbers depend on."""
+    from understudy import __version__
+
+    found = {"understudy": __version__, "Python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:  # an extra that is not installed
+            continue
+    return found
+
+
+def _flat(settings: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    """Return the names and values of nested settings."""
+    lines = []
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            lines += _flat(value, f"{prefix}{key} · ")
+        else:
+            text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
+            lines.append((f"{prefix}{key}", NONE if value is None else text))
+    return lines

@@ -1,0 +1,52 @@
+"""What to log more of, so that runs go on for longer, in the words of the log's own columns and labels."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from understudy.contracts import Stop
+from understudy.reporting.luck import is_baseline
+from understudy.runs import Runs
+
+MOST_NAMED = 4
+"""Places that a sentence names."""
+
+EVERYWHERE = {
+    "no opening": "episodes, all of whose openings were used",
+    "used up": "episodes, all of which were offered",
+    "no row": "rows, all of which were used",
+}
+"""What to log more of where a run did not stop in a state."""
+
+
+def shortage_sentences(sets: Mapping[str, Runs], action: str = "action") -> list[str]:
+    """Return what to log more of, a sentence for each set of which runs stopped since the log had no answer.
+
+    `action` is the name of the log's column of actions. Baselines are left out: they use up other rows than a learner.
+    """
+    sentences = []
+    for name, runs in sets.items():
+        if runs.about.is_real or is_baseline(runs):
+            continue
+        words = {stop.group: missing for stop in (run.stopped for run in runs) if (missing := shortage(stop, action))}
+        counts = Counter(words[run.stopped.group] for run in runs if run.stopped.group in words)
+        if not counts:
+            continue
+        named = [f"{what} ({count:,} of {len(runs):,} runs)" for what, count in counts.most_common(MOST_NAMED)]
+        more = f"; and {len(counts) - MOST_NAMED} others" * (len(counts) > MOST_NAMED)
+        whose = f"For “{name}”, log" if len(sets) > 1 else "Log"
+        sentences.append(f"{whose} more of what ran out first: {'; '.join(named)}{more}.")
+    return sentences
+
+
+def shortage(stop: Stop, action: str = "action") -> str | None:
+    """Return what was missing when a run stopped, in the words of the log; None where nothing was.
+
+    >>> shortage(Stop("queue empty for action", state=3, place="page=3", action=1, label="b"), "arm")
+    'page=3, arm=b'
+    >>> shortage(Stop("max steps")) is None
+    True
+    """
+    if stop.where is None:
+        return EVERYWHERE.get(stop.cause)
+    taken = stop.action if stop.label is None else stop.label
+    return stop.where if taken is None else f"{stop.where}, {action}={taken}"
