@@ -180,7 +180,7 @@ def test_what_is_left_is_cancelled_and_workers_stay(cluster):
     assert next(results) == (0, 0)
     results.close()
     assert dict(OnRay()(lambda number, wanted: number, [7], 2)) == {7: 7}  # the cores are free again
-    assert time.monotonic() - began < 40
+    assert time.monotonic() - began < 50
 
 
 def test_large_arrays_are_one_copy_on_each_node_and_small_ones_of_each_worker(cluster):
@@ -233,6 +233,7 @@ def test_what_a_run_needs_is_unpickled_once_for_all_tasks_of_a_worker(cluster, t
         assert (tmp_path / str(process)).read_text() == "x"
 
 
+@pytest.mark.slow
 def test_halves_comparisons_and_forecasts_run_there(cluster, log):
     simulator = us.psrs(log)
     given = {"runs": 4, "halves": 5, "runs_of_half": 2, "max_steps": 40}
@@ -257,6 +258,7 @@ def test_it_is_a_backend_with_remote_workers(cluster):
         us.backends.ray(max_retries=-1)
 
 
+@pytest.mark.slow
 def test_a_node_that_is_removed_loses_nothing(cluster, log, tmp_path):
     """The node is killed when both nodes are at a run; its runs are made by the other one."""
     node, driver = cluster.add_node(**NODE), os.getpid()
@@ -324,11 +326,11 @@ def started(tmp_path, address):
 @pytest.mark.slow
 def test_an_interrupt_ends_a_driver_quietly_and_what_was_finished_is_whole(cluster, tmp_path):
     driver = started(tmp_path, cluster.address)
-    until = time.monotonic() + 120
+    until = time.monotonic() + 400
     while not list(tmp_path.glob("out/runs/*.json")) and time.monotonic() < until:
         time.sleep(0.1)
     driver.send_signal(signal.SIGINT)
-    _, told = driver.communicate(timeout=60)
+    _, told = driver.communicate(timeout=120)
     assert told.rstrip().endswith("KeyboardInterrupt")
     assert told.count("Traceback") == 1  # Python's own
     assert 0 < len(us.load(tmp_path / "out")) < 400
