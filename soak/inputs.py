@@ -54,7 +54,7 @@ def kinds_here() -> dict[str, Kind]:
 
 
 def cases_of(kinds: Sequence[Kind], n: int) -> list[Case]:
-    """Return n cases, divided among kinds by their shares."""
+    """Return n cases, divided among kinds by their shares; those of all kinds come in turn."""
     shares = np.cumsum([0, *(kind.share for kind in kinds)])
     ends = np.round(shares / shares[-1] * n).astype(int)
     return [Case(kind.name, number) for kind, low, high in zip(kinds, ends, ends[1:], strict=False)
