@@ -54,11 +54,16 @@ def kinds_here() -> dict[str, Kind]:
 
 
 def cases_of(kinds: Sequence[Kind], n: int) -> list[Case]:
-    """Return n cases, divided among kinds by their shares."""
+    """Return n cases, divided among kinds by their shares; those of all kinds come in turn."""
     shares = np.cumsum([0, *(kind.share for kind in kinds)])
     ends = np.round(shares / shares[-1] * n).astype(int)
-    return [Case(kind.name, number) for kind, low, high in zip(kinds, ends, ends[1:], strict=False)
-            for number in range(high - low)]  # fmt: skip
+    counts = np.diff(ends)
+    found = [
+        (number / count, Case(kind.name, number))
+        for kind, count in zip(kinds, counts, strict=True)
+        for number in range(count)
+    ]
+    return [case for _, case in sorted(found)]
 
 
 def generator_of(case: Case, seed: int) -> np.random.Generator:
