@@ -75,10 +75,9 @@ class SettingsFiles:
         return Made(words)
 
     def read(self, folder: Path, rng: np.random.Generator) -> Any:
+        from understudy.cli.flags import add_log, add_simulation
         from understudy.cli.settings_file import flags_added_by, read_toml, settings_in
         from understudy.cli.sweep_file import SweepFile
-
-        from understudy.cli.flags import add_log, add_simulation
 
         before = list(sys.path)
         try:

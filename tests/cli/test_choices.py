@@ -127,7 +127,7 @@ def test_an_encoder_at_a_path_that_cannot_be_is_said(floats, tmp_path, path, ref
 
 def options_of(*flags):
     """The options of `understudy simulate log.csv` with these flags."""
-    run = dict.fromkeys(("demo", "check", "convert", "forecast", "simulate", "compare", "report"))
+    run = dict.fromkeys(("demo", "check", "convert", "forecast", "simulate", "compare", "sweep", "report"))
     return build_parser(run).parse_args(["simulate", "log.csv", *flags])
 
 

@@ -36,7 +36,9 @@ def test_values_to_start_from_are_finite(value, events, capsys, columns):
     assert "--initial" in capsys.readouterr().err
 
 
-COMMANDS = {name: name.upper for name in ("demo", "check", "convert", "forecast", "simulate", "compare", "report")}
+COMMANDS = {
+    name: name.upper for name in ("demo", "check", "convert", "forecast", "simulate", "compare", "sweep", "report")
+}
 
 
 @pytest.mark.parametrize(
@@ -47,6 +49,7 @@ COMMANDS = {name: name.upper for name in ("demo", "check", "convert", "forecast"
         (["forecast", "log.csv"], "forecast"),
         (["simulate", "log.csv"], "simulate"),
         (["compare", "log.csv", "--learner", "ppo"], "compare"),
+        (["sweep", "s.toml"], "sweep"),
         (["report", "d"], "report"),
         (["convert", "log.csv", "log.parquet"], "convert"),
     ],

@@ -26,7 +26,9 @@ TWO_VALUES = {
 OF_ALL = ("delay", "batch", "period")
 """Settings of how a learner is deployed; see test_deployment.py."""
 
-COMMANDS = dict.fromkeys(("demo", "check", "convert", "forecast", "simulate", "compare", "report"), run_simulate)
+COMMANDS = dict.fromkeys(
+    ("demo", "check", "convert", "forecast", "simulate", "compare", "sweep", "report"), run_simulate
+)
 
 
 def log_for(learner):

@@ -27,7 +27,8 @@ def test_several_sets_are_named_and_many_places_counted(runs_of, real_of):
 
 def test_runs_that_the_log_did_not_stop_lack_nothing(runs_of):
     assert shortage_sentences({"a": stopped(runs_of([40]), Stop("max steps"))}) == []
-    assert shortage(Stop("no opening")) == "more episodes, since all their openings were used"
+    assert shortage_sentences({"baseline": runs_of([40], simulator={"simulator": "any_row"})}) == []
+    assert shortage(Stop("no opening")) == "episodes, all of whose openings were used"
 
 
 def test_a_state_of_several_observations_is_told_by_one_of_them():

@@ -121,6 +121,18 @@ def test_a_worker_tells_now_and_then(monkeypatch):
     assert sent == [("share", 0.5)]
 
 
+def test_a_worker_whose_experiment_was_killed_does_not_fail_for_it(monkeypatch):
+    class Closed:
+        def send(self, message):
+            asked.append(message)
+            raise BrokenPipeError
+
+    asked = []
+    monkeypatch.setattr(fork_server, "TELL_EVERY", 0.0)
+    fork_server.Wanted(Closed()).tell_share(0.5)
+    assert asked == [("share", 0.5)]
+
+
 def test_the_bar_of_an_experiment_moves_within_a_block(monkeypatch):
     shown = []
     module = sys.modules["understudy.runs.experiment"]  # the package has a function of that name

@@ -8,9 +8,10 @@ import pytest
 
 from understudy.errors import ResultsError
 from understudy.runs.failures import FailedRun
+from understudy.sweeps import folder as folder_module
 from understudy.sweeps.folder import SweepFolder, is_sweep
 from understudy.sweeps.names import Combination
-from understudy.sweeps.run_tables import CURVES, RUNS, failures_table
+from understudy.sweeps.run_tables import failures_table, schema_of
 
 ONE = Combination("a/b", "psrs", "identity", "may")
 SETTINGS = {"seed": 0, "max_steps": None}
@@ -26,13 +27,27 @@ def failed_numbers(folder):
 
 def test_a_part_of_curves_without_its_runs_is_of_a_process_that_died(tmp_path):
     folder = SweepFolder(tmp_path)
-    folder.write(ONE, numbered([1, 2]), CURVES.empty_table())
+    folder.write(ONE, numbered([1, 2]), schema_of("curves").empty_table())
     (orphan,) = folder._files("curves", ONE)
     orphan.with_name("part-0.parquet").write_bytes(orphan.read_bytes())
     orphan.with_name(".part-1.parquet.ab").write_bytes(b"half")
     folder.clean(ONE)
     assert os.listdir(orphan.parent) == [orphan.name]
     assert folder.finished(ONE) == {1, 2}
+
+
+def test_an_interrupt_leaves_no_half_of_a_part(tmp_path, monkeypatch):
+    folder, write = SweepFolder(tmp_path), folder_module._write_table
+
+    def interrupted(path, table):
+        if path.is_relative_to(tmp_path / "runs"):
+            raise KeyboardInterrupt
+        write(path, table)
+
+    monkeypatch.setattr(folder_module, "_write_table", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        folder.write(ONE, numbered([1]), schema_of("curves").empty_table())
+    assert folder.files("runs") == folder.files("curves") == []
 
 
 def test_failures_are_dropped_when_runs_were_made_and_kept_once(tmp_path):
@@ -49,7 +64,7 @@ def test_runs_that_were_made_are_not_failed_any_more(tmp_path):
     """A process may die between writing a run and forgetting that it failed before."""
     folder = SweepFolder(tmp_path)
     folder.write_failures(ONE, numbered([1, 2]))
-    folder.write(ONE, numbered([2]), CURVES.empty_table())
+    folder.write(ONE, numbered([2]), schema_of("curves").empty_table())
     folder.clean(ONE)
     assert folder.failed(ONE) == {1}
 
@@ -99,7 +114,7 @@ def test_two_processes_do_not_write_to_one_folder(tmp_path):
 
 def test_damage_is_refused_or_reads_as_it_was(tmp_path, damage):
     folder = SweepFolder(tmp_path)
-    folder.write(ONE, numbered(range(20)), CURVES.empty_table())
+    folder.write(ONE, numbered(range(20)), schema_of("curves").empty_table())
     (file,) = folder._files("runs", ONE)
     whole, n_refused = file.read_bytes(), 0
     for damaged in damage(whole, 150):
@@ -115,10 +130,10 @@ def test_tables_have_the_documented_columns(made):
     folder = SweepFolder(made)
     import pyarrow.parquet as pq
 
-    for table, schema in (("runs", RUNS), ("curves", CURVES)):
+    for table in ("runs", "curves"):
         files = folder.files(table)
         assert len(files) == 4
-        assert all(pq.read_schema(file).names == schema.names for file in files)
+        assert all(pq.read_schema(file).equals(schema_of(table)) for file in files)
 
 
 @pytest.mark.parametrize("name", ["sweep.json", "experiment.json"])

@@ -136,7 +136,7 @@ def test_queries_of_the_documentation_run(place, log, learners, settings, tmp_pa
 def test_columns_are_documented():
     lines = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
     documented = re.findall(r"`(\w+)`", " ".join(line.split("|")[1] for line in lines))
-    assert sorted(documented) == sorted([*RUNS.names, *CURVES.names])
+    assert sorted(documented) == sorted([*RUNS, *CURVES])
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path):

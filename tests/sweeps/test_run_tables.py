@@ -4,7 +4,7 @@ import numpy as np
 
 import understudy as us
 from understudy.runs.failures import FailedRun
-from understudy.sweeps.run_tables import CURVES, REWARD, RUNS, curves_table, failures_table, runs_table
+from understudy.sweeps.run_tables import REWARD, curves_table, failures_table, runs_table, schema_of
 
 PROBES = {REWARD: us.probes.reward_so_far, "visits": us.probes.visitation}
 
@@ -17,7 +17,7 @@ def runs_of(log):
 def test_a_row_of_runs_is_the_run(log):
     runs = runs_of(log)
     table = runs_table([4, 5, 6], runs, [0.1, 0.2, 0.3])
-    assert table.schema == RUNS
+    assert table.schema == schema_of("runs")
     for line, run in zip(table.to_pylist(), runs, strict=True):
         assert (line["seed"], line["steps"], line["episodes"]) == (run.seed, len(run), len(run.ends))
         assert line["reward"] == np.append(run.returns, run.partial or 0.0).sum()
@@ -38,7 +38,7 @@ def test_steps_of_each_rung_add_up_to_the_run(log, on_ladder):
 def test_readings_are_those_of_the_curves_entry_by_entry(log):
     runs = runs_of(log)
     table = curves_table([4, 5, 6], runs)
-    assert table.schema == CURVES
+    assert table.schema == schema_of("curves")
     lines = table.to_pylist()
     reward = [(line["number"], line["step"], line["value"]) for line in lines if line["probe"] == REWARD]
     assert reward == [(n, int(step), value) for n, run in zip((4, 5, 6), runs, strict=True)

@@ -4,15 +4,16 @@ from collections import Counter
 from collections.abc import Mapping
 
 from understudy.contracts import Stop
+from understudy.reporting.luck import is_baseline
 from understudy.runs import Runs
 
 MOST_NAMED = 4
 """Places that a sentence names."""
 
 EVERYWHERE = {
-    "no opening": "more episodes, since all their openings were used",
-    "used up": "more episodes, since all of them were offered",
-    "no row": "more rows, since all of them were used",
+    "no opening": "episodes, all of whose openings were used",
+    "used up": "episodes, all of which were offered",
+    "no row": "rows, all of which were used",
 }
 """What to log more of where a run did not stop in a state."""
 
@@ -20,11 +21,11 @@ EVERYWHERE = {
 def shortage_sentences(sets: Mapping[str, Runs], action: str = "action") -> list[str]:
     """Return what to log more of, a sentence for each set of which runs stopped since the log had no answer.
 
-    `action` is the name of the log's column of actions.
+    `action` is the name of the log's column of actions. Baselines are left out: they use up other rows than a learner.
     """
     sentences = []
     for name, runs in sets.items():
-        if runs.about.is_real:
+        if runs.about.is_real or is_baseline(runs):
             continue
         words = {stop.group: missing for stop in (run.stopped for run in runs) if (missing := shortage(stop, action))}
         counts = Counter(words[run.stopped.group] for run in runs if run.stopped.group in words)

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection
@@ -89,7 +90,9 @@ def can_fork() -> bool:
     """
     gc.collect()
     gc.freeze()  # what is there now is not looked at again, and so stays shared
-    tried = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python's, of threads: they are looked at below
+        tried = os.fork()
     if tried == 0:
         os._exit(0)
     os.waitpid(tried, 0)
@@ -160,7 +163,8 @@ class Wanted:
         now = time.monotonic()
         if now - self._told >= TELL_EVERY:
             self._told = now
-            self._pipe.send(("share", share))
+            with suppress(OSError):  # the experiment was killed, which is not this run's fault
+                self._pipe.send(("share", share))
 
 
 def work(pipe: Connection, loaded: Callable[[], RunBlock]) -> None:

@@ -39,8 +39,8 @@ class TextOfWorker(Exception):  # noqa: N818 (the cause of an error, as text)
 
 
 def can_try_forking() -> bool:
-    """True if this system's processes can be forked safely where they have no threads."""
-    return sys.platform == "linux"
+    """True if this system's processes can be forked safely where they have no threads, and threads can be seen."""
+    return sys.platform == "linux" and os.path.isdir("/proc/self/task")
 
 
 class ForkServer:

@@ -16,13 +16,10 @@ import json
 import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING, Any
 
 from understudy.errors import ResultsError
 from understudy.runs.checking import check_about, expect
@@ -30,7 +27,10 @@ from understudy.runs.describing import differences
 from understudy.runs.folder import FORMAT, read_sealed, seal, write_file, write_text
 from understudy.storage import error_reason
 from understudy.sweeps.names import KEYS, Combination, combination_of, partition_of
-from understudy.sweeps.run_tables import RUNS
+from understudy.sweeps.run_tables import schema_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 try:
     import fcntl
@@ -130,13 +130,20 @@ class SweepFolder:
         """Return the numbers of the runs that raised and were not made since."""
         return set(self._numbers(self._files("runs", combination, "failed")))
 
-    def write(self, combination: Combination, runs: pa.Table, curves: pa.Table) -> None:
+    def write(self, combination: Combination, runs: "pa.Table", curves: "pa.Table") -> None:
         """Keep finished runs: their readings first, and then what marks them as kept."""
         name = f"part-{secrets.token_hex(8)}.parquet"
-        _write_table(self._folder("curves", combination) / name, curves)
-        _write_table(self._folder("runs", combination) / name, runs)
+        readings, marker = self._folder("curves", combination) / name, self._folder("runs", combination) / name
+        try:
+            _write_table(readings, curves)
+            _write_table(marker, runs)
+        except BaseException:  # also Ctrl-C: no half of a part stays
+            if not marker.exists():
+                with suppress(OSError):
+                    readings.unlink(missing_ok=True)
+            raise
 
-    def write_failures(self, combination: Combination, failures: pa.Table) -> None:
+    def write_failures(self, combination: Combination, failures: "pa.Table") -> None:
         """Keep runs that raised, until they are made."""
         _write_table(self._folder("runs", combination) / f"failed-{secrets.token_hex(8)}.parquet", failures)
 
@@ -145,6 +152,8 @@ class SweepFolder:
         files = self._files("runs", combination, "failed")
         if not files:
             return
+        import pyarrow as pa
+
         tables = [_read_table(file, None) for file in files]
         seen, kept, changed = set(numbers), [], False
         for table in tables:
@@ -194,15 +203,21 @@ def _sealed_text(content: Mapping[str, Any]) -> str:
     return json.dumps(seal({"format": FORMAT, **content}), indent=1, allow_nan=False)
 
 
-def _write_table(path: Path, table: pa.Table) -> None:
+def _write_table(path: Path, table: "pa.Table") -> None:
+    import pyarrow.parquet as pq
+
     write_file(path, partial(pq.write_table, table, compression="snappy", write_page_checksum=True))
 
 
-def _read_table(path: Path, columns: list[str] | None) -> pa.Table:
+def _read_table(path: Path, columns: list[str] | None) -> "pa.Table":
     """Return a table of runs. Raise `ResultsError` where its file is damaged."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = schema_of("runs")
     try:
         table = pq.read_table(path, columns=columns, page_checksum_verification=True, partitioning=None)
-        return table.cast(RUNS if columns is None else pa.schema([RUNS.field(name) for name in columns]))
+        return table.cast(schema if columns is None else pa.schema([schema.field(name) for name in columns]))
     except Exception as error:  # a damaged file can raise anything
         raise ResultsError(
             f"{path} cannot be read ({error_reason(error)}); remove it, and call the sweep again to make its runs anew"

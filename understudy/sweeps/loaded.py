@@ -18,7 +18,7 @@ from understudy.storage import error_reason
 from understudy.sweeps.comparing import SweepComparison, compared
 from understudy.sweeps.folder import TABLES, SweepFolder
 from understudy.sweeps.names import KEYS, Combination
-from understudy.sweeps.run_tables import CURVES, REWARD, RUNS
+from understudy.sweeps.run_tables import REWARD, schema_of
 from understudy.tables import NONE, Column, Table
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Sweep:
         scan = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
         return ds.dataset(
             [str(file) for file in SweepFolder(self.path).files(table, **names)],
-            schema=pa.schema([*keys, *(RUNS if table == "runs" else CURVES)]),
+            schema=pa.schema([*keys, *schema_of(table)]),
             format=ds.ParquetFileFormat(default_fragment_scan_options=scan),
             partitioning=ds.partitioning(keys, flavor="hive"),
             partition_base_dir=str(self.path / table),

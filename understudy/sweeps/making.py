@@ -10,20 +10,21 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from understudy.contracts.backing import Backend, Closable
 from understudy.contracts.offering import offers
 from understudy.errors import ContractError, visible
-from understudy.runs.backends import BACKENDS
+from understudy.runs.backends import backend_of
 from understudy.runs.experiment import block_and_runs, start_backend
 from understudy.runs.failures import FailedRun
 from understudy.runs.plan import Plan
 from understudy.runs.run import Run
 from understudy.settings import shown
 from understudy.sweeps.run_tables import curves_table, runs_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Stack = tuple[int, ...]
 """The numbers of runs that are made together because their learners are stacked; mostly one."""
@@ -44,8 +45,8 @@ class Group:
 
     place: int  # of the experiment
     made: tuple[Stack, ...] = ()
-    runs: pa.Table | None = None
-    curves: pa.Table | None = None
+    runs: "pa.Table | None" = None
+    curves: "pa.Table | None" = None
     failed: tuple[FailedRun, ...] = ()
     lost: bool = False  # the process that made it died, and it is to be made run by run
 
@@ -84,6 +85,11 @@ class GroupRunner:
                 break
         tables = runs_table(numbers, runs, seconds), curves_table(numbers, runs)
         return Group(place, tuple(made), *tables, tuple(failed))
+
+    def load_shared(self) -> None:
+        """Load the compiled code that runs need, in a process from which workers are forked."""
+        for plan in self.plans.values():
+            plan.load_shared()
 
     def give_up(self, block: tuple[int, tuple[Stack, ...]], reason: str) -> Group:
         """Return what becomes of a block that cannot be made: a single run has failed, several are made one by one."""
@@ -137,8 +143,7 @@ def made_groups(
     while waiting:
         blocks = waiting.groups(size)
         made: set[tuple[int, Stack]] = set()
-        work = BACKENDS[backend] if isinstance(backend, str) else backend
-        results = start_backend(work, runner, blocks, min(workers, len(blocks)))
+        results = start_backend(backend_of(backend), runner, blocks, min(workers, len(blocks)))
         fitting: list[int] = []
         with closing(_checked(results, blocks)) as groups:
             for block, group in groups:

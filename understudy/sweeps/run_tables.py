@@ -1,14 +1,17 @@
 """The tables of a sweep: a row for each run, and a row for each reading of a probe; runs as such rows."""
 
 from collections.abc import Sequence
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from understudy.contracts.ladders import RUNGS
 from understudy.runs.failures import FailedRun
 from understudy.runs.run import Run
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 REWARD = "reward so far"
 """The probe that all runs of a sweep have: the sum of rewards since the run began."""
@@ -16,28 +19,31 @@ REWARD = "reward so far"
 RUNG_STEPS = {f"{name}_steps": number for number, name in enumerate(("own", *RUNGS))}
 """The columns of steps that each rung of a ladder served, and the numbers of the rungs."""
 
-RUNS = pa.schema(
-    [
-        ("number", pa.int32()), ("seed", pa.int64()), ("steps", pa.int64()), ("episodes", pa.int64()),
-        ("reward", pa.float64()),
-        ("cause", pa.string()), ("state", pa.int64()), ("action", pa.int64()), ("place", pa.string()),
-        ("label", pa.string()), ("reason", pa.string()), ("bias", pa.float64()),
-        ("exact_steps", pa.int64()), ("cuts", pa.int64()), *((name, pa.int64()) for name in RUNG_STEPS),
-        ("seconds", pa.float64()), ("failed", pa.string()), ("traceback", pa.string()),
-    ]
-)  # fmt: skip
-"""The columns of a run, those of its names apart, which are in the paths."""
+RUNS = {
+    "number": "int32", "seed": "int64", "steps": "int64", "episodes": "int64", "reward": "float64",
+    "cause": "string", "state": "int64", "action": "int64", "place": "string", "label": "string", "reason": "string",
+    "bias": "float64", "exact_steps": "int64", "cuts": "int64", **dict.fromkeys(RUNG_STEPS, "int64"),
+    "seconds": "float64", "failed": "string", "traceback": "string",
+}  # fmt: skip
+"""The columns of a run and their types, those of its names apart, which are in the paths."""
 
-CURVES = pa.schema(
-    [
-        ("number", pa.int32()), ("step", pa.int64()), ("probe", pa.dictionary(pa.int32(), pa.string())),
-        ("entry", pa.int32()), ("value", pa.float64()),
-    ]
-)  # fmt: skip
-"""The columns of a reading."""
+CURVES = {"number": "int32", "step": "int64", "probe": "dictionary", "entry": "int32", "value": "float64"}
+"""The columns of a reading and their types; a dictionary is one of texts."""
 
 
-def runs_table(numbers: Sequence[int], runs: Sequence[Run], seconds: Sequence[float]) -> pa.Table:
+@cache
+def schema_of(table: str) -> "pa.Schema":
+    """Return the Arrow schema of the table "runs" or "curves"."""
+    import pyarrow as pa
+
+    texts = pa.dictionary(pa.int32(), pa.string())
+    types = RUNS if table == "runs" else CURVES
+    return pa.schema(
+        [(name, texts if kind == "dictionary" else pa.type_for_alias(kind)) for name, kind in types.items()]
+    )
+
+
+def runs_table(numbers: Sequence[int], runs: Sequence[Run], seconds: Sequence[float]) -> "pa.Table":
     """Return a row for each finished run; `seconds` is how long each took."""
     stops = [run.stopped for run in runs]
     columns: dict[str, Sequence[Any]] = {
@@ -64,7 +70,7 @@ def runs_table(numbers: Sequence[int], runs: Sequence[Run], seconds: Sequence[fl
     return _filled(columns, len(runs))
 
 
-def failures_table(failed: Sequence[FailedRun]) -> pa.Table:
+def failures_table(failed: Sequence[FailedRun]) -> "pa.Table":
     """Return a row for each run that raised, with its reason and traceback."""
     columns: dict[str, Sequence[Any]] = {
         "number": [one.number for one in failed],
@@ -75,17 +81,22 @@ def failures_table(failed: Sequence[FailedRun]) -> pa.Table:
     return _filled(columns, len(failed))
 
 
-def _filled(columns: dict[str, Sequence[Any]], n_rows: int) -> pa.Table:
+def _filled(columns: dict[str, Sequence[Any]], n_rows: int) -> "pa.Table":
     """Return a table of runs; columns that are not given are null."""
+    import pyarrow as pa
+
+    schema = schema_of("runs")
     arrays = [
         pa.array(columns[name], kind) if name in columns else pa.nulls(n_rows, kind)
-        for name, kind in zip(RUNS.names, RUNS.types, strict=True)
+        for name, kind in zip(schema.names, schema.types, strict=True)
     ]
-    return pa.Table.from_arrays(arrays, schema=RUNS)
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def curves_table(numbers: Sequence[int], runs: Sequence[Run]) -> pa.Table:
+def curves_table(numbers: Sequence[int], runs: Sequence[Run]) -> "pa.Table":
     """Return a row for each reading of each probe of each run, and for each entry where a reading is an array."""
+    import pyarrow as pa
+
     probes = list(dict.fromkeys(probe for run in runs for probe in run.curves))
     places = {probe: place for place, probe in enumerate(probes)}
     number, step, probe_of, entry, value = ([np.empty(0, kind)] for kind in ("i4", "i8", "i4", "i4", "f8"))
@@ -102,4 +113,4 @@ def curves_table(numbers: Sequence[int], runs: Sequence[Run]) -> pa.Table:
             value.append(curve if curve.ndim == 1 else curve.ravel())
     named = pa.DictionaryArray.from_arrays(np.concatenate(probe_of), pa.array(probes, pa.string()))
     arrays = [np.concatenate(number), np.concatenate(step), named, np.concatenate(entry), np.concatenate(value)]
-    return pa.Table.from_arrays([pa.array(array) for array in arrays], schema=CURVES)
+    return pa.Table.from_arrays([pa.array(array) for array in arrays], schema=schema_of("curves"))

@@ -79,3 +79,16 @@ def test_observations_that_seldom_recur_are_a_note():
 @pytest.mark.parametrize("observation", [np.arange(1000) // 2, np.maximum(np.arange(1000), 600), np.arange(99)])
 def test_observations_that_recur_or_are_few_are_not_found(observation):
     assert distinct(observation) == []
+
+
+def test_next_observations_that_were_derived_are_not_taken_for_resets():
+    """A visit that ends on the page where the next one begins shows that page again: nothing was reset."""
+    rng = np.random.default_rng(0)
+    lengths = rng.choice([1, 2, 3], size=3000, p=[0.6, 0.2, 0.2])
+    page = np.concatenate([np.arange(length) for length in lengths])
+    columns = {"observation": page, "action": rng.integers(2, size=len(page)), "reward": np.zeros(len(page))}
+    columns["episode"] = np.repeat(np.arange(len(lengths)), lengths)
+    log = Log.from_columns(**columns, ends="terminated")
+    assert "next-observation-is-reset" not in {finding.rule for finding in check(log).findings}
+    given = Log.from_columns(**columns, ends="terminated", next_observation=log.next_observation)
+    assert "next-observation-is-reset" in {finding.rule for finding in check(given).findings}

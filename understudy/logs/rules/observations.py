@@ -21,11 +21,13 @@ FEW_ROWS = 100  # fewer cannot tell how common observations are
 
 
 def next_observation_is_reset(log: "Log") -> Iterator[Finding]:
-    """Find next observations that belong to the next episode.
+    """Find next observations that belong to the next episode, unless we made them, which shows the row's own again.
 
     Their number is compared with how often a first observation follows within an episode, by Chernoff's bound on a
     binomial tail: in a small world in which first observations are common, nothing is found.
     """
+    if "next_observation" in log.derived:
+        return
     opening = log.starts[1:-1]
     over, same = np.empty((2, len(opening)), bool)
     for part in slices(len(opening), width_of(log.observation)):

@@ -3,7 +3,8 @@
 // without scripts. All words come from the page's own data and are set as text, never as HTML: names are the user's.
 (() => {
   const FULL = 1.03; // a little room behind the last reading, as the still figures have it
-  const LEFT = 62, RIGHT = 18; // margins of all panels, so that their steps lie beneath each other
+  const LEFT = 62,
+    RIGHT = 18; // margins of all panels, so that their steps lie beneath each other
   const charts = JSON.parse(document.getElementById("chart-data").textContent);
 
   const whole = new Intl.NumberFormat("en-US");
@@ -27,7 +28,8 @@
 
   /** Return the place of the last entry of ascending numbers that is at most x; -1 where there is none. */
   function lastUpTo(numbers, x) {
-    let low = 0, high = numbers.length;
+    let low = 0,
+      high = numbers.length;
     while (low < high) {
       const middle = (low + high) >> 1;
       if (numbers[middle] <= x) low = middle + 1;
@@ -70,31 +72,91 @@
 
     controls() {
       const key = this.chart.id;
-      const change = (then) => (event) => { then(event.target); this.refresh(); };
+      const change = (then) => (event) => {
+        then(event.target);
+        this.refresh();
+      };
       const box = (name, ...inside) => make("fieldset", {}, make("legend", {}, name), ...inside);
       const radio = (group, value, words, then) =>
-        make("label", {}, make("input", { type: "radio", name: `${key}-${group}`, value, checked: this[group] === value,
-          onchange: change(then) }), ` ${words}`);
+        make(
+          "label",
+          {},
+          make("input", {
+            type: "radio",
+            name: `${key}-${group}`,
+            value,
+            checked: this[group] === value,
+            onchange: change(then),
+          }),
+          ` ${words}`,
+        );
       const sets = this.sets.map((set, place) =>
-        make("label", { class: "set" },
-          make("input", { type: "checkbox", checked: true, onchange: change((box) => { this.on[place] = box.checked; }) }),
-          this.swatch(set), make("span", {}, set.name)));
+        make(
+          "label",
+          { class: "set" },
+          make("input", {
+            type: "checkbox",
+            checked: true,
+            onchange: change((box) => {
+              this.on[place] = box.checked;
+            }),
+          }),
+          this.swatch(set),
+          make("span", {}, set.name),
+        ),
+      );
       const most = Math.max(...this.sets.map((set) => set.single.values.length));
-      const choices = [["none", "none"], ["all", "all"], ...Array.from({ length: most }, (_, run) => [`${run}`, `run ${run + 1}`])];
-      const select = make("select", { id: `${key}-single`, onchange: change((one) => { this.single = one.value; }) },
-        ...choices.map(([value, words]) => make("option", { value }, words)));
+      const choices = [
+        ["none", "none"],
+        ["all", "all"],
+        ...Array.from({ length: most }, (_, run) => [`${run}`, `run ${run + 1}`]),
+      ];
+      const select = make(
+        "select",
+        {
+          id: `${key}-single`,
+          onchange: change((one) => {
+            this.single = one.value;
+          }),
+        },
+        ...choices.map(([value, words]) => make("option", { value }, words)),
+      );
       const button = (words, action) => make("button", { type: "button", onclick: action }, words);
-      return make("div", { class: "controls" },
+      return make(
+        "div",
+        { class: "controls" },
         box("Sets", ...sets),
-        box("Line", radio("line", "mean", "mean", (one) => { this.line = one.value; }),
-          radio("line", "median", "median", (one) => { this.line = one.value; })),
-        box("Band", radio("band", "mean", "of the mean", (one) => { this.band = one.value; }),
-          radio("band", "runs", "of eight of ten runs", (one) => { this.band = one.value; }),
-          radio("band", "none", "none", (one) => { this.band = one.value; })),
+        box(
+          "Line",
+          radio("line", "mean", "mean", (one) => {
+            this.line = one.value;
+          }),
+          radio("line", "median", "median", (one) => {
+            this.line = one.value;
+          }),
+        ),
+        box(
+          "Band",
+          radio("band", "mean", "of the mean", (one) => {
+            this.band = one.value;
+          }),
+          radio("band", "runs", "of eight of ten runs", (one) => {
+            this.band = one.value;
+          }),
+          radio("band", "none", "none", (one) => {
+            this.band = one.value;
+          }),
+        ),
         box("Single runs", make("label", { for: select.id, class: "hidden" }, "Which single runs to show"), select),
-        box("Zoom", button("in", () => this.zoom(0.5)), button("out", () => this.zoom(2)),
-          button("earlier", () => this.move(-0.5)), button("later", () => this.move(0.5)),
-          button("show all", () => this.show(...this.full))));
+        box(
+          "Zoom",
+          button("in", () => this.zoom(0.5)),
+          button("out", () => this.zoom(2)),
+          button("earlier", () => this.move(-0.5)),
+          button("later", () => this.move(0.5)),
+          button("show all", () => this.show(...this.full)),
+        ),
+      );
     }
 
     swatch(set) {
@@ -103,25 +165,47 @@
 
     /** The cursor for keyboard and touch, a native slider, and the table of what is under it. */
     reader() {
-      this.slider = make("input", { type: "range", min: 0, max: this.x.length - 1, step: 1, value: this.at,
-        id: `${this.chart.id}-at`, oninput: () => this.read(Number(this.slider.value), true) });
+      this.slider = make("input", {
+        type: "range",
+        min: 0,
+        max: this.x.length - 1,
+        step: 1,
+        value: this.at,
+        id: `${this.chart.id}-at`,
+        oninput: () => this.read(Number(this.slider.value), true),
+      });
       this.where = make("output", { for: this.slider.id });
       this.table = make("table", { class: "readout" });
-      return make("div", { class: "reader" },
-        make("div", { class: "read-at" }, make("label", { for: this.slider.id }, `Read at ${this.chart.unit}`), this.slider, this.where),
-        make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Values at the cursor" }, this.table));
+      return make(
+        "div",
+        { class: "reader" },
+        make(
+          "div",
+          { class: "read-at" },
+          make("label", { for: this.slider.id }, `Read at ${this.chart.unit}`),
+          this.slider,
+          this.where,
+        ),
+        make(
+          "div",
+          { class: "scroll", tabindex: "0", role: "region", "aria-label": "Values at the cursor" },
+          this.table,
+        ),
+      );
     }
 
     // --- zoom ---------------------------------------------------------------------------------------------------
 
     zoom(factor) {
-      const [low, high] = this.view, at = this.x[this.at];
+      const [low, high] = this.view,
+        at = this.x[this.at];
       const middle = at >= low && at <= high ? at : (low + high) / 2;
       this.show(middle - (middle - low) * factor, middle + (high - middle) * factor);
     }
 
     move(share) {
-      const [low, high] = this.view, width = high - low;
+      const [low, high] = this.view,
+        width = high - low;
       const by = Math.max(this.full[0] - low, Math.min(this.full[1] - high, share * width));
       this.show(low + by, high + by);
     }
@@ -129,7 +213,8 @@
     show(low, high) {
       const least = this.full[1] / 10000; // further in there is nothing to see
       if (high - low < least) return;
-      const min = Math.max(this.full[0], low), max = Math.min(this.full[1], high);
+      const min = Math.max(this.full[0], low),
+        max = Math.min(this.full[1], high);
       this.plots[0].setScale("x", { min, max }); // the hook of this panel moves the others
     }
 
@@ -138,36 +223,74 @@
     /** Show what all sets have at one place; with `move`, the cursor goes there, too. */
     read(at, move = false) {
       this.at = at;
-      const x = this.x[at], unit = this.chart.unit;
+      const x = this.x[at],
+        unit = this.chart.unit;
       this.slider.value = at;
       this.where.textContent = whole.format(x);
       const bands = { mean: ["low", "high"], runs: ["run_low", "run_high"], none: null }[this.band];
       const chosen = this.single === "none" || this.single === "all" ? null : Number(this.single);
-      const spoken = [], lines = [];
+      const spoken = [],
+        lines = [];
       this.sets.forEach((set, place) => {
         if (!this.on[place]) return;
         const here = x > set.x[set.x.length - 1] ? -1 : lastUpTo(set.x, x);
         const value = here < 0 ? null : set[this.line][here];
-        const low = here < 0 || !bands ? null : set[bands[0]][here], high = here < 0 || !bands ? null : set[bands[1]][here];
+        const low = here < 0 || !bands ? null : set[bands[0]][here],
+          high = here < 0 || !bands ? null : set[bands[1]][here];
         const band = low == null || high == null ? "–" : `${number(low)} to ${number(high)}`;
         const runs = here < 0 ? "–" : `${set.runs[here]} of ${set.n_runs}`;
         const notes = this.notes(set, x);
-        lines.push([[this.swatch(set), set.name], number(value), band, runs,
-          ...(chosen == null ? [] : [number(this.ofRun(set, chosen, x))]), notes.join("; ")]);
-        spoken.push(`${set.name}: ${number(value)}${band === "–" ? "" : `, ${band}`}, ${runs} runs${notes.length ? `, ${notes.join(", ")}` : ""}`);
+        lines.push([
+          [this.swatch(set), set.name],
+          number(value),
+          band,
+          runs,
+          ...(chosen == null ? [] : [number(this.ofRun(set, chosen, x))]),
+          notes.join("; "),
+        ]);
+        spoken.push(
+          `${set.name}: ${number(value)}${band === "–" ? "" : `, ${band}`}, ${runs} runs${notes.length ? `, ${notes.join(", ")}` : ""}`,
+        );
       });
-      const headings = ["", this.line, this.band === "none" ? "band" : this.band === "mean" ? "band of the mean" : "eight of ten runs",
-        "runs with a reading", ...(chosen == null ? [] : [`run ${chosen + 1}`]), ""];
-      const cells = (tag, line, scopes) => make("tr", {}, ...line.map((cell, place) =>
-        make(place ? tag : "th", { scope: place ? scopes : "row", class: place && place < line.length - 1 ? "number" : null }, ...[cell].flat())));
-      const head = make("tr", {}, ...headings.map((words, place) =>
-        words ? make("th", { scope: "col", class: place < headings.length - 1 ? "number" : null }, words) : make("td")));
-      this.table.replaceChildren(make("thead", {}, head), make("tbody", {}, ...lines.map((line) => cells("td", line, null))));
+      const headings = [
+        "",
+        this.line,
+        this.band === "none" ? "band" : this.band === "mean" ? "band of the mean" : "eight of ten runs",
+        "runs with a reading",
+        ...(chosen == null ? [] : [`run ${chosen + 1}`]),
+        "",
+      ];
+      const cells = (tag, line, scopes) =>
+        make(
+          "tr",
+          {},
+          ...line.map((cell, place) =>
+            make(
+              place ? tag : "th",
+              { scope: place ? scopes : "row", class: place && place < line.length - 1 ? "number" : null },
+              ...[cell].flat(),
+            ),
+          ),
+        );
+      const head = make(
+        "tr",
+        {},
+        ...headings.map((words, place) =>
+          words
+            ? make("th", { scope: "col", class: place < headings.length - 1 ? "number" : null }, words)
+            : make("td"),
+        ),
+      );
+      this.table.replaceChildren(
+        make("thead", {}, head),
+        make("tbody", {}, ...lines.map((line) => cells("td", line, null))),
+      );
       this.slider.setAttribute("aria-valuetext", `${unit} ${whole.format(x)}. ${spoken.join(". ")}`);
       if (!move) return;
       const [low, high] = this.view;
       if (x < low || x > high) this.show(...this.around(x));
-      for (const plot of this.plots.slice(0, 1)) plot.setCursor({ left: plot.valToPos(x, "x"), top: plot.over.clientHeight / 2 });
+      for (const plot of this.plots.slice(0, 1))
+        plot.setCursor({ left: plot.valToPos(x, "x"), top: plot.over.clientHeight / 2 });
     }
 
     /** Return a view as wide as now, with x in its middle. */
@@ -189,9 +312,11 @@
         if (share < 1) notes.push(`${percent(share)} of runs go on`);
       }
       if (set.rungs) {
-        const { edges, shares, cut } = set.rungs, bin = Math.min(edges.length - 2, Math.max(0, lastUpTo(edges, x - 0.5)));
+        const { edges, shares, cut } = set.rungs,
+          bin = Math.min(edges.length - 2, Math.max(0, lastUpTo(edges, x - 0.5)));
         for (const [rung, share] of Object.entries(shares)) {
-          if (rung !== "own" && share[bin]) notes.push(`${percent(share[bin])} served by ${this.chart.rungs[rung].words}`);
+          if (rung !== "own" && share[bin])
+            notes.push(`${percent(share[bin])} served by ${this.chart.rungs[rung].words}`);
         }
         if (cut && cut[bin]) notes.push(`${percent(cut[bin])} of episodes cut`);
       }
@@ -199,7 +324,8 @@
     }
 
     ofRun(set, run, x) {
-      const values = set.single.values[run], last = set.single.last[run];
+      const values = set.single.values[run],
+        last = set.single.last[run];
       if (!values || !last || x > last[0]) return null;
       if (x === last[0]) return last[1];
       const place = lastUpTo(set.single.x, x);
@@ -212,15 +338,29 @@
     data() {
       const columns = [this.x];
       this.sets.forEach((set, place) => {
-        const part = (values, within) => spread(this.x, set.x, values.map((value, at) => (this.on[place] && within(set.x[at], at) ? value : null)));
-        const complete = set.complete ?? -1, seen = set.seen ?? Infinity, none = () => false;
+        const part = (values, within) =>
+          spread(
+            this.x,
+            set.x,
+            values.map((value, at) => (this.on[place] && within(set.x[at], at) ? value : null)),
+          );
+        const complete = set.complete ?? -1,
+          seen = set.seen ?? Infinity,
+          none = () => false;
         const [low, high] = this.band === "runs" ? [set.run_low, set.run_high] : [set.low, set.high];
-        const firm = this.band === "none" ? none : this.band === "runs" ? () => true : (x) => x <= Math.min(complete, seen);
+        const firm =
+          this.band === "none" ? none : this.band === "runs" ? () => true : (x) => x <= Math.min(complete, seen);
         const next = set.x.findIndex((x) => x > seen); // the lighter part begins where the other ends
         const light = this.band !== "mean" ? none : (x, at) => x <= complete && at >= next - 1 && next >= 0;
         const after = set.x.findIndex((x) => x > complete);
-        columns.push(part(high, firm), part(low, firm), part(high, light), part(low, light),
-          part(set[this.line], (x) => x <= complete), part(set[this.line], (x, at) => after >= 0 && at >= after - 1));
+        columns.push(
+          part(high, firm),
+          part(low, firm),
+          part(high, light),
+          part(low, light),
+          part(set[this.line], (x) => x <= complete),
+          part(set[this.line], (x, at) => after >= 0 && at >= after - 1),
+        );
       });
       return columns;
     }
@@ -241,47 +381,105 @@
 
     /** Return the options that all panels share. */
     options(height, more) {
-      const ink = color("muted"), rule = color("rule"), font = "12px system-ui, sans-serif";
-      const axis = { stroke: ink, font, grid: { show: false }, ticks: { stroke: rule, size: 4 }, border: { show: false } };
+      const ink = color("muted"),
+        rule = color("rule"),
+        font = "12px system-ui, sans-serif";
+      const axis = {
+        stroke: ink,
+        font,
+        grid: { show: false },
+        ticks: { stroke: rule, size: 4 },
+        border: { show: false },
+      };
       const steps = { ...axis, size: 30, values: (_, ticks) => ticks.map((tick) => whole.format(tick)), space: 70 };
       const values = { ...axis, size: LEFT, grid: { stroke: rule, width: 1 }, values: (_, ticks) => ticks.map(number) };
       return {
-        class: more.zooms ? "main" : "beneath", width: this.width, height, legend: { show: false }, padding: [8, RIGHT, more.bottom ?? 0, 0],
-        scales: { x: { time: false, auto: false, range: (_, min, max) => (min == null ? this.view : [min, max]) }, y: more.y },
-        axes: [{ ...steps, ...more.steps }, { ...values, ...more.values }],
-        series: [{}, ...more.series], bands: more.bands ?? [],
-        cursor: { y: false, points: { show: false }, sync: { key: this.chart.id, scales: ["x", null] },
-          drag: { x: more.zooms, y: false, setScale: more.zooms, dist: 6 }, bind: { dblclick: () => () => { this.show(...this.full); return null; } } },
+        class: more.zooms ? "main" : "beneath",
+        width: this.width,
+        height,
+        legend: { show: false },
+        padding: [8, RIGHT, more.bottom ?? 0, 0],
+        scales: {
+          x: { time: false, auto: false, range: (_, min, max) => (min == null ? this.view : [min, max]) },
+          y: more.y,
+        },
+        axes: [
+          { ...steps, ...more.steps },
+          { ...values, ...more.values },
+        ],
+        series: [{}, ...more.series],
+        bands: more.bands ?? [],
+        cursor: {
+          y: false,
+          points: { show: false },
+          sync: { key: this.chart.id, scales: ["x", null] },
+          drag: { x: more.zooms, y: false, setScale: more.zooms, dist: 6 },
+          bind: {
+            dblclick: () => () => {
+              this.show(...this.full);
+              return null;
+            },
+          },
+        },
         hooks: more.hooks ?? {},
       };
     }
 
     main(height) {
-      const series = [], bands = [];
+      const series = [],
+        bands = [];
       this.sets.forEach((set, place) => {
-        const stroke = colorOf(set), first = 1 + 6 * place, width = set.color ? 2 : 1.4;
+        const stroke = colorOf(set),
+          first = 1 + 6 * place,
+          width = set.color ? 2 : 1.4;
         const edge = { stroke: "transparent", width: 0, points: { show: false } };
         const dashed = { stroke: `${stroke}88`, width: 0.8, dash: [3, 3], points: { show: false } };
-        series.push(edge, edge, dashed, dashed, { stroke, width, points: { show: false } }, { stroke, width, dash: [5, 3], points: { show: false } });
-        if (set.x.length === 1) series[first + 3].points = // a single reading has no line
-          { show: true, size: 6, fill: stroke, stroke };
-        bands.push({ series: [first, first + 1], fill: `${stroke}2e` }, { series: [first + 2, first + 3], fill: `${stroke}16` });
+        series.push(
+          edge,
+          edge,
+          dashed,
+          dashed,
+          { stroke, width, points: { show: false } },
+          { stroke, width, dash: [5, 3], points: { show: false } },
+        );
+        if (set.x.length === 1)
+          series[first + 3].points =
+            // a single reading has no line
+            { show: true, size: 6, fill: stroke, stroke };
+        bands.push(
+          { series: [first, first + 1], fill: `${stroke}2e` },
+          { series: [first + 2, first + 3], fill: `${stroke}16` },
+        );
       });
-      const plot = new uPlot(this.options(height, {
-        series, bands, zooms: true, y: { range: (_, low, high) => this.range(low, high) },
-        hooks: {
-          drawClear: [(plot) => this.veil(plot)],
-          drawAxes: [(plot) => this.runs(plot)],
-          draw: [(plot) => this.marks(plot)],
-          setCursor: [(plot) => { const at = plot.cursor.idx; if (at != null && plot.cursor.left >= 0 && at !== this.at) this.read(at); }],
-          setScale: [(plot, scale) => {
-            if (scale !== "x" || plot !== this.plots[0]) return;
-            this.view = [plot.scales.x.min, plot.scales.x.max];
-            [this.panels.dataset.from, this.panels.dataset.to] = this.view;
-            for (const other of this.plots.slice(1)) other.setScale("x", { min: this.view[0], max: this.view[1] });
-          }],
-        },
-      }), this.data(), this.panels);
+      const plot = new uPlot(
+        this.options(height, {
+          series,
+          bands,
+          zooms: true,
+          y: { range: (_, low, high) => this.range(low, high) },
+          hooks: {
+            drawClear: [(plot) => this.veil(plot)],
+            drawAxes: [(plot) => this.runs(plot)],
+            draw: [(plot) => this.marks(plot)],
+            setCursor: [
+              (plot) => {
+                const at = plot.cursor.idx;
+                if (at != null && plot.cursor.left >= 0 && at !== this.at) this.read(at);
+              },
+            ],
+            setScale: [
+              (plot, scale) => {
+                if (scale !== "x" || plot !== this.plots[0]) return;
+                this.view = [plot.scales.x.min, plot.scales.x.max];
+                [this.panels.dataset.from, this.panels.dataset.to] = this.view;
+                for (const other of this.plots.slice(1)) other.setScale("x", { min: this.view[0], max: this.view[1] });
+              },
+            ],
+          },
+        }),
+        this.data(),
+        this.panels,
+      );
       plot.setScale("x", { min: this.view[0], max: this.view[1] });
       return plot;
     }
@@ -291,10 +489,15 @@
       const known = low == null ? [] : [low, high];
       if (this.chart.logged != null) known.push(this.chart.logged);
       this.singles((set, steps, values) => {
-        values.forEach((value, place) => { if (value != null && steps[place] >= this.view[0] && steps[place] <= this.view[1]) known.push(value); });
+        values.forEach((value, place) => {
+          if (value != null && steps[place] >= this.view[0] && steps[place] <= this.view[1]) known.push(value);
+        });
       });
       if (!known.length) return [0, 1];
-      const [least, most] = known.reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)], [Infinity, -Infinity]);
+      const [least, most] = known.reduce(
+        ([a, b], value) => [Math.min(a, value), Math.max(b, value)],
+        [Infinity, -Infinity],
+      );
       const room = 0.06 * (most - least || Math.abs(most) || 1);
       return [least - room, most + room];
     }
@@ -320,9 +523,13 @@
           context.beginPath();
           let joined = false;
           values.forEach((value, place) => {
-            if (value == null) { joined = false; return; }
+            if (value == null) {
+              joined = false;
+              return;
+            }
             const at = [plot.valToPos(steps[place], "x", true), plot.valToPos(value, "y", true)];
-            if (joined) context.lineTo(...at); else context.moveTo(...at);
+            if (joined) context.lineTo(...at);
+            else context.moveTo(...at);
             joined = true;
           });
           context.stroke();
@@ -331,7 +538,8 @@
     }
 
     clipped(plot, then) {
-      const { left, top, width, height } = plot.bbox, context = plot.ctx;
+      const { left, top, width, height } = plot.bbox,
+        context = plot.ctx;
       context.save();
       context.beginPath();
       context.rect(left, top, width, height);
@@ -342,7 +550,9 @@
 
     /** Gray beyond the last step that can be believed of any set shown. */
     veil(plot) {
-      const horizons = this.sets.filter((set, place) => this.on[place] && set.trusted != null).map((set) => set.trusted);
+      const horizons = this.sets
+        .filter((set, place) => this.on[place] && set.trusted != null)
+        .map((set) => set.trusted);
       if (!horizons.length) return;
       const { left, top, width, height } = plot.bbox;
       const from = Math.max(left, plot.valToPos(Math.max(...horizons), "x", true));
@@ -354,7 +564,8 @@
 
     /** Marks of horizons: a diamond where the trusted one ends, a thin line at the exact one, a triangle at the longest run. */
     marks(plot) {
-      const scale = devicePixelRatio, { left, top, width, height } = plot.bbox;
+      const scale = devicePixelRatio,
+        { left, top, width, height } = plot.bbox;
       this.clipped(plot, (context) => {
         if (this.chart.logged != null) {
           const y = plot.valToPos(this.chart.logged, "y", true);
@@ -368,16 +579,37 @@
             this.rule(context, [x, top], [x, top + height], stroke, scale);
           }
           if (this.chart.kind === "probe") {
-            const x = plot.valToPos(set.longest, "x", true), bottom = top + height, size = 5 * scale;
-            this.shape(context, [[x - size, bottom - 2 * size], [x + size, bottom - 2 * size], [x, bottom]], stroke);
+            const x = plot.valToPos(set.longest, "x", true),
+              bottom = top + height,
+              size = 5 * scale;
+            this.shape(
+              context,
+              [
+                [x - size, bottom - 2 * size],
+                [x + size, bottom - 2 * size],
+                [x, bottom],
+              ],
+              stroke,
+            );
           }
           if (set.trusted != null) {
-            const x = plot.valToPos(set.trusted, "x", true), size = 6 * scale;
+            const x = plot.valToPos(set.trusted, "x", true),
+              size = 6 * scale;
             this.rule(context, [x, top], [x, top + height], stroke, scale, [scale, 2 * scale]);
-            const here = lastUpTo(set.x, set.trusted), value = here < 0 ? null : set[this.line][here];
+            const here = lastUpTo(set.x, set.trusted),
+              value = here < 0 ? null : set[this.line][here];
             if (value == null) return;
             const y = plot.valToPos(value, "y", true);
-            this.shape(context, [[x, y - size], [x + size, y], [x, y + size], [x - size, y]], stroke);
+            this.shape(
+              context,
+              [
+                [x, y - size],
+                [x + size, y],
+                [x, y + size],
+                [x - size, y],
+              ],
+              stroke,
+            );
           }
         });
       });
@@ -411,32 +643,63 @@
       const sets = this.sets.filter((set) => set.going);
       const x = [...new Set(sets.flatMap((set) => set.going.x))].sort((a, b) => a - b);
       const shares = sets.map((set) => x.map((step) => 100 * set.going.share[lastUpTo(set.going.x, step)]));
-      const series = sets.map((set) => ({ stroke: colorOf(set), width: 1.4, points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }) }));
-      return new uPlot(this.options(96, { series, zooms: false, y: { range: [-4, 104] }, values: { splits: [0, 50, 100] } }), [x, ...shares], this.panels);
+      const series = sets.map((set) => ({
+        stroke: colorOf(set),
+        width: 1.4,
+        points: { show: false },
+        paths: uPlot.paths.stepped({ align: 1 }),
+      }));
+      return new uPlot(
+        this.options(96, { series, zooms: false, y: { range: [-4, 104] }, values: { splits: [0, 50, 100] } }),
+        [x, ...shares],
+        this.panels,
+      );
     }
 
     /** Which rungs served the steps of a set, stacked to 100 %. */
     strip(set) {
       const several = this.sets.filter((one) => one.rungs).length > 1;
-      this.panels.append(make("p", { class: "panel-title small" }, `steps served by${several ? `, ${set.name}` : ""}: `,
-        ...Object.keys(set.rungs.shares).map((rung) => make("span", { class: "served" },
-          make("span", { class: `swatch block ${this.chart.rungs[rung].color}` }), this.chart.rungs[rung].words))));
+      this.panels.append(
+        make(
+          "p",
+          { class: "panel-title small" },
+          `steps served by${several ? `, ${set.name}` : ""}: `,
+          ...Object.keys(set.rungs.shares).map((rung) =>
+            make(
+              "span",
+              { class: "served" },
+              make("span", { class: `swatch block ${this.chart.rungs[rung].color}` }),
+              this.chart.rungs[rung].words,
+            ),
+          ),
+        ),
+      );
       const { edges, shares } = set.rungs;
-      const draw = (plot) => this.clipped(plot, (context) => {
-        const below = edges.map(() => 0);
-        for (const [rung, served] of Object.entries(shares)) {
-          context.fillStyle = color(this.chart.rungs[rung].color);
-          served.forEach((share, bin) => {
-            if (!share) return;
-            const [from, to] = [edges[bin], edges[bin + 1]].map((edge) => plot.valToPos(edge, "x", true));
-            const [low, high] = [below[bin], below[bin] + 100 * share].map((value) => plot.valToPos(value, "y", true));
-            context.fillRect(from, high, to - from + 0.5, low - high);
-            below[bin] += 100 * share;
-          });
-        }
+      const draw = (plot) =>
+        this.clipped(plot, (context) => {
+          const below = edges.map(() => 0);
+          for (const [rung, served] of Object.entries(shares)) {
+            context.fillStyle = color(this.chart.rungs[rung].color);
+            served.forEach((share, bin) => {
+              if (!share) return;
+              const [from, to] = [edges[bin], edges[bin + 1]].map((edge) => plot.valToPos(edge, "x", true));
+              const [low, high] = [below[bin], below[bin] + 100 * share].map((value) =>
+                plot.valToPos(value, "y", true),
+              );
+              context.fillRect(from, high, to - from + 0.5, low - high);
+              below[bin] += 100 * share;
+            });
+          }
+        });
+      const options = this.options(50, {
+        bottom: 8,
+        series: [{ show: false }],
+        zooms: false,
+        y: { range: [0, 100] },
+        steps: { show: false },
+        values: { splits: [0, 100], grid: { show: false } },
+        hooks: { drawAxes: [draw] },
       });
-      const options = this.options(50, { bottom: 8, series: [{ show: false }], zooms: false, y: { range: [0, 100] }, steps: { show: false },
-        values: { splits: [0, 100], grid: { show: false } }, hooks: { drawAxes: [draw] } });
       return new uPlot(options, [edges, edges.map(() => 0)], this.panels);
     }
 
@@ -447,9 +710,24 @@
       const x = [...new Set(sets.flatMap((set) => set.rungs.edges))].sort((a, b) => a - b);
       const ofBin = (set, step) => set.rungs.cut[lastUpTo(set.rungs.edges, step)] ?? null;
       const shares = sets.map((set) => x.map((step) => (ofBin(set, step) == null ? null : 100 * ofBin(set, step))));
-      const series = sets.map((set) => ({ stroke: colorOf(set), width: 1.4, points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }) }));
-      return new uPlot(this.options(72, { bottom: 8, series, zooms: false, steps: { show: false }, y: { range: (_, low, high) => [0, high || 1] },
-        values: { space: 24 } }), [x, ...shares], this.panels);
+      const series = sets.map((set) => ({
+        stroke: colorOf(set),
+        width: 1.4,
+        points: { show: false },
+        paths: uPlot.paths.stepped({ align: 1 }),
+      }));
+      return new uPlot(
+        this.options(72, {
+          bottom: 8,
+          series,
+          zooms: false,
+          steps: { show: false },
+          y: { range: (_, low, high) => [0, high || 1] },
+          values: { space: 24 },
+        }),
+        [x, ...shares],
+        this.panels,
+      );
     }
 
     /** What the marks mean, those that are there. */
@@ -480,17 +758,22 @@
   }
 
   const drawn = [];
-  for (const chart of charts) {
+  const drawNext = (waiting) => {
+    const [chart, ...others] = waiting;
     const figure = document.getElementById(chart.id);
     try {
       if (figure && chart.sets.length) drawn.push(new Chart(figure, chart));
-    } catch (error) { // the still figure tells the same
-      figure.querySelector(".live").hidden = true;
+    } catch (error) {
+      figure.querySelector(".live").hidden = true; // the still figure tells the same
       figure.classList.remove("drawn");
       console.error(error);
     }
-  }
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawn.forEach((chart) => chart.draw()));
+    performance.mark(`${chart.id} drawn`);
+    // One after the other, so that the first can be used while those further down are being drawn.
+    if (others.length) setTimeout(drawNext, 0, others);
+    else performance.mark("charts drawn");
+  };
   document.documentElement.classList.add("scripted");
-  performance.mark("charts drawn");
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawn.forEach((chart) => chart.draw()));
+  drawNext(charts);
 })();
