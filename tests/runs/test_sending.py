@@ -127,7 +127,7 @@ def test_a_column_that_is_mapped_from_a_file_is_sent_by_its_path(scratch, tmp_pa
 
 def test_rows_that_are_one_in_memory_are_sent_as_one():
     uniform = np.broadcast_to(np.full(4, 0.25), (1_000_000, 4))
-    pickled, _ = pickled_for_workers(uniform)
+    pickled = pickled_for_workers(uniform)
     assert len(pickled) < 1000
     back = cloudpickle.loads(pickled)
     assert back.strides == (0, 8)

@@ -142,3 +142,11 @@ def test_columns_are_documented():
 def test_a_folder_of_something_else_is_refused(tmp_path):
     with pytest.raises(ResultsError, match="not the folder of a sweep"):
         us.load_sweep(tmp_path)
+
+
+def test_a_device_in_place_of_a_file_is_refused(copied):
+    file = next((copied / "curves").rglob("*.parquet"))
+    file.unlink()
+    file.symlink_to("/dev/zero")
+    with pytest.raises(ResultsError, match=r"a file of .*curves cannot be read"):
+        us.load_sweep(copied).to_frame("curves")

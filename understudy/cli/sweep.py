@@ -87,7 +87,7 @@ def run_sweep_command(options: argparse.Namespace) -> int:
         warnings.simplefilter("always", us.FailedRunsWarning)
         found = run_sweep(
             parts, combinations, out, runs=options.runs or shared.runs, seed=shared.seed, max_steps=shared.max_steps,
-            workers=options.workers or shared.workers, backend=options.backend,
+            workers=options.workers or shared.workers, backend=options.backend or shared.backend,
             progress=False if options.json else None,
         )  # fmt: skip
     write_sweep_file(file, Path(out), options.runs)
