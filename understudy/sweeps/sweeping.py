@@ -12,7 +12,7 @@ from understudy.contracts.backing import Backend
 from understudy.contracts.streams import spawn
 from understudy.errors import FailedRunsWarning, ResultsError, RunError, SettingError
 from understudy.progress import Report, progress_bar
-from understudy.runs.backends import BACKENDS, n_cores
+from understudy.runs.backends import backend_of, workers_of
 from understudy.runs.describing import differences
 from understudy.runs.experiment import ERRORS, MOST_RUNS, check_written, refuse_unknown
 from understudy.runs.failures import MOST_NAMED, FailedRun
@@ -111,9 +111,8 @@ def run_sweep(
 ) -> Sweep:
     """Run these combinations, as `sweep` does, with parts from anywhere."""
     runs, seed, max_steps = whole("runs", runs, most=MOST_RUNS), seed_of(seed), steps_of("max_steps", max_steps)
-    workers = n_cores() if workers is None else whole("workers", workers)
-    if backend is not None and not callable(backend) and backend not in BACKENDS:
-        raise SettingError(f"backend={backend!r} is not one of {', '.join(map(repr, BACKENDS))}; name one of them")
+    backend = None if backend is None else backend_of(backend)
+    workers = workers_of(backend, None if workers is None else whole("workers", workers))
     if errors not in ERRORS:
         raise SettingError(f"errors={errors!r} is not one of {', '.join(map(repr, ERRORS))}")
     folder = SweepFolder(out)
