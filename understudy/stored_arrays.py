@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from understudy.errors import LogError
 from understudy.mapped import ArrayRoom, blocks, file_below, made_in, open_array
-from understudy.storage import parse_json, write_whole
+from understudy.storage import error_reason, parse_json, write_whole
 
 VERSION = 1
 PIECE = 2**24  # bytes that are hashed together
@@ -242,8 +243,15 @@ def made_beside(*columns: np.ndarray) -> Iterator[None]:
     if found is None or not found.parent.name.startswith((SCRATCH, COLUMNS)):
         yield
         return
-    with made_in(scratch_beside(columns[0]), *columns):
-        yield
+    try:
+        with made_in(scratch_beside(columns[0]), *columns):
+            yield
+    except OSError as error:
+        raise LogError(
+            f"{found.parent.parent} cannot hold what is made of its log ({error_reason(error)}); free space there, or "
+            "read the log into a folder that can be written, on a larger disk",
+            "file",
+        ) from None
 
 
 COLUMNS = "columns-"

@@ -240,3 +240,25 @@ def test_an_index_whose_making_was_killed_is_made_anew(logs, tmp_path):
     assert not list((tmp_path / "log").glob("index-*.json"))
     assert_same_index(psrs(memory).index, psrs(log).index)
     assert not [name for name in os.listdir(tmp_path / "log") if name.startswith(".making")]
+
+
+FULL = """
+import resource, sys
+import understudy as us
+log = us.read(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+try:
+    us.qbe(log) if sys.argv[2] == "index" else log.select([0, 1])
+except us.errors.LogError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("what", ["index", "selection"])
+def test_a_full_disk_ends_in_a_sentence(what, logs, tmp_path):
+    us.write(logs["own"][0], tmp_path / "log.parquet")
+    us.read(tmp_path / "log.parquet", on_disk=tmp_path / "log")
+    command = [sys.executable, "-c", FULL, str(tmp_path / "log"), what]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "cannot hold" in done.stdout, done.stderr
+    assert "(File too large); free space there" in done.stdout
