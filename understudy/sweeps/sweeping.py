@@ -22,7 +22,7 @@ from understudy.sweeps.keeping import Keeper, failures_in_words
 from understudy.sweeps.loaded import Sweep, load_sweep
 from understudy.sweeps.making import Stack, made_groups
 from understudy.sweeps.names import KEYS, Combination, check_rules, is_left_out
-from understudy.sweeps.parts import Deployment, GivenParts, SweepParts
+from understudy.sweeps.parts import GivenParts, SweepExperiment, SweepParts
 from understudy.sweeps.run_tables import REWARD
 
 ADVICE = "give the new one another name, which keeps both, or another folder"
@@ -196,7 +196,7 @@ def grouped(combinations: Iterable[Combination], key: str) -> list[tuple[str, li
     return list(found.items())
 
 
-def plan_of(deployment: Deployment, seed: int, max_steps: int | None) -> Plan:
+def plan_of(deployment: SweepExperiment, seed: int, max_steps: int | None) -> Plan:
     """Return how the runs of a combination are made."""
     probes = {REWARD: reward_so_far} | deployment.probes
     return Plan(
