@@ -1,5 +1,6 @@
 import json
 import os
+import pickle
 import subprocess
 import sys
 
@@ -10,11 +11,12 @@ import understudy as us
 from understudy import mapped
 from understudy.encoders import Boxes, Function
 from understudy.envs import Grid, NoisyGrid
-from understudy.errors import LogError, SettingError
+from understudy.errors import EncoderError, LogError, SettingError
 from understudy.learners import QLearning, Uniform
 from understudy.logs import Log
 from understudy.logs.on_disk import place_of
 from understudy.mapped import is_mapped
+from understudy.runs import buffers
 from understudy.simulators import any_row, index_on_disk, psrs, qbe, states_only
 from understudy.simulators import index as in_memory
 from understudy.simulators.index_on_disk import name_of_index
@@ -240,3 +242,30 @@ def test_an_index_whose_making_was_killed_is_made_anew(logs, tmp_path):
     assert not list((tmp_path / "log").glob("index-*.json"))
     assert_same_index(psrs(memory).index, psrs(log).index)
     assert not [name for name in os.listdir(tmp_path / "log") if name.startswith(".making")]
+
+
+def test_states_that_were_encoded_before_are_taken_and_those_of_another_log_refused(logs):
+    memory, disk = logs["own"]
+    calls = []
+
+    def encode(observations):
+        calls.append(len(observations))
+        return GRID.latent(observations)
+
+    encoded = us.encode(disk, Function(encode))
+    calls.clear()
+    assert_same_index(psrs(memory, LATENT).index, psrs(disk, encoded).index)
+    assert not calls
+    with pytest.raises(EncoderError, match="another log"):
+        psrs(logs["uniform"][1], encoded)
+
+
+def test_a_log_on_disk_that_was_sent_elsewhere_is_in_memory_there(logs, monkeypatch):
+    memory, disk = logs["own"]
+    sent = pickle.loads(pickle.dumps(disk))
+    assert place_of(sent) is None
+    assert_same_runs(psrs(memory, LATENT), psrs(sent, LATENT))
+    monkeypatch.setattr(buffers, "LARGE", 1)
+    simulator = buffers.unpacked(buffers.packed(psrs(disk)))
+    latent = lambda: QLearning(9, 5, encoder=Function(GRID.latent), seed=1)  # noqa: E731
+    assert_same_runs(psrs(memory), simulator, latent)

@@ -4,7 +4,8 @@ import numpy as np
 
 from understudy.contracts import Encoder, Log
 from understudy.contracts.compiling import routine
-from understudy.contracts.encoding import states_of
+from understudy.contracts.encoding import EncodesLog, states_of
+from understudy.contracts.offering import offers
 from understudy.contracts.vocabulary import Vocabulary
 from understudy.errors import EncoderError
 from understudy.logs.repeated_rows import is_repeated
@@ -25,6 +26,8 @@ def states_in_files(log: Log, encoder: Encoder | None) -> dict[str, np.ndarray]:
         return as_int32(log.observation, log.next_observation)
     if codes:
         return as_int32(*(np.asarray(column, np.int64) for column in (log.observation, log.next_observation)))
+    if offers(encoder, EncodesLog):
+        return as_int32(*encoder.log_states(log))
     state, next_state = new_array(len(log), np.int64), new_array(len(log), np.int64)
     if encoder is None:
         columns = (log.observation, log.next_observation)

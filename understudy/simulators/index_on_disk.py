@@ -42,10 +42,10 @@ from understudy.stored_arrays import (
     Manifest,
     in_scratch,
     locked,
+    made_beside,
     opened_arrays,
     read_manifest,
     remembered,
-    scratch_beside,
     store_arrays,
     write_manifest,
 )
@@ -76,7 +76,7 @@ class IndexOnDisk:
 
         if self.place is not None:
             return stored(index.log, self.place, f"{self.name}-queues", make)[0]["queue"]
-        with made_in(scratch_beside(index.log.action), *index.log.columns.values()):
+        with made_beside(index.log.action, *index.log.columns.values()):
             return make()[0]["queue"]
 
     def remembered(self, fingerprint: Callable[[], str]) -> str:
@@ -90,7 +90,7 @@ class IndexOnDisk:
         if codes is None:
             return index.records, index.opening
         log = index.log
-        with made_in(scratch_beside(log.action), *log.columns.values()):
+        with made_beside(log.action, *log.columns.values()):
             opening = new_array(len(index.opening), OPENING)
             for some in blocks(len(opening)):
                 opening[some] = index.opening[some]
@@ -112,7 +112,7 @@ class IndexOnDisk:
         def chosen(array: np.ndarray) -> np.ndarray:
             return shared[id(array)] if id(array) in shared else take_episodes(array, index.log.starts, episodes)
 
-        with made_in(scratch_beside(index.log.action), *index.log.columns.values()):
+        with made_beside(index.log.action, *index.log.columns.values()):
             state, next_state = chosen(index.state), chosen(records.next_state)
             code = NONE if not len(records.next_code) else chosen(records.next_code)
             vector = NONE if not len(records.vector) else chosen(records.vector)
@@ -138,7 +138,7 @@ def index(log: Log, encoder: Encoder | None, *, propensities: bool = False) -> I
         return arrays_of(log, encoder, propensities)
 
     if name is None or place is None:
-        with made_in(scratch_beside(log.action), *log.columns.values()):
+        with made_beside(log.action, *log.columns.values()):
             arrays, facts = make()
         return opened(log, arrays, facts, None, "")
     arrays, facts = stored(log, place, name, make)
