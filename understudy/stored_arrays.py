@@ -6,8 +6,9 @@ import os
 import secrets
 import shutil
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from understudy.mapped import ArrayRoom, blocks, file_below, made_in, open_array
-from understudy.storage import parse_json, write_whole
+from understudy.storage import NO_LOCKS, parse_json, write_whole
 
 VERSION = 1
 PIECE = 2**24  # bytes that are hashed together
@@ -163,8 +164,8 @@ def locked(folder: Path) -> Iterator[None]:
     if sys.platform == "win32":
         yield
         return
-    with _lock(folder / ".lock"):
-        for left in folder.glob(".making-*"):
+    with _lock(folder / ".lock") as file:
+        for left in folder.glob(".making-*") if file is not None else ():
             shutil.rmtree(left, ignore_errors=True)
         yield
 
@@ -172,6 +173,9 @@ def locked(folder: Path) -> Iterator[None]:
 SCRATCH = ".scratch-"
 _ROOMS: dict[Path, ArrayRoom] = {}
 """The rooms of this process for arrays that are gone with it, by the folder they are in."""
+
+_ROOMS_LOCK = threading.Lock()
+"""Runs in threads ask for a room at the same time."""
 
 
 def in_scratch(array: np.ndarray) -> bool:
@@ -188,13 +192,17 @@ def scratch_beside(array: np.ndarray) -> ArrayRoom:
     found = file_below(array)
     assert found is not None
     home = found.parent.parent
-    if home not in _ROOMS:
-        name = f"{SCRATCH}{secrets.token_hex(8)}"
-        if sys.platform != "win32":
-            _remove_abandoned(home)
-            _LOCKS.append(_lock(home / f"{name}.lock"))
-        _ROOMS[home] = ArrayRoom(home / name)
-        atexit.register(_remove_room, home, os.getpid())
+    with _ROOMS_LOCK:
+        return _ROOMS.get(home) or _new_room(home)
+
+
+def _new_room(home: Path) -> ArrayRoom:
+    name = f"{SCRATCH}{secrets.token_hex(8)}"
+    if sys.platform != "win32":
+        _remove_abandoned(home)
+        _LOCKS.append(_lock(home / f"{name}.lock"))
+    _ROOMS[home] = ArrayRoom(home / name)
+    atexit.register(_remove_room, home, os.getpid())
     return _ROOMS[home]
 
 
@@ -203,14 +211,19 @@ _LOCKS: list[Any] = []
 
 
 def _lock(path: Path, wait: bool = True) -> Any:
-    """Return an open file that this process has locked. Raise `OSError` where another one has, and none waits."""
+    """Return an open file that this process has locked: a context manager, of None where there are no locks.
+
+    Raise `OSError` where another one has locked it, and none waits.
+    """
     import fcntl
 
     file = open(path, "ab")  # noqa: SIM115 - open as long as the lock
     try:
         fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except BaseException:
+    except BaseException as error:
         file.close()
+        if wait and isinstance(error, OSError) and error.errno in NO_LOCKS:
+            return nullcontext()
         raise
     return file
 
@@ -249,7 +262,7 @@ COLUMNS = "columns-"
 
 
 def remove_others(folder: Path, prefix: str, kept: str) -> None:
-    """Remove the folders and files whose names begin like this, but one."""
+    """Remove the folders and files whose names begin like this, a pattern, but one."""
     for other in folder.glob(f"{prefix}*"):
         if other.name != kept and other.is_dir():
             shutil.rmtree(other, ignore_errors=True)

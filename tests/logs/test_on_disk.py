@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import resource
@@ -186,6 +187,22 @@ def test_a_log_is_made_anew_where_the_file_that_its_codes_are_taken_from_has_cha
         for name, like in others.items():
             found = us.read(tmp_path / "rows.parquet", like=str(like), on_disk=tmp_path / f"like {name}")
             assert found.observation.tolist() == [len(first) - 2, len(first) - 1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
+def test_without_locks_each_process_makes_its_own(written, tmp_path, monkeypatch):
+    import fcntl
+
+    def refuse(file, how):
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    folder = tmp_path / "log"
+    (folder / ".making-by-another").mkdir(parents=True)
+    log = us.read(written(given()), on_disk=folder)
+    assert (folder / ".making-by-another").exists()
+    assert us.qbe(log.select([0, 1])).n_states > 0
+    assert len(us.encode(log, us.encoders.Function(lambda rows: rows % 5), out=tmp_path / "states").state) == 1000
 
 
 def test_every_kind_of_source_can_be_kept_on_disk(written, tmp_path):

@@ -269,3 +269,16 @@ def test_a_log_on_disk_that_was_sent_elsewhere_is_in_memory_there(logs, monkeypa
     simulator = buffers.unpacked(buffers.packed(psrs(disk)))
     latent = lambda: QLearning(9, 5, encoder=Function(GRID.latent), seed=1)  # noqa: E731
     assert_same_runs(psrs(memory), simulator, latent)
+
+
+def test_what_a_process_that_was_killed_left_of_an_index_is_removed(tmp_path, monkeypatch):
+    us.write(Log.from_columns(**GRID.rollout(UNIFORM, 20, seed=1)), tmp_path / "log.parquet")
+    disk = us.read(tmp_path / "log.parquet", on_disk=tmp_path / "log")
+    left = [tmp_path / "log" / f"index-{name_of_index(None, False)}{kind}-{0:08x}" for kind in ("", "-queues")]
+    for folder in left:
+        folder.mkdir()
+    for _ in range(2):
+        index = index_on_disk.index(disk, None)
+        index.on_disk.queues(index)
+        assert not any(folder.exists() for folder in left)
+        monkeypatch.setattr(index_on_disk, "_make", None)  # both are there
