@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from understudy.errors import LogError
 from understudy.mapped import ArrayRoom, blocks, file_below, made_in, open_array
-from understudy.storage import NO_LOCKS, parse_json, write_whole
+from understudy.storage import NO_LOCKS, NO_ROOM, error_reason, parse_json, write_whole
 
 VERSION = 1
 PIECE = 2**24  # bytes that are hashed together
@@ -247,14 +248,24 @@ def _remove_room(home: Path, process: int) -> None:
 def made_beside(*columns: np.ndarray) -> Iterator[None]:
     """Context manager: arrays are made beside the files of a log on disk, of which these are columns; else in memory.
 
-    The first one is no repeated value.
+    The first one is no repeated value. Raise `LogError` where the disk has no room, or cannot be written.
     """
     found = file_below(columns[0])
     if found is None or not found.parent.name.startswith((SCRATCH, COLUMNS)):
         yield
         return
-    with made_in(scratch_beside(columns[0]), *columns):
-        yield
+    home = found.parent.parent
+    try:
+        with made_in(scratch_beside(columns[0]), *columns):
+            yield
+    except OSError as error:
+        if error.errno not in NO_ROOM and not str(error.filename).startswith(str(home)):
+            raise  # of an encoder, say, which reads files of its own
+        raise LogError(
+            f"{home} cannot hold what is made of its log ({error_reason(error)}); free space there, or read the log "
+            "into a folder on a larger disk",
+            "file",
+        ) from None
 
 
 COLUMNS = "columns-"

@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import pickle
@@ -282,3 +283,20 @@ def test_what_a_process_that_was_killed_left_of_an_index_is_removed(tmp_path, mo
         index.on_disk.queues(index)
         assert not any(folder.exists() for folder in left)
         monkeypatch.setattr(index_on_disk, "_make", None)  # both are there
+
+
+def test_where_the_disk_has_no_room_for_what_is_made_of_a_log_a_sentence_says_so(logs, monkeypatch):
+    _, disk = logs["own"]
+
+    def refuse(file, n_bytes):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def encode(observations):
+        raise FileNotFoundError(errno.ENOENT, "No such file", "network.pt")
+
+    with pytest.raises(FileNotFoundError):
+        psrs(disk, Function(encode))
+    monkeypatch.setattr(mapped, "allocate", refuse)
+    for make in (lambda: psrs(disk, LATENT), lambda: disk.select([0, 1])):
+        with pytest.raises(LogError, match="No space left on device"):
+            make()
