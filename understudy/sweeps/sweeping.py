@@ -12,7 +12,7 @@ from understudy.contracts.backing import Backend
 from understudy.contracts.streams import spawn
 from understudy.errors import FailedRunsWarning, ResultsError, RunError, SettingError
 from understudy.progress import Report, progress_bar
-from understudy.runs.backends import BACKENDS, n_cores
+from understudy.runs.backends import backend_of, workers_of
 from understudy.runs.describing import differences
 from understudy.runs.experiment import ERRORS, MOST_RUNS, check_written, refuse_unknown
 from understudy.runs.failures import MOST_NAMED, FailedRun
@@ -111,15 +111,16 @@ def run_sweep(
 ) -> Sweep:
     """Run these combinations, as `sweep` does, with parts from anywhere."""
     runs, seed, max_steps = whole("runs", runs, most=MOST_RUNS), seed_of(seed), steps_of("max_steps", max_steps)
-    workers = n_cores() if workers is None else whole("workers", workers)
-    if backend is not None and not callable(backend) and backend not in BACKENDS:
-        raise SettingError(f"backend={backend!r} is not one of {', '.join(map(repr, BACKENDS))}; name one of them")
+    workers = None if workers is None else whole("workers", workers)
+    work = None if backend is None else backend_of(backend)
     if errors not in ERRORS:
         raise SettingError(f"errors={errors!r} is not one of {', '.join(map(repr, ERRORS))}")
+    workers = workers_of(work, workers)
     folder = SweepFolder(out)
     with folder.held({"seed": seed, "max_steps": max_steps}):
         known = folder.experiments()
         described = {(key, name): parts.described(key, name) for key in KEYS[:3] for name in parts.names[key]}
+        described |= {("log", name): {"fingerprint": found} for name, found in parts.fingerprints.items()}
         refuse_changed(folder, known, described)
         missing = {one: missing_runs(folder, one, runs) for one in combinations}
         n_missing, n_all = sum(map(len, missing.values())), runs * len(missing)
@@ -147,7 +148,7 @@ def run_sweep(
                     else:
                         its_parts = {key: described[key, name] for key, name in one._asdict().items()}
                         folder.write_experiment(one, {"about": about, "parts": its_parts})
-                make_runs(plans, missing, keeper, backend, workers)
+                make_runs(plans, missing, keeper, work, workers)
     if keeper.failed:
         told = failures_in_words(keeper.failed, n_missing)
         if not keeper.n_finished:
@@ -227,7 +228,7 @@ def make_runs(
     plans: Mapping[Combination, Plan],
     missing: Mapping[Combination, Sequence[int]],
     keeper: "Keeper",
-    backend: str | Backend | None,
+    backend: Backend | None,
     workers: int,
 ) -> None:
     """Make the missing runs of combinations that share a simulator, and keep them; plans of one backend together."""
