@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 SOURCES := $(shell find understudy paper -name '*.py' | sort)
 export NUMBA_CACHE_DIR := $(abspath $(VENV))/numba/$(shell cat $(SOURCES) | cksum | cut -d' ' -f1)
 
-.PHONY: demo test slow bench paper docs format clean
+.PHONY: demo test slow bench bench-scale soak paper docs format clean
 
 demo: $(VENV)/.core
 	$(BIN)/understudy demo
@@ -29,6 +29,19 @@ slow: $(VENV)/.test
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks
+
+# Logs of 1e6 to 1e8 rows, some 8 GB of disk; 1e9 rows by hand: python -m benchmarks.scale --rows 1e9 --page
+bench-scale: $(VENV)/.test
+	$(BIN)/python -m benchmarks.scale --page
+	$(BIN)/python -m benchmarks.streaming
+	$(BIN)/python -m benchmarks.worker_memory
+	$(BIN)/python -m benchmarks.sweeps
+	$(BIN)/python -m benchmarks.cluster
+
+# Kills, full disks and 100,000 damaged inputs: about an hour on two cores. `make soak SOAK="inputs --minutes 5"` is less.
+SOAK ?= --page
+soak: $(VENV)/.test
+	OMP_NUM_THREADS=1 $(BIN)/python -m soak $(SOAK)
 
 paper: $(VENV)/.test
 	$(BIN)/python -m paper --runs 100 --page docs/paper.md

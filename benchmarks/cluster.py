@@ -17,7 +17,6 @@ import numpy as np
 
 import understudy as us
 from benchmarks.__main__ import make, recorded
-from benchmarks.worker_memory import mebibytes
 from understudy.runs.backends import n_cores
 from understudy.runs.buffers import packed
 from understudy.runs.plan import Plan
@@ -27,8 +26,8 @@ from understudy.runs.remote import RemoteRuns
 QUIET = {"log_to_driver": False, "logging_level": "ERROR"}
 CASES = {
     # name: the other backend, runs, steps of each, whether they are compiled
-    "compiled runs of a second or more": ("threads", 6, 12_000_000, None),
-    "runs in Python of a second or more": ("processes", 6, 40_000, False),
+    "compiled runs of a second or more": ("threads", 4, 12_000_000, None),
+    "runs in Python of a second or more": ("processes", 4, 40_000, False),
     "100 compiled runs of 1,000 steps": ("processes", 100, 1_000, None),
     "100 runs in Python of 1,000 steps": ("processes", 100, 1_000, False),
 }
@@ -53,7 +52,8 @@ def measure_time(repeats: int) -> None:
                 times.append(time.perf_counter() - began)
         ours, theirs = min(took["ray"]), min(took[other])
         spread = ", ".join(f"{one / two:.2f}" for one, two in zip(took["ray"], took[other], strict=True))
-        print(f"{name}: ray {ours:.2f} s, {other} {theirs:.2f} s, ratio {ours / theirs:.3f} (each time: {spread})")
+        found = f"{name}: ray {ours:.2f} s, {other} {theirs:.2f} s, ratio {ours / theirs:.3f} (each time: {spread})"
+        print(f"{found}, load {os.getloadavg()[0]:.1f}", flush=True)
     ray.shutdown()
 
 
@@ -76,8 +76,8 @@ class Measured:
 
 def own_mebibytes() -> float:
     """The memory of this process that no other shares, in MiB."""
-    found = mebibytes(os.getpid())
-    return found["Private_Dirty"] + found["Private_Clean"]
+    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) / 1024
 
 
 def shared_memory() -> float:

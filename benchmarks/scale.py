@@ -4,11 +4,11 @@ python -m benchmarks.scale [--rows 1e6 1e7 1e8] [--folder FOLDER] [--page] [--ke
 
 The log is of a walk on a torus of 64 x 64 states: each of four actions is a move, and half of the steps jump anywhere.
 Actions are chosen uniformly, and episodes have 100 steps; files are Parquet, of ten million rows each. Each part has a
-process of its own. Memory is the most that the process had, sampled every 20 ms: its own (RssAnon) and what is mapped of
-files (RssFile), which the system takes back when it needs memory. Runs are of Q-learning (epsilon .5) by PSRS, a million
-steps, or as far as the log goes: cold after the system's cache of files was dropped (by root only), warm with the same
-seed again. Of a run of 10,000 steps from cold, the bytes that were read from disk are counted. The disk's own figures are
-of a file of 1 GiB: written, read in order, and read at random, 4 kB at a time, by one thread and by sixteen.
+process of its own. Memory is the most that the process had, sampled every 20 ms: its own (RssAnon) and what is mapped
+of files (RssFile), which the system takes back when it needs memory. Runs are of Q-learning (epsilon .5) by PSRS, a
+million steps, or as far as the log goes: cold after the system's cache of files was dropped (by root only), warm with
+the same seed again. Of a run of 10,000 steps from cold, the bytes that were read from disk are counted. The disk's own
+figures are of a file of 1 GiB: written, read in order, and read at random, 4 kB at a time, by 1 thread and by 16.
 """
 
 import argparse
@@ -56,7 +56,8 @@ def write_files(folder, n_rows):
         table = pa.table(
             {
                 "observation": state[:, :-1].ravel(), "action": action.ravel().astype(np.int32),
-                "reward": (state[:, :-1] % 4 == action).astype(np.float64).ravel(), "next_observation": state[:, 1:].ravel(),
+                "reward": (state[:, :-1] % 4 == action).astype(np.float64).ravel(),
+                "next_observation": state[:, 1:].ravel(),
                 "terminated": terminated.ravel(), "propensity": np.full(n * LENGTH, 0.25),
             }
         )  # fmt: skip

@@ -19,10 +19,10 @@ from benchmarks.measuring import HERE, write_table
 from understudy.runs.backends import n_cores
 from understudy.runs.plan import Plan
 from understudy.sweeps.folder import SweepFolder
+from understudy.sweeps.keeping import Keeper
 from understudy.sweeps.making import MOST, Group
 from understudy.sweeps.names import Combination
 from understudy.sweeps.run_tables import REWARD, curves_table, runs_table
-from understudy.sweeps.sweeping import Keeper
 
 STEPS, EVERY, LEARNERS = 100, 20, 10
 

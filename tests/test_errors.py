@@ -29,6 +29,14 @@ def test_a_message_does_not_steer_the_terminal():
     assert str(us.SettingError("red\x1b[31m")) == "red\\x1b[31m"
 
 
+def test_a_message_of_any_length_is_one_that_people_can_read():
+    found = str(errors.LogError(f"the feature {'a' * 70_000} is odd; write it as text"))
+    assert found.startswith("the feature aaa")
+    assert found.endswith("aaa is odd; write it as text")
+    assert len(found) < 1700
+    assert str(errors.LogError("x" * 1600)) == "x" * 1600
+
+
 def test_one_filter_silences_every_warning_of_ours():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -125,6 +125,8 @@ def test_a_line_counts_what_is_finished_and_tells_the_time_by_what_is_under_way(
     said = capsys.readouterr().err
     assert "training: 0 of 2 after" in said
     assert "left" in said
+
+
 class Shown:
     """Stands for what IPython's `display` returns."""
 

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from understudy.storage import DEEPEST, parse_json, write_first, write_whole
+from understudy.storage import DEEPEST, parse_json, read_plain, write_first, write_whole
 
 
 def test_a_file_is_replaced_whole(tmp_path):
@@ -86,3 +86,13 @@ def test_a_file_that_is_there_is_not_written(tmp_path, monkeypatch, links):
 
 def refuse(*arguments):
     raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+
+def test_only_plain_files_are_read(tmp_path):
+    (tmp_path / "file").write_bytes(b"text")
+    os.symlink(tmp_path / "file", tmp_path / "link")
+    assert read_plain(tmp_path / "link") == b"text"
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, tmp_path / "none", type(tmp_path)("/dev/zero")):
+        with pytest.raises(OSError, match=r"not a plain file|Is a directory|No such file"):
+            read_plain(path)

@@ -18,11 +18,18 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+LONGEST = 1600
+"""Characters of a message. Names and labels that it repeats come from files, and may have any length."""
+
+
 class UnderstudyError(Exception):
     """Anything that the library refuses. Catch this to catch every error that we raise on purpose."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(visible(message))
+        text = visible(message)
+        if len(text) > LONGEST:  # it begins with what was found, and ends with the next move
+            text = f"{text[: 3 * LONGEST // 4]} ... {text[-LONGEST // 4 :]}"
+        super().__init__(text)
 
 
 class LogError(UnderstudyError, ValueError):

@@ -85,7 +85,7 @@ class ResultsFolder:
                 write_first(path, lambda beside: beside.write_text(text, encoding="utf-8"))
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise ResultsError(f"cannot make the folder {self.folder}: {reason}; give another") from error
+            raise ResultsError(f"cannot make the folder {self.folder}: {reason}; make room, or give another") from error
         self.check()
 
     @property

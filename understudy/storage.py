@@ -3,7 +3,9 @@
 import errno
 import json
 import os
+import re
 import secrets
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,6 +13,9 @@ from typing import Any
 
 DEEPEST = 64
 """The most levels of lists and tables in a JSON text that is read; files that we write have a dozen at most."""
+
+TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}", re.DOTALL)
+"""The names of temporary files."""
 
 LONGEST = 300
 """Characters of a reason in a message."""
@@ -74,6 +79,27 @@ def _temporary_path(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+ABANDONED = 3600.0
+"""Seconds after which a temporary file of `write_whole` belongs to a process that was killed."""
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove the temporary files in a folder that processes left which were killed an hour ago or longer."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if TEMPORARY.fullmatch(entry.name) and time.time() - entry.stat().st_mtime > ABANDONED:
+                os.unlink(entry.path)
+
+
+def read_plain(path: Path) -> bytes:
+    """Return the content of a file. Raise `OSError` where there is none, or something else: a pipe or a device may
+    have no end.
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):  # a folder is refused by the system itself
+        raise OSError(errno.EINVAL, "it is not a plain file")
+    return path.read_bytes()
 
 
 def parse_json(text: str | bytes) -> Any:

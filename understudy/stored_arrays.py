@@ -201,14 +201,14 @@ def _new_room(home: Path) -> ArrayRoom:
     name = f"{SCRATCH}{secrets.token_hex(8)}"
     if sys.platform != "win32":
         _remove_abandoned(home)
-        _LOCKS.append(_lock(home / f"{name}.lock"))
+        _LOCKS[home] = _lock(home / f"{name}.lock")
     _ROOMS[home] = ArrayRoom(home / name)
     atexit.register(_remove_room, home, os.getpid())
     return _ROOMS[home]
 
 
-_LOCKS: list[Any] = []
-"""Open files whose locks say that this process lives."""
+_LOCKS: dict[Path, Any] = {}
+"""Open files whose locks say that this process lives, by the folder they are in."""
 
 
 def _lock(path: Path, wait: bool = True) -> Any:
@@ -240,8 +240,9 @@ def _remove_room(home: Path, process: int) -> None:
     if process == os.getpid():
         room = _ROOMS.pop(home)
         room.close()
-        with suppress(OSError):
-            os.unlink(f"{room.folder}.lock")
+        if home in _LOCKS:
+            with _LOCKS.pop(home), suppress(OSError):
+                os.unlink(f"{room.folder}.lock")
 
 
 @contextmanager

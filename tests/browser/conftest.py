@@ -88,6 +88,15 @@ def page_file(tmp_path_factory, halved_of, on_ladder):
     )
 
 
+def until_true(page, expression):
+    """Wait until a JS expression is true: Playwright's own way evaluates texts, which the page does not allow."""
+    for _ in range(100):
+        if page.evaluate(expression):
+            return True
+        page.wait_for_timeout(50)
+    return False
+
+
 class Opened:
     """A page in the browser, with what it said and asked for."""
 
@@ -101,6 +110,8 @@ class Opened:
         self.page.on("dialog", lambda dialog: (self.said.append(dialog.message), dialog.dismiss()))
         self.page.on("request", lambda request: self.asked.append(request.url))
         self.page.goto(file.as_uri())
+        if options.get("java_script_enabled", True):
+            assert until_true(self.page, "performance.getEntriesByName('charts drawn').length === 1")
 
     def note(self, message):
         if not message.text.startswith("Canvas2D: Multiple readback"):  # the tests' own, when they count pixels
@@ -112,16 +123,7 @@ class Opened:
 
 @pytest.fixture(scope="session")
 def until():
-    """Wait until a JS expression is true: Playwright's own way evaluates texts, which the page does not allow."""
-
-    def wait(page, expression):
-        for _ in range(100):
-            if page.evaluate(expression):
-                return True
-            page.wait_for_timeout(50)
-        return False
-
-    return wait
+    return until_true
 
 
 @pytest.fixture

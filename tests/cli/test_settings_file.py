@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import tomllib
 
 import pytest
@@ -81,6 +82,18 @@ def test_a_file_that_is_not_toml_is_refused(tmp_path):
         read_toml(tmp_path / "run.toml")
     with pytest.raises(SettingError, match="cannot be read: No such file"):
         read_toml(tmp_path / "none.toml")
+
+
+def test_a_file_without_end_is_refused(tmp_path):
+    path = tmp_path / "run.toml"
+    for text in ("a = " + "[" * 5000, "a = " + "{b = " * 5000):
+        path.write_text(text)
+        with pytest.raises(SettingError, match=r"lists or tables in each other without end|is not TOML"):
+            read_toml(path)
+    path.unlink()
+    os.mkfifo(path)  # which would be waited for
+    with pytest.raises(SettingError, match="it is not a plain file"):
+        read_toml(path)
 
 
 def test_paths_are_relative_to_the_file(tmp_path):

@@ -93,7 +93,7 @@ def test_what_ran_out_is_told_in_the_words_of_the_file(tmp_path, capsys):
     assert str(stop) in str(us.load(out / "qbe")[0])
     assert main(["report", str(out), "--report", str(tmp_path / "page.html")]) == 0
     page = (tmp_path / "page.html").read_text()
-    assert re.search(r"page=[01], action (&lt;wait&gt;|buy) \(", page)
+    assert re.search(r"page=[01], arm=(&lt;wait&gt;|buy) \(", page)
     assert "<wait>" not in page
 
 

@@ -4,19 +4,23 @@ import numpy as np
 import pytest
 
 import understudy as us
-from understudy.contracts import HasSettings
+from understudy.contracts import HasSettings, encoding
 from understudy.contracts.encoding import (
     CountsFits,
     CountsStates,
     Encoder,
     Encodes,
+    EncodesLog,
     ObservationSpec,
     RemembersLog,
     Savable,
     SaysFitted,
     check_encodes,
+    encoding_blocks,
+    log_states,
     states_of,
 )
+from understudy.contracts.offering import offers
 from understudy.errors import ContractError, EncoderError
 
 PROTOCOLS = {Encodes, Encoder, SaysFitted, CountsFits, CountsStates, RemembersLog, HasSettings, Savable}
@@ -102,3 +106,61 @@ def test_states_of_another_kind_are_refused(states):
 def test_what_has_no_encode_is_refused(encoder):
     with pytest.raises(ContractError, match=r"is not an encoder: it needs encode\(observations\)"):
         check_encodes(encoder)
+
+
+class Known:
+    """An encoder that knows the states of a log already."""
+
+    fitted = True
+
+    def encode(self, observations):
+        raise AssertionError("nothing is to be encoded")
+
+    def log_states(self, log):
+        return log.observation + 1, log.next_observation + 1
+
+
+def test_an_encoder_that_knows_the_states_of_a_log_encodes_nothing():
+    log = us.record(us.envs.Grid(), episodes=10, seed=0)
+    assert offers(Known(), EncodesLog)
+    state, next_state = log_states(Known(), log)
+    assert np.array_equal(state, log.observation + 1)
+    simulator = us.qbe(log, Known())
+    assert np.array_equal(simulator.index.state, state)
+    assert np.array_equal(simulator.index.records["next_state"], next_state)
+
+
+@pytest.mark.parametrize("block_rows", [1, 7, 1000])
+def test_a_block_and_the_one_after_it_are_joined(monkeypatch, block_rows):
+    """Next observations are encoded once: as the next row's observation, also where a block ends between the two."""
+    monkeypatch.setattr(encoding, "BLOCK_ROWS", block_rows)
+    log = us.record(us.envs.Grid(), episodes=5, seed=0)
+    asked = []
+
+    class Counting:
+        fitted = True
+
+        def encode(self, observations):
+            asked.append(len(observations))
+            return observations * 2
+
+    state, next_state = log_states(Counting(), log)
+    assert np.array_equal(state, 2 * log.observation)
+    assert np.array_equal(next_state, 2 * log.next_observation)
+    n_new = 1 + np.count_nonzero(log.next_observation[:-1] != log.observation[1:])
+    assert sum(asked) == len(log) + n_new
+
+
+def test_blocks_of_large_observations_have_few_rows(monkeypatch):
+    monkeypatch.setattr(encoding, "BLOCK_ENTRIES", 100)
+    assert [part.stop - part.start for part in encoding_blocks(np.zeros((7, 5, 10)))] == [2, 2, 2, 1]
+    assert len(encoding_blocks(np.zeros((3, 1000)))) == 3
+
+
+def test_states_that_no_integer_holds_are_refused():
+    class Wide:
+        def encode(self, observations):
+            return np.full(len(observations), 2**63, np.uint64)
+
+    with pytest.raises(EncoderError, match="states are below"):
+        states_of(Wide(), np.zeros(3))

@@ -1,6 +1,7 @@
 """Which files folders, patterns and lists stand for, in which order, and what their folders say."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,15 @@ def test_a_pattern_may_ask_for_hidden_files_and_a_file_named_like_a_pattern_is_i
     (folder / "log[1].parquet").write_text("x")
     assert not is_pattern(folder / "log[1].parquet")
     assert files_of(folder / "log[1].parquet") is None
+
+
+def test_a_pattern_ends_where_links_lead_around_in_circles(folder):
+    for name in "abcdefgh":
+        os.symlink(folder, folder / f"link-{name}")
+    began = time.process_time()
+    assert set(found(folder, folder)) <= set(found(f"{folder}/**/part*", folder))
+    assert set(found(f"{folder}/**", folder)) == set(found(folder, folder))
+    assert time.process_time() - began < 5  # Python's own way takes longer than anyone waits
 
 
 def test_a_list_keeps_its_order_and_names_each_file_once(folder):

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -9,6 +10,7 @@ import tempfile
 import numpy as np
 import pytest
 
+from understudy.errors import RunError
 from understudy.runs.array_files import ArrayFiles, place_in_mapped_file
 
 
@@ -87,6 +89,20 @@ def test_files_go_with_their_arrays_and_the_folder_with_the_last(files):
     gc.collect()
     assert files.folder is None
     assert not os.path.exists(folder)
+
+
+def test_a_full_folder_for_temporary_files_is_named_and_nothing_stays(files, tmp_path):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        with pytest.raises(
+            RunError, match=r"cannot write to .*temporary.*: File too large; make room there, set TMPDIR"
+        ):
+            files.place_of(np.zeros(10_000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not list((tmp_path / "temporary").rglob("*.array"))
+    assert files.place_of(np.zeros(10_000)).mapped(writeable=False).sum() == 0
 
 
 def test_nothing_is_left_when_the_process_ends(tmp_path):

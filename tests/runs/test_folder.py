@@ -691,3 +691,38 @@ def test_names_of_seven_digits_are_not_runs(kept, out):
     for name in ("1000000", "00000", "0000000", "00000\N{SUPERSCRIPT TWO}", "-00001", "+00001"):
         (out / "runs" / f"{name}.json").write_text("{}")
     assert Folder(out).numbers() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("name", ["experiment.json", "runs/000001.json", "runs/000001.parquet"])
+def test_pipes_and_devices_in_place_of_files_are_refused_and_not_waited_for(kept, out, name):
+    (out / name).unlink()
+    os.mkfifo(out / name)
+    with pytest.raises(ResultsError, match="it is not a plain file"):
+        load(out)
+    (out / name).unlink()
+    os.symlink("/dev/zero", out / name)
+    with pytest.raises(ResultsError, match="it is not a plain file"):
+        load(out)
+
+
+def test_a_forged_file_does_not_fill_the_terminal(kept, out):
+    path = out / "runs/000001.json"
+    summary = json.loads(path.read_text())
+    del summary["digest"]
+    for forged in ({"seed": "9" * 70_000}, {"stopped": summary["stopped"] | {"a" * 70_000: 1}}):
+        path.write_text(json.dumps(seal(summary | forged)))
+        with pytest.raises(ResultsError) as refused:
+            load(out)
+        assert len(str(refused.value)) < 1000
+
+
+def test_what_killed_processes_left_is_removed_once_it_is_old(kept, out, log, make):
+    old, new = out / "runs/.000007.parquet.0123456789abcdef", out / "runs/.000008.json.0123456789abcdef"
+    other = out / "runs/.notes"
+    for path in (old, new, other):
+        path.write_text("half")
+    os.utime(old, (0, 0))
+    os.utime(other, (0, 0))
+    again = experiment(psrs(log), make, runs=1, probes=MEASURED, every=50, out=out)
+    assert len(again) == 1
+    assert (old.exists(), new.exists(), other.exists()) == (False, True, True)

@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -147,3 +148,34 @@ def test_an_alarm_of_somebody_ends_the_runs(monkeypatch):
 def test_entries_of_the_path_that_are_no_texts_are_left_out(monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path, Path("somewhere")])
     assert dict(made(lambda block, wanted: block, 1)) == {0: (0,)}
+
+
+DRIVER = """
+import os, time
+import numpy as np
+from understudy.runs.processes import in_processes
+
+large = np.ones(1 << 18)
+
+def task(block, wanted):
+    print(os.getppid(), os.getpid(), flush=True)
+    time.sleep(60)
+    return large.sum()
+
+list(in_processes(task, [(0,)], 1))
+"""
+
+
+def test_where_the_experiment_is_killed_its_workers_end_and_its_files_go(tmp_path):
+    with subprocess.Popen(
+        [sys.executable, "-c", DRIVER], env={**os.environ, "TMPDIR": str(tmp_path)}, text=True, stdout=subprocess.PIPE
+    ) as driver:
+        processes = list(map(int, driver.stdout.readline().split()))
+        assert all(map(is_running, processes))
+        assert list(tmp_path.glob("*/*.array"))
+        driver.kill()
+    until = time.monotonic() + 20
+    while time.monotonic() < until and (any(map(is_running, processes)) or os.listdir(tmp_path)):
+        time.sleep(0.05)
+    assert not any(map(is_running, processes))
+    assert os.listdir(tmp_path) == []

@@ -13,7 +13,7 @@ import understudy as us
 from understudy.contracts.streams import spawn
 from understudy.errors import FailedRunsWarning, ResultsError, RunError, SettingError
 from understudy.runs import backends
-from understudy.sweeps import sweeping
+from understudy.sweeps import keeping
 from understudy.sweeps.folder import SweepFolder
 from understudy.sweeps.names import KEYS
 
@@ -214,9 +214,9 @@ def test_what_has_been_made_is_kept_on_interrupt(log, settings, tmp_path):
 KILLED = """
 import sys
 import understudy as us
-from understudy.sweeps import sweeping
+from understudy.sweeps import keeping
 
-sweeping.KEPT_EVERY = 0.05
+keeping.KEPT_EVERY = 0.05
 log = us.record(us.envs.Grid(slip=0.1), episodes=40, seed=3)
 learners = {f"q {e}": (lambda seed, e=e: us.learners.QLearning(25, 5, epsilon=e, seed=seed)) for e in (0.1, 0.9)}
 us.sweep(learners, "psrs", {"may": log}, out=sys.argv[1], runs=500, max_steps=60, every=20, backend="serial",
@@ -246,7 +246,7 @@ def test_a_process_that_is_killed_loses_nothing_that_was_kept(log, settings, tmp
 
 
 def test_short_runs_are_gathered_into_few_files(log, settings, tmp_path, monkeypatch):
-    monkeypatch.setattr(sweeping, "KEPT_EVERY", 1000.0)
+    monkeypatch.setattr(keeping, "KEPT_EVERY", 1000.0)
     us.sweep({"q": q_learning(0.1)}, "psrs", {"may": log}, out=tmp_path / "out", runs=300, **settings)
     assert len(SweepFolder(tmp_path / "out").files("runs")) == 1
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import understudy as us
+from understudy.cli.large import MOST_TESTED
 from understudy.cli.trusting import FEWEST_RUNS, NETWORKS, asked_of_simulators
 from understudy.cli.words import as_flags, say
 from understudy.contracts.simulating import is_exhaustible, log_of
@@ -70,6 +71,8 @@ def why_no_classics(options: argparse.Namespace, log: us.Log) -> str | None:
     """Return why there are no estimates; None where there can be."""
     if options.learner in NETWORKS:
         return f"they need {options.learner} to be trained many times over"
+    if len(log) > MOST_TESTED:
+        return f"they take some 160 bytes a row, and the log has {len(log):,}"
     if log.n_episodes < FEWEST_EPISODES:
         return f"the log has {log.n_episodes:,} episodes, and they need {FEWEST_EPISODES}"
     if (log.terminated | log.truncated).sum() < FEWEST_EPISODES:

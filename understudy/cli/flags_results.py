@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
+from understudy.cli.flags_runs import add_backend
 from understudy.cli.values import positive
 
 Command = Callable[[argparse.Namespace], int]
@@ -15,8 +16,7 @@ def add_sweep(commands: Any, run: Command) -> None:
     sweep.add_argument("file", metavar="FILE", help="a TOML file of learners, simulators, encoders, logs and settings")
     sweep.add_argument("--out", metavar="DIR", help="results folder; called again, it goes on there (FILE's out)")
     sweep.add_argument("--runs", type=positive, help="of each combination (FILE's runs, or 100)")
-    sweep.add_argument("--workers", type=positive, help="threads or processes (one for each core)")
-    sweep.add_argument("--backend", help="where runs are made: serial, threads, processes (the fastest), ray")
+    add_backend(sweep)
     sweep.add_argument("--json", action="store_true", help="print the combinations as JSON")
     sweep.set_defaults(command=run)
 

@@ -14,7 +14,7 @@ def add_run_settings(runs: argparse._ArgumentGroup, keep_going: str) -> None:
     runs.add_argument("--keep-going", action="store_true", help=keep_going)
 
 
-def add_backend(runs: argparse._ArgumentGroup) -> None:
+def add_backend(runs: argparse._ActionsContainer) -> None:
     """Add --workers and --backend, which say where runs are made."""
     runs.add_argument("--workers", type=positive, help="threads, processes or tasks at a time (one for each core)")
     runs.add_argument(

@@ -20,7 +20,7 @@ from understudy.errors import SettingError
 from understudy.logs.source_files import is_pattern
 from understudy.runs.folder import write_text
 from understudy.settings import shown
-from understudy.storage import error_reason
+from understudy.storage import error_reason, read_plain
 
 ENDING = ".toml"
 PATHS = ("log", "like", "propensities", "encoder", "out")
@@ -71,10 +71,11 @@ def is_boolean(action: argparse.Action) -> bool:
 def read_toml(path: Any) -> dict[str, Any]:
     """Return what a TOML file holds. Raise `SettingError` where it cannot be read."""
     try:
-        with open(path, "rb") as file:
-            return tomllib.load(file)
+        return tomllib.loads(read_plain(Path(path)).decode())
     except OSError as error:
         raise SettingError(f"{path} cannot be read: {error_reason(error)}; give a file of settings") from error
+    except RecursionError as error:
+        raise SettingError(f"{path} has lists or tables in each other without end; mend it there") from error
     except ValueError as error:  # text that is not TOML, or not UTF-8
         raise SettingError(f"{path} is not TOML: {error_reason(error)}; mend it there") from error
 

@@ -26,6 +26,7 @@ from understudy.cli.classics import classics_for
 from understudy.cli.defaults import for_linear_learners, with_default_learner
 from understudy.cli.deployment import deployed, deployment_words, in_log_order, with_arrivals
 from understudy.cli.flags import WHOLE_EPISODES
+from understudy.cli.large import part_in_words, part_to_test
 from understudy.cli.settings_file import write_settings
 from understudy.cli.trusting import (
     beyond_for,
@@ -144,7 +145,10 @@ def run_simulate(options: argparse.Namespace) -> int:
     for name, note in notes.items():
         say(f"{name}: {note}")
     has_states = bool(set(names) - set(WHOLE_EPISODES))
-    states = states_for(log, encoder, folder if goes_on else None) if has_states else None
+    tested = part_to_test(log) if has_states else log
+    if tested is not log:
+        say(part_in_words(tested, log))
+    states = states_for(tested, encoder, folder if goes_on else None) if has_states else None
     if encoder is not None and states is not None:
         say(states)
     if not options.anyway and states is not None and set(names) - set(WITHOUT_STATES):
@@ -162,7 +166,7 @@ def run_simulate(options: argparse.Namespace) -> int:
     selfcheck = None
     if has_states:
         propensities = uses_propensities(names) or not doubts_propensities(audit)
-        selfcheck = selfcheck_for(log, encoder, folder, options, propensities=propensities)
+        selfcheck = selfcheck_for(tested, encoder, folder, options, propensities=propensities)
         if selfcheck is not None:
             say(f"self-check: {selfcheck.verdict}")
     elif not options.quick and not options.no_selfcheck:

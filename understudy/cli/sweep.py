@@ -19,7 +19,7 @@ from understudy.cli.words import print_table, say
 from understudy.errors import SettingError
 from understudy.runs.describing import describe, plain
 from understudy.sweeps.names import Combination
-from understudy.sweeps.parts import Deployment
+from understudy.sweeps.parts import SweepExperiment
 from understudy.sweeps.sweeping import combinations_of, run_sweep
 
 READINGS = 100
@@ -71,11 +71,13 @@ class FileParts:
             options.order = "log"  # learners are told by the log's times, which run in its order
         return simulator_for(kind, log, encoder, options)
 
-    def deployment(self, combination: Combination, log: us.Log, encoder: Any, simulator: Any) -> Deployment:
+    def deployment(self, combination: Combination, log: us.Log, encoder: Any, simulator: Any) -> SweepExperiment:
         options = self._learners[combination.learner]
         make, probes = learner_for(log, encoder, options)
         steps = options.max_steps or len(log) / 2
-        return Deployment(*deployed(simulator, make, options), probes, options.every or round_number(steps / READINGS))
+        return SweepExperiment(
+            *deployed(simulator, make, options), probes, options.every or round_number(steps / READINGS)
+        )
 
 
 def run_sweep_command(options: argparse.Namespace) -> int:
@@ -91,7 +93,7 @@ def run_sweep_command(options: argparse.Namespace) -> int:
         warnings.simplefilter("always", us.FailedRunsWarning)
         found = run_sweep(
             parts, combinations, out, runs=options.runs or shared.runs, seed=shared.seed, max_steps=shared.max_steps,
-            workers=options.workers or shared.workers, backend=options.backend,
+            workers=options.workers or shared.workers, backend=options.backend or shared.backend,
             progress=False if options.json else None,
         )  # fmt: skip
     write_sweep_file(file, Path(out), options.runs)

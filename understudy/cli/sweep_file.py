@@ -36,7 +36,7 @@ TABLES = {"learners": "learner", "simulators": "simulator", "encoders": "encoder
 """The tables of parts, and the flag that says which part it is."""
 
 ENCODER_KEYS = ("encoder", "bins", "states")
-RUN_KEYS = ("runs", "seed", "max_steps", "every", "out", "workers")
+RUN_KEYS = ("runs", "seed", "max_steps", "every", "out", "workers", "backend")
 """Settings that are the same for all combinations."""
 
 

@@ -53,7 +53,7 @@ def pieces_of(path: Path, progress: bool | None = None) -> Iterator[bytes]:
         pa.input_stream(file, compression=codec_of(path.name)) as stream,
         progress_bar(visible(f"reading {path.name}, MiB")[:60], max(1, size >> 20), show) as report,
     ):
-        while piece := stream.read(PIECE):
+        while piece := stream.read_buffer(PIECE).to_pybytes():  # where `read` raises, Arrow loses its 4 MiB
             unpacked += len(piece)
             if unpacked > most:
                 raise LogError(

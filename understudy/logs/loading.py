@@ -53,7 +53,7 @@ def load(
         raise SettingError(f"format={format!r} is unknown; give one of {', '.join(FORMATS)}")
     path: Path | None = None
     if isinstance(source, str | os.PathLike) and format == "minari":
-        source = load_minari_id(os.fspath(source))
+        return load_minari(load_minari_id(os.fspath(source)), progress)
     files = files_of(source)
     if files is not None and format in (None, "parquet", "open-bandit"):
         path = files[0].path

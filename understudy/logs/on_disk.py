@@ -18,7 +18,7 @@ from understudy.logs.log import Log
 from understudy.logs.metadata import checked, known_of, with_known
 from understudy.logs.source_files import checked_path, files_of, shown_path
 from understudy.logs.times import TIMES
-from understudy.mapped import ArrayRoom, advise_random, is_mapped, made_in
+from understudy.mapped import ArrayRoom, is_mapped, made_in
 from understudy.stored_arrays import (
     DAMAGED,
     Manifest,
@@ -160,7 +160,6 @@ def _log_of(path: Path, manifest: Manifest) -> Log:
     if starts.dtype != np.int64 or starts.ndim != 1 or len(starts) < 2 or starts[0] != 0 or starts[-1] != n_rows:
         raise ValueError("episodes do not end with the log")
     log = with_known(columns, checked(manifest.facts["known"]))
-    advise_random(*log.columns.values(), starts)
     starts.setflags(write=False)
     log.__dict__["starts"] = starts  # a cached property: found once, when the log was made
     log.__dict__["_home"] = path.resolve(), manifest.digest

@@ -100,7 +100,7 @@ def files_of(source: Any) -> list[SourceFile] | None:
 def _matching(pattern: str) -> list[SourceFile]:
     asked_for = [name for name in Path(pattern).parts if name.startswith(HIDDEN)]
     paths: set[Path] = set()
-    for match in map(Path, glob.glob(pattern, recursive=True)):
+    for match in _matches(pattern):
         hidden = [name for name in match.parts if name.startswith(HIDDEN)]
         if all(any(fnmatch(name, one) for one in asked_for) for name in hidden):
             paths.update(_walk(match) if match.is_dir() else [match])
@@ -109,6 +109,35 @@ def _matching(pattern: str) -> list[SourceFile]:
             f"no file matches {shown_path(pattern)}; check the pattern (in a shell it is put in quotes)", "file"
         )
     return [_named(path) for path in sorted(paths, key=natural_key)]
+
+
+def _matches(pattern: str) -> Iterator[Path]:
+    """Yield what a pattern matches. `**` is any folder below, as in `_walk`: Python's own goes around in circles of
+    links, twice as many ways with each of them.
+    """
+    parts = pattern.split(os.sep)
+    if "**" not in parts:
+        yield from map(Path, glob.glob(pattern))
+        return
+    at = parts.index("**")
+    before, after = os.sep.join(parts[:at]) + os.sep, os.sep.join(parts[at + 1 :])
+    for base in map(Path, glob.glob(before) if at else ["."]):
+        for folder in _folders(base) if after else ():
+            yield from _matches(os.path.join(glob.escape(str(folder)), after))
+        if not after:  # all that is below it
+            yield base
+
+
+def _folders(folder: Path, above: Sequence[str] = ()) -> Iterator[Path]:
+    """Yield a folder and the folders in it; a link to a folder that it lies in is not followed."""
+    real = os.path.realpath(folder)
+    if real in above or not folder.is_dir():
+        return
+    yield folder
+    with os.scandir(folder) as entries:
+        inside = [Path(entry.path) for entry in entries if not entry.name.startswith(".")]
+    for path in inside:
+        yield from _folders(path, (*above, real))
 
 
 def _in_folder(folder: Path) -> list[SourceFile]:

@@ -79,13 +79,18 @@ class ArrayFiles:
 
     def _written(self, data: memoryview) -> str:
         """Return the path of a new file with these bytes."""
-        if self._folder is None:
-            self._folder = scratch.new_folder()
-            weakref.finalize(self, _remove, self._folder, self._process)
-        handle, path = tempfile.mkstemp(".array", dir=self._folder)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        return path
+        with scratch.naming_the_folder():
+            if self._folder is None:
+                self._folder = scratch.new_folder()
+                weakref.finalize(self, _remove, self._folder, self._process)
+            handle, path = tempfile.mkstemp(".array", dir=self._folder)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(data)
+            except OSError:
+                os.remove(path)
+                raise
+            return path
 
     def _forget(self, number: int, key: ArrayKey) -> None:
         if self._process != os.getpid():

@@ -29,7 +29,7 @@ class InPieces:
     version: str  # of the library that packed it
 
 
-class _Pickler(cloudpickle.Pickler):
+class _BufferPickler(cloudpickle.Pickler):
     """Leaves the memory of large arrays that cannot be written on out of the pickle."""
 
     def __init__(self, file: Any) -> None:
@@ -57,7 +57,7 @@ class _Pickler(cloudpickle.Pickler):
 def packed(needed: Any) -> InPieces:
     """Return an object in pieces; the buffers are memory of its own arrays, where these are in one piece."""
     file = io.BytesIO()
-    pickler = _Pickler(file)
+    pickler = _BufferPickler(file)
     try:
         pickler.dump(needed)
     except Exception as error:

@@ -83,8 +83,7 @@ def encode(
     encoder is refused. An encoder that is not fitted is fitted on this log first.
 
     Blocks are encoded one after another; with `workers` in so many processes, or as `backend` says: "serial",
-    "threads", "processes", "ray", or one of your own (see `contracts.Backend`). The states are the same with all of
-    them.
+    "threads", "processes", "ray", or one of your own (see `contracts.Backend`). States are the same with any of them.
 
     >>> import understudy as us
     >>> log = us.record(us.envs.Grid(), episodes=20, seed=0)

@@ -28,7 +28,15 @@ from understudy.runs.compact import NotKept
 from understudy.runs.describing import differences, digest
 from understudy.runs.failures import FailedRun
 from understudy.runs.run import Run, Runs, seed_of_run
-from understudy.storage import parse_json, write_first, write_whole
+from understudy.settings import shown
+from understudy.storage import (
+    error_reason,
+    parse_json,
+    read_plain,
+    remove_abandoned,
+    write_first,
+    write_whole,
+)
 
 FORMAT = 2
 
@@ -70,10 +78,12 @@ class Folder:
             if not marker.exists():
                 text = json.dumps(seal(self._marker_content), indent=1, allow_nan=False)
                 write_first(marker, lambda beside: beside.write_text(text, encoding="utf-8"))
+            remove_abandoned(self.path / "runs")
         except (OSError, ValueError) as error:
             if isinstance(error, ResultsError):
                 raise
-            raise ResultsError(f"cannot make the folder {self.path}: {_reason(error)}; give another") from error
+            reason = error_reason(error)
+            raise ResultsError(f"cannot make the folder {self.path}: {reason}; make room, or give another") from error
         self.check()
 
     def check(self) -> None:
@@ -150,17 +160,18 @@ class Folder:
         summary = read_sealed(path, again)
         for name, here in (("experiment", self.identity), ("number", number), ("seed", self._seed(number))):
             if here is not None and summary.get(name) != here:
-                found = f"{path} is not of this run: its {name} is {summary.get(name)!r}, and here it is {here!r}"
+                there = shown(summary.get(name))
+                found = f"{path} is not of this run: its {name} is {there}, and here it is {here!r}"
                 raise ResultsError(f"{found}; {again}")
         try:
-            content = parquet.read_bytes()
+            content = read_plain(parquet)
             if digest(content) != summary.get("parquet"):
                 raise ValueError("it is not the file that was written with its .json")
             table = pq.read_table(pa.BufferReader(content))
             lists = {name: table[name].chunk(0).values.to_numpy() for name in table.column_names}
             return run_of(summary, lists)
         except Exception as error:  # a damaged file can raise anything
-            found = f"{parquet} cannot be read ({_reason(error)})"
+            found = f"{parquet} cannot be read ({error_reason(error)})"
             raise ResultsError(f"{found}; remove it and its .json to run it again") from error
 
     def save_failure(self, failed: FailedRun) -> None:
@@ -198,7 +209,7 @@ class Folder:
             return []
         except (OSError, ValueError) as error:
             raise ResultsError(
-                f"{self.path / 'runs'} cannot be read ({_reason(error)}); give another folder"
+                f"{self.path / 'runs'} cannot be read ({error_reason(error)}); give another folder"
             ) from error
         stems = [name.removesuffix(ending) for name in names if name.endswith(ending)]
         return sorted(int(stem) for stem in stems if len(stem) == 6 and stem.isascii() and stem.isdigit())
@@ -237,7 +248,7 @@ def folders_in(path: Path) -> list[Path]:
         return [marker.parent for marker in [path / "experiment.json", *sorted(path.glob("*/experiment.json"))]
                 if marker.exists()]  # fmt: skip
     except (OSError, ValueError) as error:
-        raise ResultsError(f"{path} cannot be read ({_reason(error)}); give a results folder") from error
+        raise ResultsError(f"{path} cannot be read ({error_reason(error)}); give a results folder") from error
 
 
 def about_differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
@@ -287,7 +298,7 @@ def write_file(path: Path, write: Callable[[Path], Any]) -> None:
     try:
         write_whole(path, write)
     except (OSError, ValueError) as error:  # a path with a NUL byte is a ValueError
-        raise ResultsError(f"cannot write {path}: {_reason(error)}; make room, or give another folder") from error
+        raise ResultsError(f"cannot write {path}: {error_reason(error)}; make room, or give another folder") from error
 
 
 def write_text(path: Path, text: str) -> None:
@@ -298,15 +309,10 @@ def write_text(path: Path, text: str) -> None:
 def read_json(path: Path) -> dict[str, Any]:
     """Return the table that a JSON file of a results folder holds. Raise `ResultsError` where it holds none."""
     try:
-        content = parse_json(path.read_text(encoding="utf-8"))
+        content = parse_json(read_plain(path).decode("utf-8"))
     except (OSError, ValueError) as error:
-        raise ResultsError(f"{path} cannot be read ({_reason(error)}); give another folder, or remove it") from error
+        reason = error_reason(error)
+        raise ResultsError(f"{path} cannot be read ({reason}); give another folder, or remove it") from error
     if not isinstance(content, dict):
         raise ResultsError(f"{path} does not describe results; give another folder, or remove it")
     return content
-
-
-def _reason(error: Exception) -> str:
-    """Return what an error says, of an OSError without its number and path."""
-    strerror = getattr(error, "strerror", None)  # of Python's OSError
-    return strerror or str(error) or type(error).__name__

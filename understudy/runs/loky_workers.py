@@ -30,7 +30,8 @@ def in_loky_workers(
     """
     from loky import ProcessPoolExecutor
 
-    marks = scratch.new_folder()
+    with scratch.naming_the_folder():
+        marks = scratch.new_folder()
     initargs = (pickled, os.getpid(), [*folders, marks])
     executor = ProcessPoolExecutor(min(workers, len(blocks)), initializer=_start_worker, initargs=initargs)
     try:

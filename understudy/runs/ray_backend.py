@@ -101,15 +101,16 @@ class OnRay:
 def connected(address: str | None) -> Any:
     """Return the module `ray`, connected: as it is, or to the cluster at an address, or to one on this machine.
 
-    Without an address, the cluster that runs on this machine is used; where there is none, one is started that lives as
-    long as this process.
+    Without an address, that of the variable RAY_ADDRESS is used, or the cluster that runs on this machine; where there
+    is none, one is started that lives as long as this process.
     """
     require("backend='ray'", "ray")
     import ray
 
     if ray.is_initialized():
         return ray
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": True}
+    address = address or os.environ.get("RAY_ADDRESS")
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     try:
         ray.init(address=address or "auto", **quiet)
     except ConnectionError as error:
@@ -166,6 +167,11 @@ def answer_of(ray: Any, task: Any) -> Any:
     except lost as error:
         return error
     except errors.RayTaskError as error:  # raised by the task itself, and not by a run: these are returned
+        if isinstance(error.cause, errors.OwnerDiedError):  # and this process, the owner, lives
+            raise RunError(
+                "workers of the Ray cluster cannot reach this process; let it be on the same network as the machines, "
+                "and give it the same RAY_AUTH_MODE as the cluster was started with"
+            ) from error
         if isinstance(error.cause, lost):
             return error.cause
         raise RunError(

@@ -9,8 +9,12 @@ import os
 import shutil
 import sys
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
+
+from understudy.errors import RunError
+from understudy.storage import error_reason
 
 if sys.platform != "win32":
     import fcntl
@@ -19,6 +23,26 @@ PREFIX = "understudy-held-"
 
 _held: dict[str, int] = {}
 """The folders of this process, and the open files by which it holds them."""
+
+
+@contextmanager
+def naming_the_folder() -> Iterator[None]:
+    """Context manager: raise `RunError`, with the folder and what to do, where a temporary file cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise RunError(
+            f"cannot write to {_temporary_folder()}, the folder for temporary files, by which worker processes are "
+            f"given the log: {error_reason(error)}; make room there, set TMPDIR to another folder, or use "
+            "backend='serial'"
+        ) from error
+
+
+def _temporary_folder() -> str:
+    try:
+        return tempfile.gettempdir()
+    except OSError:  # none of those that Python tries can be written to
+        return os.environ.get("TMPDIR", "/tmp")
 
 
 def new_folder() -> str:

@@ -6,6 +6,7 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
+from understudy.errors import UnderstudyError
 from understudy.runs import array_files
 from understudy.runs.array_files import ArrayPlace
 
@@ -57,6 +58,8 @@ def pickled_for_workers(needed: Any) -> tuple[bytes, list[np.ndarray]]:
     pickler = _Pickler(file)
     try:
         pickler.dump(needed)
+    except UnderstudyError:
+        raise
     except Exception as error:
         error.add_note(
             "what a run needs cannot be sent to other processes; make it in the factory, or use backend='serial'"

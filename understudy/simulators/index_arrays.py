@@ -4,7 +4,7 @@ import numpy as np
 
 from understudy.contracts import Encoder, Log
 from understudy.contracts.compiling import routine
-from understudy.contracts.encoding import EncodesLog, states_of
+from understudy.contracts.encoding import EncodesLog, block_states, encoding_blocks, join_blocks
 from understudy.contracts.offering import offers
 from understudy.contracts.vocabulary import Vocabulary
 from understudy.errors import EncoderError
@@ -26,7 +26,7 @@ def states_in_files(log: Log, encoder: Encoder | None) -> dict[str, np.ndarray]:
         return as_int32(log.observation, log.next_observation)
     if codes:
         return as_int32(*(np.asarray(column, np.int64) for column in (log.observation, log.next_observation)))
-    if offers(encoder, EncodesLog):
+    if encoder is not None and offers(encoder, EncodesLog):
         return as_int32(*encoder.log_states(log))
     state, next_state = new_array(len(log), np.int64), new_array(len(log), np.int64)
     if encoder is None:
@@ -36,23 +36,11 @@ def states_in_files(log: Log, encoder: Encoder | None) -> dict[str, np.ndarray]:
             state[rows] = vocabulary.codes(log.observation[rows])
             next_state[rows] = vocabulary.codes(log.next_observation[rows])
     else:
-        for rows in blocks(len(log), 2**18):
-            state[rows] = states_of(encoder, log.observation[rows])
-        for rows in blocks(len(log), 2**18):
-            next_state[rows] = following_states(log, encoder, state, rows)
+        parts = encoding_blocks(log.observation)
+        for rows in parts:
+            state[rows], next_state[rows] = block_states(encoder, log.observation, log.next_observation, rows)
+        join_blocks(state, next_state, log.observation, log.next_observation, parts)
     return as_int32(state, next_state)
-
-
-def following_states(log: Log, encoder: Encoder, state: np.ndarray, rows: slice) -> np.ndarray:
-    """Return the states of the next observations of some rows: most are the next row's observation, encoded already."""
-    following = log.next_observation[rows]
-    after = log.observation[rows.start + 1 : rows.stop + 1]
-    found = np.append(state[rows.start + 1 : rows.stop + 1], np.full(len(following) - len(after), -1))
-    new = np.ones(len(following), bool)
-    new[: len(after)] = ~(following[: len(after)] == after).reshape(len(after), -1).all(axis=1)
-    if new.any():
-        found[new] = states_of(encoder, following[new])
-    return found
 
 
 def as_int32(state: np.ndarray, next_state: np.ndarray) -> dict[str, np.ndarray]:

@@ -22,7 +22,7 @@ from understudy.errors import EncoderError, LogError
 from understudy.logs.episodes import take_episodes
 from understudy.logs.on_disk import LogPlace, place_of
 from understudy.logs.source_files import shown_path
-from understudy.mapped import ArrayRoom, advise_in_order, blocks, give_back, made_in, new_array, reserved
+from understudy.mapped import ArrayRoom, blocks, give_back, made_in, new_array, reserved
 from understudy.simulators import index as in_memory
 from understudy.simulators.coding import LOG_POSITIONS, opening_positions
 from understudy.simulators.index import Index
@@ -169,7 +169,6 @@ def name_of_index(encoder: Encoder | None, propensities: bool) -> str | None:
 
 def arrays_of(log: Log, encoder: Encoder | None, propensities: bool) -> tuple[Arrays, dict[str, Any]]:
     """Return the arrays of an index that are not columns of the log, and facts about it."""
-    advise_in_order(*log.columns.values())
     found = states_in_files(log, encoder)
     state, next_state = (found.get(name, column) for name, column in state_columns(log).items())
     largest = largest_number(state, next_state)

@@ -16,7 +16,7 @@ import json
 import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -133,8 +133,15 @@ class SweepFolder:
     def write(self, combination: Combination, runs: "pa.Table", curves: "pa.Table") -> None:
         """Keep finished runs: their readings first, and then what marks them as kept."""
         name = f"part-{secrets.token_hex(8)}.parquet"
-        _write_table(self._folder("curves", combination) / name, curves)
-        _write_table(self._folder("runs", combination) / name, runs)
+        readings, marker = self._folder("curves", combination) / name, self._folder("runs", combination) / name
+        try:
+            _write_table(readings, curves)
+            _write_table(marker, runs)
+        except BaseException:  # also Ctrl-C: no half of a part stays
+            if not marker.exists():
+                with suppress(OSError):
+                    readings.unlink(missing_ok=True)
+            raise
 
     def write_failures(self, combination: Combination, failures: "pa.Table") -> None:
         """Keep runs that raised, until they are made."""

@@ -70,9 +70,10 @@ class Sweep:
 
         "runs" has a row for each run, "curves" one for each reading of a probe; docs/sweeps.md lists their columns.
         """
-        dataset = self.dataset(table, **names)
         try:
-            return dataset.to_table()
+            return self.dataset(table, **names).to_table()
+        except SettingError:
+            raise
         except (OSError, ValueError) as error:  # what pyarrow raises for damaged files
             raise ResultsError(
                 f"a file of {self.path / table} cannot be read ({error_reason(error)}); remove it, and call the sweep "

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from understudy.contracts.backing import Backend, Closable
 from understudy.contracts.offering import offers
 from understudy.errors import ContractError, visible
-from understudy.runs.backends import BACKENDS
+from understudy.runs.backends import backend_of
 from understudy.runs.experiment import block_and_runs, start_backend
 from understudy.runs.failures import FailedRun
 from understudy.runs.plan import Plan
@@ -143,8 +143,7 @@ def made_groups(
     while waiting:
         blocks = waiting.groups(size)
         made: set[tuple[int, Stack]] = set()
-        work = BACKENDS[backend] if isinstance(backend, str) else backend
-        results = start_backend(work, runner, blocks, min(workers, len(blocks)))
+        results = start_backend(backend_of(backend), runner, blocks, min(workers, len(blocks)))
         fitting: list[int] = []
         with closing(_checked(results, blocks)) as groups:
             for block, group in groups:

@@ -31,7 +31,7 @@ ADVICE = {
 }
 
 
-class Deployment(NamedTuple):
+class SweepExperiment(NamedTuple):
     """What an experiment of a sweep is of."""
 
     simulator: Any
@@ -63,7 +63,7 @@ class SweepParts(Protocol):
     def simulator(self, name: str, log: Log, encoder: Any) -> Any:
         """Return a simulator."""
 
-    def deployment(self, combination: Combination, log: Log, encoder: Any, simulator: Any) -> Deployment:
+    def deployment(self, combination: Combination, log: Log, encoder: Any, simulator: Any) -> SweepExperiment:
         """Return what is run in a combination."""
 
 
@@ -119,10 +119,10 @@ class GivenParts:
         function = simulators_by_name()[given] if isinstance(given, str) else given
         return function(log, encoder) if takes(function, 2) else function(log)
 
-    def deployment(self, combination: Combination, log: Log, encoder: Any, simulator: Any) -> Deployment:
+    def deployment(self, combination: Combination, log: Log, encoder: Any, simulator: Any) -> SweepExperiment:
         given = self._given["learner"][combination.learner]
         make = given if takes(given, 1) else partial(given, log, encoder)
-        return Deployment(simulator, make, self._probes, self._every)
+        return SweepExperiment(simulator, make, self._probes, self._every)
 
 
 def simulators_by_name() -> dict[str, Callable[..., Any]]:

@@ -1,6 +1,5 @@
 """Sweeps: all combinations of learners, simulators, encoders and logs, into one results folder."""
 
-import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -9,30 +8,22 @@ from itertools import product
 from typing import Any, Literal
 
 from understudy.contracts.backing import Backend
-from understudy.contracts.streams import spawn
 from understudy.errors import FailedRunsWarning, ResultsError, RunError, SettingError
-from understudy.progress import Report, progress_bar
+from understudy.progress import progress_bar
 from understudy.runs.backends import backend_of, workers_of
 from understudy.runs.describing import differences
 from understudy.runs.experiment import ERRORS, MOST_RUNS, check_written, refuse_unknown
-from understudy.runs.failures import MOST_NAMED, FailedRun
 from understudy.runs.folder import about_differences
 from understudy.runs.plan import Plan
 from understudy.runs.probes import reward_so_far
-from understudy.runs.run import KINDS
 from understudy.settings import seed_of, steps_of, whole
 from understudy.sweeps.folder import SweepFolder
+from understudy.sweeps.keeping import Keeper, failures_in_words
 from understudy.sweeps.loaded import Sweep, load_sweep
-from understudy.sweeps.making import Group, Stack, made_groups
+from understudy.sweeps.making import Stack, made_groups
 from understudy.sweeps.names import KEYS, Combination, check_rules, is_left_out
-from understudy.sweeps.parts import Deployment, GivenParts, SweepParts
-from understudy.sweeps.run_tables import REWARD, failures_table
-
-KEPT_EVERY = 2.0
-"""Seconds after which the runs that were made are kept."""
-
-MOST_ROWS = 1_000_000
-"""Rows of runs and readings of a combination that wait to be kept, at most."""
+from understudy.sweeps.parts import GivenParts, SweepExperiment, SweepParts
+from understudy.sweeps.run_tables import REWARD
 
 ADVICE = "give the new one another name, which keeps both, or another folder"
 """What to do where a part has changed under its name."""
@@ -111,11 +102,10 @@ def run_sweep(
 ) -> Sweep:
     """Run these combinations, as `sweep` does, with parts from anywhere."""
     runs, seed, max_steps = whole("runs", runs, most=MOST_RUNS), seed_of(seed), steps_of("max_steps", max_steps)
-    workers = None if workers is None else whole("workers", workers)
     work = None if backend is None else backend_of(backend)
+    workers = workers_of(work, None if workers is None else whole("workers", workers))
     if errors not in ERRORS:
         raise SettingError(f"errors={errors!r} is not one of {', '.join(map(repr, ERRORS))}")
-    workers = workers_of(work, workers)
     folder = SweepFolder(out)
     with folder.held({"seed": seed, "max_steps": max_steps}):
         known = folder.experiments()
@@ -207,7 +197,7 @@ def grouped(combinations: Iterable[Combination], key: str) -> list[tuple[str, li
     return list(found.items())
 
 
-def plan_of(deployment: Deployment, seed: int, max_steps: int | None) -> Plan:
+def plan_of(deployment: SweepExperiment, seed: int, max_steps: int | None) -> Plan:
     """Return how the runs of a combination are made."""
     probes = {REWARD: reward_so_far} | deployment.probes
     return Plan(
@@ -248,75 +238,6 @@ def make_runs(
                     keeper.add(combinations[group.place], group)
 
 
-class Keeper:
-    """Gathers runs as they are made, and keeps them in the folder now and then. What it reports is kept."""
-
-    def __init__(self, folder: SweepFolder, report: Report, n_kept: int, raises: bool) -> None:
-        self._folder, self._report, self._n_kept, self._raises = folder, report, n_kept, raises
-        self._groups: dict[Combination, list[Group]] = {}
-        self._n_rows = 0
-        self._failed_before: dict[Combination, set[int]] = {}
-        self._last = time.monotonic()
-        self.failed: list[tuple[Combination, FailedRun]] = []
-        self.n_finished = n_kept
-
-    def failed_before(self, combination: Combination) -> set[int]:
-        """Return the numbers of a combination's runs that are in the folder as failed."""
-        if combination not in self._failed_before:
-            self._failed_before[combination] = self._folder.failed(combination)
-        return self._failed_before[combination]
-
-    def add(self, combination: Combination, group: Group) -> None:
-        """Take in a group of runs, and keep all if it is time. Raise `RunError` where a run failed and none may."""
-        self._groups.setdefault(combination, []).append(group)
-        self._n_rows += 0 if group.curves is None else len(group.curves)
-        self.failed += [(combination, one) for one in group.failed]
-        if time.monotonic() - self._last > KEPT_EVERY or self._n_rows > MOST_ROWS:
-            self.close()
-        if self._raises and group.failed:
-            self.close()
-            raise RunError(
-                f"{combination}: {group.failed[0]}; its traceback is in the folder, and the same call goes on"
-            )
-
-    def fail(self, missing: Mapping[Combination, Sequence[int]], error: Exception, seed: int) -> None:
-        """Keep runs as failed that could not begin, since a part of theirs raised. Raise that where none may fail."""
-        if self._raises:
-            raise error
-        for combination, numbers in missing.items():
-            failed = tuple(FailedRun.of(number, spawn(seed, number, KINDS[False, False]), error) for number in numbers)
-            self.add(combination, Group(0, tuple((number,) for number in numbers), failed=failed))
-        self.close()
-
-    def close(self) -> None:
-        """Keep all runs that have come."""
-        while self._groups:
-            combination = next(iter(self._groups))
-            groups = self._groups[combination]
-            self._keep(combination, groups)
-            del self._groups[combination]
-            self._n_kept += sum(len(stack) for group in groups for stack in group.made)
-        self._n_rows, self._last = 0, time.monotonic()
-        self._report(self._n_kept)
-
-    def _keep(self, combination: Combination, groups: Sequence[Group]) -> None:
-        runs = [group.runs for group in groups if group.runs is not None and len(group.runs)]
-        curves = [group.curves for group in groups if group.curves is not None]
-        if runs:
-            import pyarrow as pa
-
-            made = pa.concat_tables(runs)
-            self._folder.write(combination, made, pa.concat_tables(curves).unify_dictionaries())
-            self.n_finished += len(made)
-        failed = [one for group in groups for one in group.failed]
-        numbers = {number for group in groups for stack in group.made for number in stack}
-        if not self.failed_before(combination).isdisjoint(numbers):
-            self._folder.drop_failures(combination, numbers)
-            self._failed_before[combination] -= numbers
-        if failed:
-            self._folder.write_failures(combination, failures_table(failed))
-
-
 def refuse_changed(
     folder: SweepFolder,
     known: Mapping[Combination, Mapping[str, Any]],
@@ -338,10 +259,3 @@ def refuse_other(
         raise ResultsError(
             f"{folder.path} holds runs of another experiment for {combination}: {'; '.join(found)}; {ADVICE}"
         )
-
-
-def failures_in_words(failed: Sequence[tuple[Combination, FailedRun]], n_runs: int) -> str:
-    """Return how many runs failed, and the first of them with their reasons."""
-    listed = "; ".join(f"{combination}, {one}" for combination, one in failed[:MOST_NAMED])
-    more = f"; and {len(failed) - MOST_NAMED:,} more" * (len(failed) > MOST_NAMED)
-    return f"{len(failed):,} of {n_runs:,} runs of the sweep failed: {listed}{more}"

@@ -83,6 +83,7 @@ def test_it_is_known_by_how_it_begins(tmp_path, name):
         ("[" * 100_000, "line 2 is not JSON"),
         (line(cost="high"), '_label_cost is "high" in line 2, not a number'),
         (line(cost=True), "_label_cost is true in line 2, not a number"),
+        ('{"c": {"user": "\\ud800"}}', "line 2 holds half of a surrogate pair"),
         ({"_label_cost": 1}, "_label_probability is null in line 2"),
         (line() | {"_label_Action": 3}, "line 2 chose action 3 of 2"),
         (line() | {"_label_Action": 1.5}, "_label_Action is 1.5 in line 2"),

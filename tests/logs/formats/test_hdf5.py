@@ -104,6 +104,15 @@ def test_damaged_files_are_refused_in_a_sentence(tmp_path):
         assert "\n" not in str(refused.value)
 
 
+def test_a_type_that_no_array_can_have_is_refused(tmp_path, monkeypatch):
+    def damaged(*_):
+        raise ValueError("Insufficient precision in available types to represent (63, 52, 11, 0, 52)")  # as h5py does
+
+    monkeypatch.setattr(hdf5, "_holds", damaged)
+    with pytest.raises(LogError, match=r"the file cannot be read \(Insufficient precision .*\); get it again"):
+        read(written(tmp_path, ARRAYS))
+
+
 def test_an_array_that_is_far_larger_than_its_file_is_refused(tmp_path):
     path = written(tmp_path, {name: array for name, array in ARRAYS.items() if name != "observations"})
     with h5py.File(path, "a") as file:

@@ -85,6 +85,26 @@ def test_an_episode_that_lacks_an_observation_is_refused():
         read(Episodes(spaces.Discrete(10), spaces.Discrete(3), [], []))
 
 
+def test_a_data_set_that_raises_as_it_is_read_is_refused_in_a_sentence(monkeypatch):
+    class Damaged(Episodes):
+        def iterate_episodes(self):
+            raise RuntimeError("Unable to synchronously open object (bad heap free list)")
+
+    with pytest.raises(LogError, match=r"the data set cannot be read \(Unable to .*\); get it again"):
+        read(Damaged(spaces.Discrete(10), spaces.Discrete(3), [np.arange(4)], [np.arange(3)]))
+
+
+def test_a_damaged_data_set_is_refused_whatever_minari_raises(monkeypatch, tmp_path):
+    minari = pytest.importorskip("minari", reason='needs the extra: pip install ".[minari]"')
+
+    def load_dataset(*_, **__):
+        raise TypeError("unhashable type: 'list'")
+
+    monkeypatch.setattr(minari, "load_dataset", load_dataset)
+    with pytest.raises(LogError, match="there is no Minari data set 'shop/clicks-v0' that can be read here"):
+        read("shop/clicks-v0", format="minari")
+
+
 def test_an_id_that_is_not_here_is_told(monkeypatch, tmp_path):
     pytest.importorskip("minari", reason='needs the extra: pip install ".[minari]"')
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))

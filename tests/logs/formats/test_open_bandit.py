@@ -56,6 +56,12 @@ def test_features_of_items_lie_beside_it(clicks):
     assert "no item_context.csv beside the file" in log.notes[0]
 
 
+def test_items_that_are_not_utf8_are_refused(clicks):
+    clicks.with_name("item_context.csv").write_bytes(ITEMS.encode().replace(b"ceca", b"c\x80ca"))
+    with pytest.raises(LogError, match=r"item_context\.csv beside the file cannot be read"):
+        read(clicks)
+
+
 def test_affinities_can_be_named(clicks):
     log = read(clicks, format="open-bandit", observation=["position", "user-item_affinity_1", "user-item_affinity_2"])
     assert log.observation.tolist() == [[1, 0, 2], [3, 1, 0], [2, 0, 0]]

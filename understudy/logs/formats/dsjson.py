@@ -64,6 +64,10 @@ def load_dsjson(path: Path, progress: bool | None = None) -> LoadedTable:
 def _parsed(number: int, text: str) -> dict[str, Any]:
     try:
         line = json.loads(text)
+        if "\\ud" in text.lower():  # half of a surrogate pair is no text that a file or a column could hold
+            json.dumps(line, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise LogError(f"line {number} holds half of a surrogate pair, not a letter; fix the line", "file") from None
     except (ValueError, RecursionError) as error:
         reason = str(error).split(":")[0]
         raise LogError(

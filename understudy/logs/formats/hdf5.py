@@ -44,7 +44,9 @@ def load_hdf5(path: Path, names: Sequence[str] = (), progress: bool | None = Non
                 )
             wanted += [name for name in names if name not in wanted and _holds(file, name)]
             arrays = {name: _array(path, file, name, progress) for name in wanted}
-    except (OSError, RuntimeError, KeyError) as error:
+    except LogError:
+        raise
+    except (OSError, RuntimeError, KeyError, TypeError, ValueError) as error:  # what h5py raises for damaged files
         raise LogError(f"the file cannot be read ({error_reason(error)}); get it again", "file") from None
     n_rows = len(arrays["actions"])
     for name, array in arrays.items():

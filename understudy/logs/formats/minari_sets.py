@@ -42,7 +42,7 @@ def load_minari_id(name: str) -> Any:
 
     try:
         return minari.load_dataset(name, download=False)
-    except (FileNotFoundError, KeyError, OSError, ValueError) as error:
+    except Exception as error:  # a damaged one can raise anything
         raise LogError(
             f"there is no Minari data set {name!r} that can be read here ({error_reason(error)}); `minari list local` "
             "shows those that are here, and `minari download` gets others",
@@ -51,12 +51,21 @@ def load_minari_id(name: str) -> Any:
 
 
 def load_minari(source: EpisodeSource, progress: bool | None = None) -> LoadedTable:
-    """Return the steps of a data set as a table.
+    """Return the steps of a data set as a table. Raise `LogError` where it cannot be read.
 
     An episode has one observation more than steps, so every step has its `next_observation`, the last one too.
     Observations that are dictionaries have a column for each entry. Minari has no propensities: only data sets that
     `write` made of a log with propensities have them, among their infos.
     """
+    try:
+        return _table_of(source, progress)
+    except LogError:
+        raise
+    except Exception as error:  # files are read as episodes are asked for, and damaged ones can raise anything
+        raise LogError(f"the data set cannot be read ({error_reason(error)}); get it again", "file") from error
+
+
+def _table_of(source: EpisodeSource, progress: bool | None) -> LoadedTable:
     first_action, n_actions = _actions(source.action_space)
     total = int(source.total_steps)
     before: dict[str, list[np.ndarray]] = {}

@@ -76,12 +76,13 @@ def _items(path: Path) -> ActionFeatures | None:
 
     try:
         table = parse_csv(path.read_bytes())
-    except (pa.ArrowException, OSError) as error:
+        rows = table.to_pylist()
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise LogError(f"{ITEMS} beside the file cannot be read ({error_reason(error)}); get it again") from None
     names = [name for name in table.column_names if ITEM.fullmatch(name)]
     if "item_id" not in table.column_names or not names:
         raise LogError(f"{ITEMS} beside the file has no item_id or no item_feature_0; get it again, or move it away")
-    items = dict(zip(table.column("item_id").to_pylist(), table.select(names).to_pylist(), strict=True))
+    items = {row["item_id"]: {name: row[name] for name in names} for row in rows}
     if items.keys() != set(range(len(table))):
         raise LogError(f"{ITEMS} beside the file does not number its items 0, 1, 2, ...; get it again, or move it away")
     for item, features in items.items():

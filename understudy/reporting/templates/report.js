@@ -124,7 +124,7 @@
       const button = (words, action) => make("button", { type: "button", onclick: action }, words);
       return make(
         "div",
-        { class: "controls" },
+        { class: "controls", role: "group", "aria-label": `What to show of ${this.chart.title}` },
         box("Sets", ...sets),
         box(
           "Line",
@@ -182,13 +182,23 @@
         make(
           "div",
           { class: "read-at" },
-          make("label", { for: this.slider.id }, `Read at ${this.chart.unit}`),
+          make(
+            "label",
+            { for: this.slider.id },
+            `Read at ${this.chart.unit}`,
+            make("span", { class: "hidden" }, `, ${this.chart.title}`), // which chart, for those who do not see it
+          ),
           this.slider,
           this.where,
         ),
         make(
           "div",
-          { class: "scroll", tabindex: "0", role: "region", "aria-label": "Values at the cursor" },
+          {
+            class: "scroll",
+            tabindex: "0",
+            role: "region",
+            "aria-label": `Values at the cursor, ${this.chart.title}`,
+          },
           this.table,
         ),
       );
@@ -758,18 +768,22 @@
   }
 
   const drawn = [];
-  for (const chart of charts) {
+  const drawNext = (waiting) => {
+    const [chart, ...others] = waiting;
     const figure = document.getElementById(chart.id);
     try {
       if (figure && chart.sets.length) drawn.push(new Chart(figure, chart));
     } catch (error) {
-      // the still figure tells the same
-      figure.querySelector(".live").hidden = true;
+      figure.querySelector(".live").hidden = true; // the still figure tells the same
       figure.classList.remove("drawn");
       console.error(error);
     }
-  }
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawn.forEach((chart) => chart.draw()));
+    performance.mark(`${chart.id} drawn`);
+    // One after the other, so that the first can be used while those further down are being drawn.
+    if (others.length) setTimeout(drawNext, 0, others);
+    else performance.mark("charts drawn");
+  };
   document.documentElement.classList.add("scripted");
-  performance.mark("charts drawn");
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawn.forEach((chart) => chart.draw()));
+  drawNext(charts);
 })();
