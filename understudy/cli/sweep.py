@@ -33,6 +33,10 @@ class FileParts:
         self.file, self.names, self._tell = file, file.names, tell
         self._learners = {name: file.learner_options(learner=name) for name in self.names["learner"]}
 
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        return {}  # logs of a file are read where runs are missing
+
     def described(self, key: str, name: str) -> dict[str, Any]:
         options = vars(self._learners[name] if key == "learner" else self.file.options(**{key: name}))
         flags = vocabulary()[key]

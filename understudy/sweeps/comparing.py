@@ -55,7 +55,9 @@ class SweepComparison:
 
     Compared are readings of a probe, of which more is better, at the last step that all runs of all learners reached:
     later ones would be of survivors. Run i has the same seed for all learners, and differences are taken run by run.
-    With N learners the level of each interval is 1 - (1 - level) / (N - 1).
+    With N learners the level of each interval is 1 - (1 - level) / (N - 1): of what runs can tell, with a chance of at
+    most 1 - level the truly best is neither the one ahead nor among those it is not told from. Which of equal learners
+    is ahead is luck, and of many equal ones some are told apart more often than that.
     """
 
     probe: str

@@ -47,6 +47,10 @@ class SweepParts(Protocol):
     def names(self) -> Mapping[str, list[str]]:
         """The names of learners, simulators, encoders and logs, by "learner", "simulator", "encoder" and "log"."""
 
+    @property
+    def fingerprints(self) -> Mapping[str, str]:
+        """The fingerprints of those logs, by name, that need not be read for it: another of its name is refused."""
+
     def described(self, key: str, name: str) -> dict[str, Any]:
         """Return what a part is, as JSON can hold it: another under the same name is refused. Not called for logs."""
 
@@ -83,6 +87,10 @@ class GivenParts:
             for name, one in self._given[key].items():
                 if not callable(one) and not isinstance(one, str):
                     raise SettingError(f"{key} {name!r} of the sweep is {shown(one)}; give {ADVICE[key]}")
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        return {name: log.fingerprint for name, log in self._given["log"].items() if isinstance(log, Log)}
 
     def described(self, key: str, name: str) -> dict[str, Any]:
         found = describe(self._given[key][name])

@@ -110,6 +110,7 @@ def run_sweep(
     with folder.held({"seed": seed, "max_steps": max_steps}):
         known = folder.experiments()
         described = {(key, name): parts.described(key, name) for key in KEYS[:3] for name in parts.names[key]}
+        described |= {("log", name): {"fingerprint": found} for name, found in parts.fingerprints.items()}
         refuse_changed(folder, known, described)
         missing = {one: missing_runs(folder, one, runs) for one in combinations}
         n_missing, n_all = sum(map(len, missing.values())), runs * len(missing)
