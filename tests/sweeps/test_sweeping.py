@@ -53,6 +53,16 @@ def test_another_log_of_the_same_name_is_refused_though_no_run_is_missing(copied
         us.sweep(learners, ["psrs", "qbe"], {"may": other}, out=copied, runs=6, **settings)
 
 
+def test_a_file_that_has_changed_is_refused_though_no_run_is_missing(learners, settings, tmp_path):
+    path = tmp_path / "may.parquet"
+    us.write(us.record(us.envs.Grid(), episodes=40, seed=1), path)
+    us.sweep(learners, "psrs", {"may": str(path)}, out=tmp_path / "sweep", **settings)
+    us.sweep(learners, "psrs", {"may": str(path)}, out=tmp_path / "sweep", **settings)
+    us.write(us.record(us.envs.Grid(), episodes=40, seed=2), path)
+    with pytest.raises(us.ResultsError, match="log 'may' is not what it was"):
+        us.sweep(learners, "psrs", {"may": str(path)}, out=tmp_path / "sweep", **settings)
+
+
 def test_every_backend_with_a_name_is_known(copied, log, learners, settings, monkeypatch):
     asked = []
     monkeypatch.setattr(backends, "ray", lambda: asked.append("ray") or backends.in_turn)

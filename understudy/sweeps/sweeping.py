@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from understudy.contracts.backing import Backend
 from understudy.errors import FailedRunsWarning, ResultsError, RunError, SettingError
+from understudy.logs import Log
 from understudy.progress import progress_bar
 from understudy.runs.backends import backend_of, workers_of
 from understudy.runs.describing import differences
@@ -113,6 +114,8 @@ def run_sweep(
         described |= {("log", name): {"fingerprint": found} for name, found in parts.fingerprints.items()}
         refuse_changed(folder, known, described)
         missing = {one: missing_runs(folder, one, runs) for one in combinations}
+        described |= {("log", name): {"fingerprint": one.fingerprint} for name, one in unread(parts, missing)}
+        refuse_changed(folder, known, described)
         n_missing, n_all = sum(map(len, missing.values())), runs * len(missing)
         with progress_bar("sweep", n_all, progress, n_all - n_missing) as report:
             keeper = Keeper(folder, report, n_all - n_missing, errors == "raise")
@@ -145,6 +148,17 @@ def run_sweep(
             raise RunError(f"{told}; mend what they have in common, and call it again")
         warnings.warn(f"{told}; the same call makes them again", FailedRunsWarning, stacklevel=3)
     return load_sweep(out)
+
+
+def unread(parts: SweepParts, missing: Mapping[Combination, Sequence[int]]) -> Iterator[tuple[str, Log]]:
+    """Yield the logs, by name, that no missing run needs, and whose fingerprints are known only when they are read.
+
+    A file may have changed though all of its runs are there. One that cannot be read any more is left out.
+    """
+    needed = {one.log for one, numbers in missing.items() if numbers}
+    for name in dict.fromkeys(one.log for one in missing if one.log not in needed):
+        if name not in parts.fingerprints and isinstance(log := attempted(parts.log, name), Log):
+            yield name, log
 
 
 def missing_runs(folder: SweepFolder, combination: Combination, runs: int) -> list[int]:
