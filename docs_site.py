@@ -20,6 +20,7 @@ ROOMS = {
     "runs": "Runs",
     "evaluation": "Evaluation",
     "trust": "Trust",
+    "sweeps": "Sweeps",
     "reporting": "Pages and plots",
     "envs": "Environments",
     "contracts": "Contracts",

@@ -62,7 +62,7 @@ def kill_lines(found: list[Any]) -> list[dict[str, Any]]:
         ended = ", ".join(f"exit {code}: {n}" for code, n in codes)
         lines.append(_line(f"{signal} to {titles[target]}", ended, [wrong for _, wrong in ends]))
     n_runs = sum(one.seen for one in found)
-    told = f"ended bit-equal to undisturbed ones; {n_runs:,} runs that were seen before a kill are still there"
+    told = f"ended bit-equal to undisturbed ones; {n_runs:,} runs that a reader had loaded on the way are still there"
     return [*lines, _line("experiments these were", told, [one.wrong for one in found])]
 
 

@@ -198,7 +198,8 @@ def made_in(room: ArrayRoom, *read: np.ndarray) -> Iterator[None]:
 def _keep_small(room: ArrayRoom, read: tuple[np.ndarray, ...], over: threading.Event) -> None:
     while not over.wait(PAUSE):
         if resident_of_files() > MOST_RESIDENT:
-            room.give_back()
+            with suppress(RuntimeError):  # an array was made just now: the next look gives it back
+                room.give_back()
             give_back(*read)
 
 

@@ -6,8 +6,9 @@ import os
 import secrets
 import shutil
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -17,7 +18,7 @@ import numpy as np
 
 from understudy.errors import LogError
 from understudy.mapped import ArrayRoom, blocks, file_below, made_in, open_array
-from understudy.storage import error_reason, parse_json, write_whole
+from understudy.storage import NO_LOCKS, NO_ROOM, error_reason, parse_json, write_whole
 
 VERSION = 1
 PIECE = 2**24  # bytes that are hashed together
@@ -164,8 +165,8 @@ def locked(folder: Path) -> Iterator[None]:
     if sys.platform == "win32":
         yield
         return
-    with _lock(folder / ".lock"):
-        for left in folder.glob(".making-*"):
+    with _lock(folder / ".lock") as file:
+        for left in folder.glob(".making-*") if file is not None else ():
             shutil.rmtree(left, ignore_errors=True)
         yield
 
@@ -173,6 +174,9 @@ def locked(folder: Path) -> Iterator[None]:
 SCRATCH = ".scratch-"
 _ROOMS: dict[Path, ArrayRoom] = {}
 """The rooms of this process for arrays that are gone with it, by the folder they are in."""
+
+_ROOMS_LOCK = threading.Lock()
+"""Runs in threads ask for a room at the same time."""
 
 
 def in_scratch(array: np.ndarray) -> bool:
@@ -189,13 +193,17 @@ def scratch_beside(array: np.ndarray) -> ArrayRoom:
     found = file_below(array)
     assert found is not None
     home = found.parent.parent
-    if home not in _ROOMS:
-        name = f"{SCRATCH}{secrets.token_hex(8)}"
-        if sys.platform != "win32":
-            _remove_abandoned(home)
-            _LOCKS[home] = _lock(home / f"{name}.lock")
-        _ROOMS[home] = ArrayRoom(home / name)
-        atexit.register(_remove_room, home, os.getpid())
+    with _ROOMS_LOCK:
+        return _ROOMS.get(home) or _new_room(home)
+
+
+def _new_room(home: Path) -> ArrayRoom:
+    name = f"{SCRATCH}{secrets.token_hex(8)}"
+    if sys.platform != "win32":
+        _remove_abandoned(home)
+        _LOCKS[home] = _lock(home / f"{name}.lock")
+    _ROOMS[home] = ArrayRoom(home / name)
+    atexit.register(_remove_room, home, os.getpid())
     return _ROOMS[home]
 
 
@@ -204,14 +212,19 @@ _LOCKS: dict[Path, Any] = {}
 
 
 def _lock(path: Path, wait: bool = True) -> Any:
-    """Return an open file that this process has locked. Raise `OSError` where another one has, and none waits."""
+    """Return an open file that this process has locked: a context manager, of None where there are no locks.
+
+    Raise `OSError` where another one has locked it, and none waits.
+    """
     import fcntl
 
     file = open(path, "ab")  # noqa: SIM115 - open as long as the lock
     try:
         fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except BaseException:
+    except BaseException as error:
         file.close()
+        if wait and isinstance(error, OSError) and error.errno in NO_LOCKS:
+            return nullcontext()
         raise
     return file
 
@@ -228,28 +241,30 @@ def _remove_room(home: Path, process: int) -> None:
         room = _ROOMS.pop(home)
         room.close()
         if home in _LOCKS:
-            with suppress(OSError):
+            with _LOCKS.pop(home), suppress(OSError):
                 os.unlink(f"{room.folder}.lock")
-            _LOCKS.pop(home).close()
 
 
 @contextmanager
 def made_beside(*columns: np.ndarray) -> Iterator[None]:
     """Context manager: arrays are made beside the files of a log on disk, of which these are columns; else in memory.
 
-    The first one is no repeated value.
+    The first one is no repeated value. Raise `LogError` where the disk has no room, or cannot be written.
     """
     found = file_below(columns[0])
     if found is None or not found.parent.name.startswith((SCRATCH, COLUMNS)):
         yield
         return
+    home = found.parent.parent
     try:
         with made_in(scratch_beside(columns[0]), *columns):
             yield
     except OSError as error:
+        if error.errno not in NO_ROOM and not str(error.filename).startswith(str(home)):
+            raise  # of an encoder, say, which reads files of its own
         raise LogError(
-            f"{found.parent.parent} cannot hold what is made of its log ({error_reason(error)}); free space there, or "
-            "read the log into a folder that can be written, on a larger disk",
+            f"{home} cannot hold what is made of its log ({error_reason(error)}); free space there, or read the log "
+            "into a folder on a larger disk",
             "file",
         ) from None
 
@@ -259,7 +274,7 @@ COLUMNS = "columns-"
 
 
 def remove_others(folder: Path, prefix: str, kept: str) -> None:
-    """Remove the folders and files whose names begin like this, but one."""
+    """Remove the folders and files whose names begin like this, a pattern, but one."""
     for other in folder.glob(f"{prefix}*"):
         if other.name != kept and other.is_dir():
             shutil.rmtree(other, ignore_errors=True)

@@ -16,6 +16,9 @@ from understudy.reporting.page import write_page
 HOSTILE = '</script><img src=x onerror="window.hacked=1">\'"&\u2028${x}'
 """A name that would run a script wherever it is not escaped: as HTML, in an attribute, in a script."""
 
+PATIENCE = 60_000
+"""Milliseconds that a browser may take for one thing, on a machine that has much else to do."""
+
 AXE = Path(__file__).parents[2] / ".venv" / "axe-core" / "package" / "axe.min.js"
 """Where `make` puts the accessibility checker."""
 
@@ -90,7 +93,7 @@ def page_file(tmp_path_factory, halved_of, on_ladder):
 
 def until_true(page, expression):
     """Wait until a JS expression is true: Playwright's own way evaluates texts, which the page does not allow."""
-    for _ in range(100):
+    for _ in range(PATIENCE // 50):
         if page.evaluate(expression):
             return True
         page.wait_for_timeout(50)
@@ -104,7 +107,7 @@ class Opened:
         self.context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}} | options)
         self.said, self.asked = [], []
         self.page = self.context.new_page()
-        self.page.set_default_timeout(5000)
+        self.page.set_default_timeout(PATIENCE)
         self.page.on("console", self.note)
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
         self.page.on("dialog", lambda dialog: (self.said.append(dialog.message), dialog.dismiss()))

@@ -88,7 +88,7 @@ def test_a_file_without_end_is_refused(tmp_path):
     path = tmp_path / "run.toml"
     for text in ("a = " + "[" * 5000, "a = " + "{b = " * 5000):
         path.write_text(text)
-        with pytest.raises(SettingError, match="lists or tables in each other without end|is not TOML"):
+        with pytest.raises(SettingError, match=r"lists or tables in each other without end|is not TOML"):
             read_toml(path)
     path.unlink()
     os.mkfifo(path)  # which would be waited for

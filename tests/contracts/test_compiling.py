@@ -85,3 +85,37 @@ def test_what_was_compiled_is_kept_where_that_is_possible(tmp_path, monkeypatch)
 def test_nothing_is_compiled_past_these():
     package = Path(understudy.__file__).parent
     assert [path.name for path in package.rglob("*.py") if "njit(" in path.read_text()] == ["compiling.py"]
+
+
+USES_A_KERNEL_OF_ANOTHER_FILE = """
+import sys
+sys.path.insert(0, {folder!r})
+import understudy
+from understudy.registration_probe import tripled_by_another
+print(tripled_by_another(2))
+"""
+
+
+def test_a_kernel_that_has_changed_in_another_file_is_compiled_again(tmp_path):
+    """Numba keeps a loop by the file that it is in; what is merged into it may be in another one."""
+    package = tmp_path / "understudy"
+    shutil.copytree(Path(understudy.__file__).parent, package, ignore=shutil.ignore_patterns("*.pyc", "*.nb?"))
+    other = package / "registration_other.py"
+    (package / "registration_probe.py").write_text(
+        "from understudy.contracts.compiling import routine\n"
+        "from understudy.registration_other import times\n\n\n"
+        "@routine\ndef tripled_by_another(x):\n    return times(x)\n"
+    )
+    told = []
+    for factor in (3, 5):
+        other.write_text(
+            f"from understudy.contracts.compiling import kernel\n\n\n@kernel\ndef times(x):\n    return {factor} * x\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-B", "-c", USES_A_KERNEL_OF_ANOTHER_FILE.format(folder=str(tmp_path))],
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        told.append(done.stdout.strip())
+        os.utime(other, (1, 1))  # as if it were older: what counts is that it differs
+    assert told == ["6", "10"]

@@ -324,7 +324,7 @@ def test_ppo_learns_on_a_small_grid_and_not_if_advantages_change_sign(broken, mo
     best = env.optimal(0.99)[0].max()
     values = []
     for seed in range(3):
-        learner = PPO(log.spec, seed=seed, epoch_steps=500, policy_rate=3e-3)
+        learner = PPO(log.spec, seed=seed, epoch_steps=500, policy_rate=3e-3, device="cpu")
         simulate(psrs(log), learner, seed, 7_500)
         assert learner.epochs >= 10
         values.append(greedy_value(learner, env))

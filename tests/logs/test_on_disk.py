@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import resource
@@ -156,6 +157,52 @@ def test_another_source_other_options_and_other_files_in_the_folder_are_refused(
         us.read(folder, on_disk=tmp_path / "log2")
     with pytest.raises(SettingError, match="holds other files"):
         us.read(files, on_disk=other)
+
+
+def test_files_of_others_are_never_removed_whatever_their_names(written, tmp_path):
+    files, folder = written(given()), tmp_path / "log"
+    for name in ("index-html", "columns-notes"):
+        (folder / name).mkdir(parents=True)
+        with pytest.raises(SettingError, match="holds other files"):
+            us.read(files, on_disk=folder)
+        (folder / name).rmdir()
+    (folder / f"columns-{0:016x}").mkdir()  # of a process that was killed
+    (folder / f"index-{0:024x}-{0:08x}").mkdir()
+    place = place_of(us.read(files, on_disk=folder))
+    index = us.qbe(us.read(folder)).index
+    index.on_disk.queues(index)
+    assert place_of(us.read(files, on_disk=folder)) == place
+    (folder / MANIFEST).unlink()
+    assert len(us.read(files, on_disk=folder)) == 1000
+
+
+def test_a_log_is_made_anew_where_the_file_that_its_codes_are_taken_from_has_changed(tmp_path):
+    columns = {"action": [0, 1], "reward": [0.0, 1.0], "terminated": [True, True]}
+    pq.write_table(pa.table({"observation": ["a", "b"], **columns}), tmp_path / "rows.parquet")
+    others = {"one.parquet": tmp_path / "one.parquet", "disk": tmp_path / "disk"}
+    for first in (["a", "b"], ["0", "a", "b"]):
+        log = us.read({"observation": first, **{name: (one * 2)[: len(first)] for name, one in columns.items()}})
+        us.write(log, others["one.parquet"])
+        us.read(others["one.parquet"], on_disk=others["disk"])
+        for name, like in others.items():
+            found = us.read(tmp_path / "rows.parquet", like=str(like), on_disk=tmp_path / f"like {name}")
+            assert found.observation.tolist() == [len(first) - 2, len(first) - 1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
+def test_without_locks_each_process_makes_its_own(written, tmp_path, monkeypatch):
+    import fcntl
+
+    def refuse(file, how):
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    folder = tmp_path / "log"
+    (folder / ".making-by-another").mkdir(parents=True)
+    log = us.read(written(given()), on_disk=folder)
+    assert (folder / ".making-by-another").exists()
+    assert us.qbe(log.select([0, 1])).n_states > 0
+    assert len(us.encode(log, us.encoders.Function(lambda rows: rows % 5), out=tmp_path / "states").state) == 1000
 
 
 def test_every_kind_of_source_can_be_kept_on_disk(written, tmp_path):

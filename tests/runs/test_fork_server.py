@@ -11,6 +11,7 @@ from pickle import UnpicklingError
 import cloudpickle
 import pytest
 
+from understudy.runs import fork_server
 from understudy.runs.fork_server import can_fork, load, remove_all, sendable, work
 
 
@@ -90,6 +91,15 @@ def test_a_process_with_threads_cannot_be_forked():
         gc.unfreeze()
         over.set()
         thread.join()
+
+
+def test_threads_that_are_about_to_end_are_waited_for(monkeypatch):
+    numbers = [2, 2, 1, 1]
+    monkeypatch.setattr(fork_server, "n_threads", lambda: numbers.pop(0))
+    try:
+        assert can_fork()
+    finally:
+        gc.unfreeze()
 
 
 def test_folders_of_a_dead_process_are_removed(tmp_path):

@@ -6,11 +6,13 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import cloudpickle
 import numpy as np
 import pytest
 
+from understudy.runs import forked
 from understudy.runs.deaths import WorkersDied
 from understudy.runs.forked import ForkServer, in_forked_workers
 
@@ -105,6 +107,47 @@ def test_closing_ends_the_process_that_forks():
     server.close()
     pipe.close()
     assert not is_running(worker)
+
+
+@pytest.mark.parametrize("how", [os.fork, lambda: os.system("sleep 60 &")])
+def test_a_death_is_seen_though_processes_that_the_worker_started_live_on(how):
+    def task(block, wanted):
+        if how() == 0 and how is os.fork:
+            time.sleep(60)
+            os._exit(0)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    began = time.monotonic()
+    with pytest.raises(WorkersDied, match="SIGKILL"):
+        list(made(task, 1))
+    assert time.monotonic() - began < 50
+
+
+def test_an_alarm_of_somebody_ends_the_runs(monkeypatch):
+    def ring(*_):
+        raise TimeoutError("too late")
+
+    def load():
+        time.sleep(60)
+
+    class Slow:
+        def __reduce__(self):
+            return load, ()
+
+    monkeypatch.setattr(forked, "SECONDS_TO_END", 0.5)
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(5)
+    try:
+        with pytest.raises(TimeoutError, match="too late"):
+            list(made(Slow(), 1))
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_entries_of_the_path_that_are_no_texts_are_left_out(monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path, Path("somewhere")])
+    assert dict(made(lambda block, wanted: block, 1)) == {0: (0,)}
 
 
 DRIVER = """

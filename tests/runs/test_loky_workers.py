@@ -58,7 +58,9 @@ class StartsThread:
 @pytest.mark.skipif(sys.platform != "linux", reason="nothing is forked there")
 def test_what_starts_threads_is_not_forked():
     with pytest.raises(forked.CannotFork):
-        processes.in_forked_workers({0: (0,)}, 1, processes.pickled_for_workers(StartsThread()), [], print).__next__()
+        processes.in_forked_workers(
+            {0: (0,)}, 1, processes.pickled_for_workers(StartsThread())[0], [], print
+        ).__next__()
     assert dict(in_processes(StartsThread(), [(0,)], 1)) == {(0,): os.getpid()}
 
 

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import understudy as us
 from understudy.contracts import Backend, HasRemoteWorkers
 from understudy.contracts.offering import offers
 from understudy.errors import RunError, SettingError
+from understudy.runs import ray_backend
 from understudy.runs.ray_backend import OnRay, connected
 from understudy.testing.rules import same_run
 
@@ -285,6 +287,32 @@ def test_a_node_that_is_removed_loses_nothing(cluster, log, tmp_path):
     ours = us.experiment(us.psrs(log), slow, backend="serial", **options)
     assert_same(ours, theirs)
     assert_same(ours, us.load(tmp_path / "runs"))
+
+
+def test_what_a_worker_lets_go_of_in_the_moment_a_task_comes_is_received_again(monkeypatch):
+    class Reference:
+        def hex(self):
+            return "name"
+
+    monkeypatch.setattr(ray, "get", lambda reference: "pieces")
+    monkeypatch.setattr(ray_backend, "unpacked", lambda pieces: f"run_block of {pieces}")
+    monkeypatch.setattr(ray_backend, "IDLE", 0.0)
+    received = ray_backend._Received()
+    forgets = threading.Event()
+
+    def forget_slowly():
+        forgets.set()
+        time.sleep(0.2)
+        received.__class__.forget(received)
+
+    received.get(Reference())
+    received.forget = forget_slowly
+    received.wait()
+    forgets.wait()
+    del received.forget
+    found = received.get(Reference())
+    time.sleep(0.4)
+    assert found == received._run_block == "run_block of pieces"
 
 
 @pytest.mark.slow

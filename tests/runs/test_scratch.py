@@ -66,7 +66,8 @@ def test_folders_of_other_users_stay(folder, monkeypatch):
     assert not abandoned.exists()
 
 
-def test_a_folder_that_is_removed_before_it_is_held_is_made_again(folder, monkeypatch):
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_folder_that_is_removed_before_it_is_held_is_made_again(is_open, folder, monkeypatch):
     """Another process may find a new folder in the moment before its own holds it."""
     made, real = [], tempfile.mkdtemp
 
@@ -74,7 +75,10 @@ def test_a_folder_that_is_removed_before_it_is_held_is_made_again(folder, monkey
         made.append(real(prefix=prefix))
         if len(made) == 1:
             file = os.open(made[0], os.O_RDONLY)
-            monkeypatch.setattr(os, "open", lambda *given: file)
+            if is_open:
+                monkeypatch.setattr(os, "open", lambda *given: file)
+            else:
+                os.close(file)
             os.rmdir(made[0])
         else:
             monkeypatch.undo()

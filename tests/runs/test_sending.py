@@ -89,10 +89,23 @@ def test_what_cannot_travel_is_an_error_that_names_another_backend(scratch):
 
 def test_what_is_not_contiguous_is_sent_as_a_copy_that_goes_with_it(scratch):
     every_other = np.arange(LARGE // 2, dtype=np.float64)[::2]
-    pickled = pickled_for_workers({"array": every_other})
+    pickled, held = pickled_for_workers({"array": every_other})
     assert len(pickled) < 1000
     assert np.array_equal(cloudpickle.loads(pickled)["array"], every_other)
-    del every_other
+    del every_other, held
+    gc.collect()
+    assert os.listdir(scratch) == []
+
+
+def test_arrays_that_are_made_for_the_pickle_are_there_when_workers_want_them(scratch):
+    class Made:
+        """It holds no array: it makes one when it is sent, as tables of others do."""
+
+        def __reduce__(self):
+            return sum, ([np.arange(LARGE, dtype=np.float64)],)
+
+    made = Made()
+    assert dict(in_processes(lambda block, wanted: float(made[-1]), [(0,)], 1)) == {(0,): LARGE - 1.0}
     gc.collect()
     assert os.listdir(scratch) == []
 
@@ -103,14 +116,14 @@ def test_of_several_experiments_on_one_log_nothing_is_on_disk_twice(scratch, mon
     simulator, written = psrs(log), []
     for make in (lambda seed: Uniform(5), lambda seed: QLearning(25, 5, seed=seed)):
         plan = Plan(simulator, make, 0, 10, {}, 10, False)
-        sent = cloudpickle.loads(pickled_for_workers(plan))
+        sent = cloudpickle.loads(pickled_for_workers(plan)[0])
         assert np.array_equal(sent.simulator.log.observation, log.observation)
         written.append(sorted(glob.glob(f"{scratch}/*/*.array")))
     assert written[0] == written[1]
     contents = [Path(path).read_bytes() for path in written[0]]
     assert len(contents) == len(set(contents))
     assert len(contents) >= 6  # the columns of the log, and its index
-    again = cloudpickle.loads(pickled_for_workers(Plan(psrs(log), make, 0, 10, {}, 10, False)))
+    again = cloudpickle.loads(pickled_for_workers(Plan(psrs(log), make, 0, 10, {}, 10, False))[0])
     assert again.seed == 0
     assert sorted(glob.glob(f"{scratch}/*/*.array")) == written[0]  # a second index of the same log is the same numbers
 
@@ -120,14 +133,14 @@ def test_a_column_that_is_mapped_from_a_file_is_sent_by_its_path(scratch, tmp_pa
     path = tmp_path_factory.mktemp("log") / "column.npy"
     np.save(path, np.arange(LARGE, dtype=np.float64))
     column = np.load(path, mmap_mode="r")
-    pickled = pickled_for_workers({"column": column})
+    pickled, _ = pickled_for_workers({"column": column})
     assert np.array_equal(cloudpickle.loads(pickled)["column"], column)
     assert os.listdir(scratch) == []
 
 
 def test_rows_that_are_one_in_memory_are_sent_as_one():
     uniform = np.broadcast_to(np.full(4, 0.25), (1_000_000, 4))
-    pickled = pickled_for_workers(uniform)
+    pickled, _ = pickled_for_workers(uniform)
     assert len(pickled) < 1000
     back = cloudpickle.loads(pickled)
     assert back.strides == (0, 8)

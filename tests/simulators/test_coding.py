@@ -5,11 +5,11 @@ import pytest
 
 from understudy.encoders import Boxes, Function
 from understudy.envs import CounterGrid, NoisyGrid
-from understudy.errors import SettingError
+from understudy.errors import LogError, SettingError
 from understudy.learners import QLearning
 from understudy.logs import Log
 from understudy.simulators import exo_psrs, model, psrs, qbe, real
-from understudy.simulators.coding import LOG_POSITIONS, largest_observation
+from understudy.simulators.coding import LOG_POSITIONS, largest_observation, opening_positions
 from understudy.simulators.exogenous import ExogenousReplay
 from understudy.simulators.index import index
 from understudy.simulators.kernels import layout
@@ -176,3 +176,9 @@ def test_a_simulator_keeps_the_states_it_was_made_with():
     encoder.fit(log)
     assert np.array_equal(simulator.index.state, before)
     assert simulator.index.fingerprint != psrs(log, encoder).index.fingerprint
+
+
+def test_positions_that_32_bits_cannot_hold_are_refused():
+    assert opening_positions(2**31 - 3, range(1, 3)).tolist() == [2**31 - 2, 2**31 - 1]
+    with pytest.raises(LogError, match="split it by episodes"):
+        opening_positions(2**31 - 3, range(1, 4))

@@ -1,5 +1,7 @@
+import errno
 import json
 import os
+import pickle
 import subprocess
 import sys
 
@@ -10,11 +12,12 @@ import understudy as us
 from understudy import mapped
 from understudy.encoders import Boxes, Function
 from understudy.envs import Grid, NoisyGrid
-from understudy.errors import LogError, SettingError
+from understudy.errors import EncoderError, LogError, SettingError
 from understudy.learners import QLearning, Uniform
 from understudy.logs import Log
 from understudy.logs.on_disk import place_of
 from understudy.mapped import is_mapped
+from understudy.runs import buffers
 from understudy.simulators import any_row, index_on_disk, psrs, qbe, states_only
 from understudy.simulators import index as in_memory
 from understudy.simulators.index_on_disk import name_of_index
@@ -262,3 +265,60 @@ def test_a_full_disk_ends_in_a_sentence(what, logs, tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "cannot hold" in done.stdout, done.stderr
     assert "(File too large); free space there" in done.stdout
+
+
+def test_states_that_were_encoded_before_are_taken_and_those_of_another_log_refused(logs):
+    memory, disk = logs["own"]
+    calls = []
+
+    def encode(observations):
+        calls.append(len(observations))
+        return GRID.latent(observations)
+
+    encoded = us.encode(disk, Function(encode))
+    calls.clear()
+    assert_same_index(psrs(memory, LATENT).index, psrs(disk, encoded).index)
+    assert not calls
+    with pytest.raises(EncoderError, match="another log"):
+        psrs(logs["uniform"][1], encoded)
+
+
+def test_a_log_on_disk_that_was_sent_elsewhere_is_in_memory_there(logs, monkeypatch):
+    memory, disk = logs["own"]
+    sent = pickle.loads(pickle.dumps(disk))
+    assert place_of(sent) is None
+    assert_same_runs(psrs(memory, LATENT), psrs(sent, LATENT))
+    monkeypatch.setattr(buffers, "LARGE", 1)
+    simulator = buffers.unpacked(buffers.packed(psrs(disk)))
+    latent = lambda: QLearning(9, 5, encoder=Function(GRID.latent), seed=1)  # noqa: E731
+    assert_same_runs(psrs(memory), simulator, latent)
+
+
+def test_what_a_process_that_was_killed_left_of_an_index_is_removed(tmp_path, monkeypatch):
+    us.write(Log.from_columns(**GRID.rollout(UNIFORM, 20, seed=1)), tmp_path / "log.parquet")
+    disk = us.read(tmp_path / "log.parquet", on_disk=tmp_path / "log")
+    left = [tmp_path / "log" / f"index-{name_of_index(None, False)}{kind}-{0:08x}" for kind in ("", "-queues")]
+    for folder in left:
+        folder.mkdir()
+    for _ in range(2):
+        index = index_on_disk.index(disk, None)
+        index.on_disk.queues(index)
+        assert not any(folder.exists() for folder in left)
+        monkeypatch.setattr(index_on_disk, "_make", None)  # both are there
+
+
+def test_where_the_disk_has_no_room_for_what_is_made_of_a_log_a_sentence_says_so(logs, monkeypatch):
+    _, disk = logs["own"]
+
+    def refuse(file, n_bytes):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def encode(observations):
+        raise FileNotFoundError(errno.ENOENT, "No such file", "network.pt")
+
+    with pytest.raises(FileNotFoundError):
+        psrs(disk, Function(encode))
+    monkeypatch.setattr(mapped, "allocate", refuse)
+    for make in (lambda: psrs(disk, LATENT), lambda: disk.select([0, 1])):
+        with pytest.raises(LogError, match="No space left on device"):
+            make()

@@ -3,6 +3,7 @@ import os
 import sys
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -103,3 +104,20 @@ def test_maps_are_read_in_order_again_when_no_run_reads_them(log, monkeypatch):
     gc.collect()
     assert told[:2] == ["random", "random"]
     assert [entry[1] > 0 for entry in told[2:]] == [False, True]
+
+
+def test_a_rehearsal_that_is_found_to_be_gone_while_another_begins_does_not_stop_it(monkeypatch):
+    class Rehearsal:
+        def __init__(self):
+            self.itself = self  # only Python's collector finds that it is gone
+
+    first, second = (reading_ahead._Maps([np.zeros(3)]) for _ in range(2))
+    first.begin()
+    weakref.finalize(Rehearsal(), first.end)
+    address = reading_ahead._address
+    monkeypatch.setattr(reading_ahead, "_address", lambda array: (gc.collect(), address(array))[1])
+    beginning = threading.Thread(target=second.begin, daemon=True)
+    beginning.start()
+    beginning.join(20)
+    assert not beginning.is_alive()
+    second.end()

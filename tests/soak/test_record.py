@@ -38,7 +38,7 @@ def test_faults_are_counted_by_what_was_done():
     table = record.faults_table({"kills": part, "disks": disks, "drivers": drivers, "nodes": nodes})
     assert "| SIGKILL to the driver | 2 | exit -9: 1, exit 0: 1 | 1 |" in table
     assert "| SIGTERM to a worker | 1 | exit 0: 1 | 0 |" in table
-    assert "7 runs that were seen before a kill are still there | 1 |" in table
+    assert "7 runs that a reader had loaded on the way are still there | 1 |" in table
     assert (
         "| a full disk under temporary files | 1 | a sentence and exit 2; went on once there was room: 1 | 0 |" in table
     )

@@ -35,12 +35,14 @@ def test_tables_are_scanned_without_loading(found):
     dataset = found.dataset()
     assert isinstance(dataset, ds.Dataset)
     assert dataset.count_rows(filter=ds.field("learner") == "small") == 12
-    assert len(found.dataset("curves", **ONE).files) == 1
+    files = found.dataset("curves", **ONE).files
+    assert files
+    assert all("learner=small/simulator=psrs" in file for file in files)
 
 
 def test_frames_have_the_rows_of_their_names(found):
     assert len(found.to_frame()) == 24
-    assert found.to_frame(**ONE)["number"].to_pylist() == list(range(6))
+    assert sorted(found.to_frame(**ONE)["number"].to_pylist()) == list(range(6))
     assert set(found.to_frame("curves", learner="large")["learner"].to_pylist()) == {"large"}
 
 
@@ -118,7 +120,8 @@ def test_queries_of_the_documentation_run(place, log, learners, settings, tmp_pa
     monkeypatch.chdir(tmp_path)
     lines = duckdb.sql(QUERIES[place]).fetchall()
     curve = found.mean_curve(learner="careful", simulator="psrs")
-    careful, curious = (found.to_frame(learner=name, simulator="psrs")["reward"].to_numpy() for name in named)
+    rows = (found.to_frame(learner=name, simulator="psrs").sort_by("number") for name in named)
+    careful, curious = (table["reward"].to_numpy() for table in rows)
     if place == 0:
         rewards = {(learner, simulator): reward for learner, simulator, *_, reward in lines}
         assert rewards["careful", "psrs"] == pytest.approx(careful.mean())

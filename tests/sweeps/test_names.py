@@ -88,7 +88,8 @@ def test_rules_name_combinations_to_leave_out():
 @pytest.mark.parametrize(
     ("rules", "match"),
     [({"learner": "q"}, "give a list"), ([{"lerner": "q"}], "not a table of names"), ([{}], "not a table"),
-     ([{"learner": "x"}], "does not have; it has 'q'")],
+     ([{"learner": "x"}], "does not have; it has 'q'"), ([{"learner": 3}], "the learner 3"),
+     ([{"learner": [["q"]]}], "does not have")],
 )  # fmt: skip
 def test_rules_of_nothing_are_refused(rules, match):
     with pytest.raises(SettingError, match=match):

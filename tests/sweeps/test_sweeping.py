@@ -12,6 +12,7 @@ import pytest
 import understudy as us
 from understudy.contracts.streams import spawn
 from understudy.errors import FailedRunsWarning, ResultsError, RunError, SettingError
+from understudy.runs import backends
 from understudy.sweeps import keeping
 from understudy.sweeps.folder import SweepFolder
 from understudy.sweeps.names import KEYS
@@ -44,6 +45,30 @@ def test_every_combination_has_every_run_once(made):
 
 def test_runs_of_one_number_have_one_seed_in_all_combinations(made):
     assert {(line["number"], line["seed"]) for line in rows_of(made)} == {(n, spawn(0, n, 0)) for n in range(6)}
+
+
+def test_another_log_of_the_same_name_is_refused_though_no_run_is_missing(copied, learners, settings):
+    other = us.record(us.envs.Grid(), episodes=20, seed=123)
+    with pytest.raises(ResultsError, match="log 'may' is not what it was"):
+        us.sweep(learners, ["psrs", "qbe"], {"may": other}, out=copied, runs=6, **settings)
+
+
+def test_a_file_that_has_changed_is_refused_though_no_run_is_missing(learners, settings, tmp_path):
+    path = tmp_path / "may.parquet"
+    us.write(us.record(us.envs.Grid(), episodes=40, seed=1), path)
+    us.sweep(learners, "psrs", {"may": str(path)}, out=tmp_path / "sweep", **settings)
+    us.sweep(learners, "psrs", {"may": str(path)}, out=tmp_path / "sweep", **settings)
+    us.write(us.record(us.envs.Grid(), episodes=40, seed=2), path)
+    with pytest.raises(us.ResultsError, match="log 'may' is not what it was"):
+        us.sweep(learners, "psrs", {"may": str(path)}, out=tmp_path / "sweep", **settings)
+
+
+def test_every_backend_with_a_name_is_known(copied, log, learners, settings, monkeypatch):
+    asked = []
+    monkeypatch.setattr(backends, "ray", lambda: asked.append("ray") or backends.in_turn)
+    us.sweep(learners, "psrs", {"may": log}, out=copied, runs=7, **settings | {"backend": "ray"})
+    assert asked == ["ray"]
+    assert us.load_sweep(copied).counts["small", "psrs", "identity", "may"]["runs"] == 7
 
 
 def test_runs_are_those_of_an_experiment(made, log, learners):

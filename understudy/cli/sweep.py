@@ -19,7 +19,7 @@ from understudy.cli.words import print_table, say
 from understudy.errors import SettingError
 from understudy.runs.describing import describe, plain
 from understudy.sweeps.names import Combination
-from understudy.sweeps.parts import Deployment
+from understudy.sweeps.parts import SweepExperiment
 from understudy.sweeps.sweeping import combinations_of, run_sweep
 
 READINGS = 100
@@ -32,6 +32,10 @@ class FileParts:
     def __init__(self, file: SweepFile, tell: Callable[[str], None] = say) -> None:
         self.file, self.names, self._tell = file, file.names, tell
         self._learners = {name: file.learner_options(learner=name) for name in self.names["learner"]}
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        return {}  # logs of a file are read where runs are missing
 
     def described(self, key: str, name: str) -> dict[str, Any]:
         options = vars(self._learners[name] if key == "learner" else self.file.options(**{key: name}))
@@ -67,11 +71,13 @@ class FileParts:
             options.order = "log"  # learners are told by the log's times, which run in its order
         return simulator_for(kind, log, encoder, options)
 
-    def deployment(self, combination: Combination, log: us.Log, encoder: Any, simulator: Any) -> Deployment:
+    def deployment(self, combination: Combination, log: us.Log, encoder: Any, simulator: Any) -> SweepExperiment:
         options = self._learners[combination.learner]
         make, probes = learner_for(log, encoder, options)
         steps = options.max_steps or len(log) / 2
-        return Deployment(*deployed(simulator, make, options), probes, options.every or round_number(steps / READINGS))
+        return SweepExperiment(
+            *deployed(simulator, make, options), probes, options.every or round_number(steps / READINGS)
+        )
 
 
 def run_sweep_command(options: argparse.Namespace) -> int:

@@ -2,6 +2,9 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 from numba import njit, typeof
@@ -49,8 +52,27 @@ def cached(dispatcher: Any) -> Any:
     return dispatcher
 
 
+@cache
+def package_stamp() -> str:
+    """Return a hash of which sources the library has: the path, time and size of each of its files."""
+    root, digest = Path(__file__).parents[1], blake2b(digest_size=16)
+    for path in sorted(root.rglob("*.py")):
+        about = path.stat()
+        digest.update(f"{path.relative_to(root)} {about.st_mtime_ns} {about.st_size}\n".encode())
+    return digest.hexdigest()
+
+
 class Cache(FunctionCache):
-    """Numba's cache of one function. Where it can no longer be read or written, the function is compiled again."""
+    """Numba's cache of one function. Where it can no longer be read or written, the function is compiled again.
+
+    Numba asks whether the file of the function has changed. A function that others are merged into, from other files,
+    would then go on with what these were before, on arrays of another layout, and end in a crash. So any change of the
+    library's files counts.
+    """
+
+    def __init__(self, function: Callable) -> None:
+        super().__init__(function)
+        self._cache_file._source_stamp = self._cache_file._source_stamp, package_stamp()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return what was kept for arguments of these types; None where nothing was kept, or it is damaged."""

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from understudy.logs.log import Log
 from understudy.logs.metadata import checked, known_of, with_known
 from understudy.logs.source_files import checked_path, files_of, shown_path
 from understudy.logs.times import TIMES
-from understudy.mapped import ArrayRoom, made_in
+from understudy.mapped import ArrayRoom, is_mapped, made_in
 from understudy.stored_arrays import (
     DAMAGED,
     Manifest,
@@ -35,6 +36,9 @@ DTYPES = {"action": "<i4", "reward": "<f8", "terminated": "|b1", "truncated": "|
           "propensity": "<f8", "time": "<f8", "arrival": "<f8"}  # fmt: skip
 """The dtypes that a log has of its columns; observations are numbers of any."""
 
+OWN = re.compile(rf"\..*|columns-[0-9a-f]{{16}}|index-[0-9a-f]{{24}}[-.].*|fingerprint\.json|{re.escape(MANIFEST)}")
+"""The names of what is in the folder of a log. It may be removed, so a folder with anything else is not used."""
+
 
 @dataclass(frozen=True)
 class LogPlace:
@@ -45,9 +49,12 @@ class LogPlace:
 
 
 def place_of(log: Log) -> LogPlace | None:
-    """Return where a log is on disk; None for one in memory, or one that was made from another by changing it."""
+    """Return where a log is on disk; None for one in memory, or one that was made from another by changing it.
+
+    One that was sent to another machine is in memory there.
+    """
     home = log.__dict__.get("_home")
-    return None if home is None else LogPlace(*home)
+    return LogPlace(*home) if home is not None and is_mapped(log.action) else None
 
 
 def is_log_folder(path: Any) -> bool:
@@ -86,10 +93,7 @@ def kept_on_disk(folder: str | os.PathLike, source: dict[str, Any] | None, make:
                     )
                 if known.facts["source"] == source:
                     return open_log(path)
-            elif any(
-                not name.startswith((".", "columns-", "index-", "fingerprint.json", MANIFEST))
-                for name in os.listdir(path)
-            ):
+            elif not all(map(OWN.fullmatch, os.listdir(path))):
                 raise SettingError(f"{shown_path(path)} holds other files; give an empty or a new folder for the log")
             _make(path, source, make)
     return open_log(path)
@@ -190,6 +194,11 @@ def source_of(source: Any, options: Mapping[str, Any]) -> dict[str, Any] | None:
         if not isinstance(source, dataset.FileSystemDataset):
             return None
         paths = list(source.files)
+    like = options.get("like")
+    if isinstance(like, str | os.PathLike):  # what codes are taken from
+        several = None if is_log_folder(like) else files_of(like)
+        own = os.path.join(like, MANIFEST) if is_log_folder(like) else like
+        paths = [*paths, *([own] if several is None else [file.path for file in several])]
     found = []
     for path in paths:
         try:

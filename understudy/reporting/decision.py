@@ -12,7 +12,7 @@ from understudy.reporting.learners import n_learners
 from understudy.reporting.luck import LuckOfSet, is_baseline
 from understudy.reporting.measurements import Measurements
 from understudy.trust import Comparison
-from understudy.trust.deploying import Deployment, deploying
+from understudy.trust.deploying import DeployedLearner, deploying
 
 MOST_TOLD = 5
 """Learners of which the page says whether to deploy them."""
@@ -29,7 +29,7 @@ class Advice:
     answer: str  # "better", "worse", "not told" (than the log), or "not believed"
     sentence: str
     evidence: list[str]
-    deployments: Mapping[str, Deployment]  # by the names of the sets, those that could be compared with the log
+    deployments: Mapping[str, DeployedLearner]  # by the names of the sets, those that could be compared with the log
     comparison: Comparison | None = None  # of several learners on the same halves of one log
 
     def to_json(self) -> dict[str, Any]:
@@ -65,12 +65,12 @@ def advice(measured: Measurements, found: Belief | None) -> Advice | None:
         name: f"“{name}”" if several else measured.runs[name].about.learner_name or "this learner" for name in told
     }
     sentences = [_sentence(whose[name], one, trusted.get(name)) for name, one in told.items()]
-    deployments = {name: one for name, one in told.items() if isinstance(one, Deployment)}
+    deployments = {name: one for name, one in told.items() if isinstance(one, DeployedLearner)}
     (first, found_of_first), *_ = told.items()
     evidence = []
-    if isinstance(found_of_first, Deployment):
+    if isinstance(found_of_first, DeployedLearner):
         evidence = _evidence(whose[first] if several else "it", found_of_first)
-    answer = found_of_first.verdict if isinstance(found_of_first, Deployment) else "not told"
+    answer = found_of_first.verdict if isinstance(found_of_first, DeployedLearner) else "not told"
     if answer == "not told":
         evidence += _beyond(measured, first, whose[first])
     if past_belief is not None:
@@ -120,7 +120,7 @@ def _one_of_each_learner(measured: Measurements, judged: list[str]) -> list[str]
     return sorted(chosen, key=judged.index)
 
 
-def _deployed(measured: Measurements, name: str) -> Deployment | str:
+def _deployed(measured: Measurements, name: str) -> DeployedLearner | str:
     """Return a set beside the policy that logged, or why they cannot be compared."""
     luck = measured.luck[name]
     if not isinstance(luck, LuckOfSet):
@@ -134,7 +134,7 @@ def _deployed(measured: Measurements, name: str) -> Deployment | str:
         return str(error).split(";")[0]
 
 
-def _sentence(who: str, found: Deployment | str, upto: int | None) -> str:
+def _sentence(who: str, found: DeployedLearner | str, upto: int | None) -> str:
     untold = f"Whether deploying {who} is better than {LOGGED} cannot be told from this log"
     if isinstance(found, str):
         return f"{untold}: {found}."
@@ -148,7 +148,7 @@ def _sentence(who: str, found: Deployment | str, upto: int | None) -> str:
     return f"Deploying {who} is likely {found.verdict} than {LOGGED}{where}; {believed}."
 
 
-def _evidence(who: str, found: Deployment) -> list[str]:
+def _evidence(who: str, found: DeployedLearner) -> list[str]:
     """Return what an episode earns beside the log's own, and what deploying costs until then, in sentences."""
     write = three_digits(found.against.logged, found.mean)
     step = found.against.difference.steps[-1]

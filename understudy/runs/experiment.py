@@ -207,7 +207,10 @@ def experiment(
         under_way: dict[Block, float] = {}  # how many runs of a block are made, as far as the backend tells
 
         def show(block: Block, share: float) -> None:
-            under_way[block] = share * len(block)
+            if share:
+                under_way[block] = share * len(block)
+            else:  # it is finished
+                under_way.pop(block, None)
             report(len(finished) + len(failed) + sum(under_way.copy().values()))
 
         plan.listener = show

@@ -27,6 +27,9 @@ from understudy.contracts.offering import offers
 HARMLESS = ("jemalloc_bg_thd",)
 """Names of threads that take care of forks themselves."""
 
+UNTIL_ENDED = 0.5
+"""Seconds that threads have to end: those that read a log on disk ahead of a run end with it, not at once."""
+
 TELL_EVERY = 0.2
 """Seconds between two messages of how far a block is."""
 
@@ -96,12 +99,20 @@ def can_fork() -> bool:
     if tried == 0:
         os._exit(0)
     os.waitpid(tried, 0)
+    last = time.monotonic() + UNTIL_ENDED
+    while n_threads() > 1 and time.monotonic() < last:
+        time.sleep(0.02)
+    torch = sys.modules.get("torch")
+    return n_threads() == 1 and (torch is None or not torch.cuda.is_initialized())
+
+
+def n_threads() -> int:
+    """Return the number of threads of this process, those that take care of forks left out."""
     names = []
     for thread in os.listdir("/proc/self/task"):
-        with open(f"/proc/self/task/{thread}/comm") as file:
+        with suppress(OSError), open(f"/proc/self/task/{thread}/comm") as file:  # it may have ended
             names.append(file.read().strip())
-    torch = sys.modules.get("torch")
-    return sum(name not in HARMLESS for name in names) == 1 and (torch is None or not torch.cuda.is_initialized())
+    return sum(name not in HARMLESS for name in names)
 
 
 def forked(control: Connection, loaded: Callable[[], RunBlock], folders: Sequence[str]) -> int:
@@ -115,9 +126,13 @@ def forked(control: Connection, loaded: Callable[[], RunBlock], folders: Sequenc
         return worker
     try:
         control.close()
+        pipe = Connection(fd)
+        # Processes that a learner starts must not hold this end: nobody would see this one die as long as they live.
+        os.set_inheritable(fd, False)
+        os.register_at_fork(after_in_child=pipe.close)
         threading.Thread(target=exit_with_parent, args=(server, folders), daemon=True).start()
         renew_random_numbers()
-        work(Connection(fd), loaded)
+        work(pipe, loaded)
     except (EOFError, OSError):  # nobody waits for results any more
         pass
     finally:

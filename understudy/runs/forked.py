@@ -48,8 +48,9 @@ class ForkServer:
 
     def __init__(self, pickled: bytes, folders: Sequence[str]) -> None:
         ours, theirs = socket.socketpair()
+        path = [one for one in sys.path if isinstance(one, str)]  # Python itself leaves out others
         script = (
-            f"import sys; sys.path[:] = {sys.path!r}; from understudy.runs.fork_server import serve; "
+            f"import sys; sys.path[:] = {path!r}; from understudy.runs.fork_server import serve; "
             f"serve({theirs.fileno()}, {os.getpid()}, {list(folders)!r})"
         )
         flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]  # as multiprocessing does
@@ -85,9 +86,11 @@ class ForkServer:
         """Context manager: where this process's counterpart is gone, raise `WorkersDied`."""
         try:
             yield
+        except TimeoutError:  # raised by somebody's alarm: no pipe does
+            raise
         except (EOFError, OSError) as error:
-            code = self._process.wait()
-            raise WorkersDied(set(), exit_in_words([code])) from error
+            self.close()
+            raise WorkersDied(set(), exit_in_words([self._process.returncode])) from error
 
     def close(self) -> None:
         """End the process, and with it all workers."""
@@ -143,6 +146,8 @@ def in_forked_workers(
                 assert isinstance(pipe, Connection)
                 try:
                     kind, *content = cloudpickle.loads(pipe.recv_bytes())
+                except TimeoutError:  # raised by somebody's alarm: no pipe does
+                    raise
                 except (EOFError, OSError):
                     bury(pipe)
                     continue

@@ -32,7 +32,7 @@ def in_processes(
     up a block (`contracts.GivesUp`), it decides.
     """
     waiting, deaths, early_deaths = dict(enumerate(blocks)), Counter[int](), 0
-    pickled = pickled_for_workers(run_block) if waiting else b""
+    pickled, _held = pickled_for_workers(run_block) if waiting else (b"", [])
     folders = [array_files.FILES.folder] if array_files.FILES.folder is not None else []
     forking = can_try_forking()
     while waiting:

@@ -229,6 +229,7 @@ class _Received:
 
         if self._timer is not None:
             self._timer.cancel()
+            self._timer.join()  # where it has run out just now, it forgets first
         name = reference.hex()
         if name != self._name:
             self.forget()  # first, so that there is room

@@ -52,7 +52,10 @@ def new_folder() -> str:
         path = tempfile.mkdtemp(prefix=PREFIX)
         if sys.platform == "win32":
             return path
-        file = os.open(path, os.O_RDONLY)
+        try:
+            file = os.open(path, os.O_RDONLY)
+        except FileNotFoundError:  # another process took it for abandoned
+            continue
         with suppress(OSError):  # a file system without locks: nobody can take the folder for abandoned either
             fcntl.flock(file, fcntl.LOCK_EX)
         if os.path.isdir(path):

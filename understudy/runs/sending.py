@@ -17,10 +17,15 @@ LARGE = 1 << 20
 class _Pickler(cloudpickle.Pickler):
     """Pickles for our own workers, over a pipe; large arrays are in files that workers map into memory."""
 
+    def __init__(self, file: Any) -> None:
+        self.in_files: list[np.ndarray] = []
+        super().__init__(file)
+
     def reducer_override(self, thing: Any) -> Any:
         if isinstance(thing, np.ndarray) and (reduced := reduced_repetition(thing)) is not None:
             return reduced
         if isinstance(thing, np.ndarray) and type(thing) in (np.ndarray, np.memmap) and is_large(thing):
+            self.in_files.append(thing)
             return _mapped_array, (array_files.FILES.place_of(thing), thing.flags.writeable)
         return super().reducer_override(thing)
 
@@ -44,14 +49,15 @@ def _mapped_array(place: ArrayPlace, writeable: bool) -> np.ndarray:
     return place.mapped(writeable)
 
 
-def pickled_for_workers(needed: Any) -> bytes:
-    """Return an object as workers receive it.
+def pickled_for_workers(needed: Any) -> tuple[bytes, list[np.ndarray]]:
+    """Return an object as workers receive it, and its large arrays, to be held until they have.
 
-    Its large arrays are in files, which are removed when the arrays are gone.
+    These are in files, which are removed when the arrays are gone; some may have been made for the pickle alone.
     """
     file = io.BytesIO()
+    pickler = _Pickler(file)
     try:
-        _Pickler(file).dump(needed)
+        pickler.dump(needed)
     except UnderstudyError:
         raise
     except Exception as error:
@@ -59,4 +65,4 @@ def pickled_for_workers(needed: Any) -> bytes:
             "what a run needs cannot be sent to other processes; make it in the factory, or use backend='serial'"
         )
         raise
-    return file.getvalue()
+    return file.getvalue(), pickler.in_files

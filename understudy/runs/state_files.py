@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from understudy.errors import EncoderError
-from understudy.storage import error_reason, parse_json, write_whole
+from understudy.storage import NO_LOCKS, error_reason, parse_json, write_whole
 
 FORMAT = 1
 HEADER, DIGESTS = "states.json", "blocks"
@@ -191,7 +191,11 @@ def locked(folder: Any) -> Iterator[None]:
         Path(folder).mkdir(parents=True, exist_ok=True)
         file = (Path(folder) / ".lock").open("wb")
     with file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        except OSError as error:  # without locks, two processes may encode the same blocks
+            if error.errno not in NO_LOCKS:
+                raise
         yield
 
 

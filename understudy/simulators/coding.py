@@ -7,6 +7,7 @@ import numpy as np
 
 from understudy.contracts.encoding import CountsFits
 from understudy.contracts.offering import offers
+from understudy.errors import LogError
 from understudy.simulators.read_only import read_only
 
 
@@ -24,6 +25,19 @@ class LogPositions:
 
 
 LOG_POSITIONS = LogPositions()
+
+
+def opening_positions(n_rows: int, episodes: range) -> np.ndarray:
+    """Return the codes that are positions in the log, of the openings of some episodes of a log of so many rows.
+
+    Raise `LogError` where 32 bits do not hold them.
+    """
+    if n_rows + episodes.stop > 2**31:
+        raise LogError(
+            f"rows and episodes are more than {2**31:,} together, so that this learner cannot tell observations by "
+            "their places in the log; split it by episodes"
+        )
+    return n_rows + np.arange(episodes.start, episodes.stop, dtype=np.int32)
 
 
 class CodedArrays:

@@ -16,7 +16,7 @@ from understudy.errors import EncoderError
 from understudy.logs.naming import observation_words
 from understudy.logs.repeated_rows import is_repeated
 from understudy.mapped import blocks
-from understudy.simulators.coding import LOG_POSITIONS
+from understudy.simulators.coding import LOG_POSITIONS, opening_positions
 from understudy.simulators.kernels.records import RECORD, RecordColumns
 from understudy.simulators.kernels.tape import OPENING
 from understudy.simulators.options import require_log
@@ -141,7 +141,10 @@ class Index:
             return self.records, self.opening
         records, opening = self.records.copy(), self.opening.copy()
         if codes is LOG_POSITIONS:
-            records["next_code"], opening["code"] = records["row"], len(records) + np.arange(len(opening))
+            records["next_code"], opening["code"] = (
+                records["row"],
+                opening_positions(len(records), range(len(opening))),
+            )
             return records, opening
         records["next_code"] = codes.batch(self.log.next_observation, ~self.log.terminated)
         opening["code"] = codes.batch(self.log.observation[opening["row"]])

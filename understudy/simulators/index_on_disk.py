@@ -24,7 +24,7 @@ from understudy.logs.on_disk import LogPlace, place_of
 from understudy.logs.source_files import shown_path
 from understudy.mapped import ArrayRoom, blocks, give_back, made_in, new_array, reserved
 from understudy.simulators import index as in_memory
-from understudy.simulators.coding import LOG_POSITIONS
+from understudy.simulators.coding import LOG_POSITIONS, opening_positions
 from understudy.simulators.index import Index
 from understudy.simulators.index_arrays import (
     count_rows,
@@ -46,6 +46,7 @@ from understudy.stored_arrays import (
     opened_arrays,
     read_manifest,
     remembered,
+    remove_others,
     store_arrays,
     write_manifest,
 )
@@ -95,8 +96,11 @@ class IndexOnDisk:
             for some in blocks(len(opening)):
                 opening[some] = index.opening[some]
                 first = opening["row"][some]
-                positions = np.arange(len(log) + some.start, len(log) + some.stop)
-                opening["code"][some] = positions if codes is LOG_POSITIONS else codes.batch(log.observation[first])
+                opening["code"][some] = (
+                    opening_positions(len(log), range(some.start, some.stop))
+                    if codes is LOG_POSITIONS
+                    else codes.batch(log.observation[first])
+                )
             code = NONE if codes is LOG_POSITIONS else new_array(len(log), np.int32)
             for rows in blocks(len(code)):
                 code[rows] = codes.batch(log.next_observation[rows], ~log.terminated[rows])
@@ -266,5 +270,6 @@ def _make(log: Log, place: LogPlace, path: Path, name: str, make: Make) -> None:
             give_back(*arrays.values())
             del arrays
         write_manifest(path, Manifest(KIND, folder, told, facts | {"log": place.digest}))
+        remove_others(place.folder, f"index-{name}-{'[0-9a-f]' * 8}", folder)  # of a process that was killed
     finally:
         room.close()

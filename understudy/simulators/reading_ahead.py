@@ -55,7 +55,7 @@ class _Maps:
     """Arrays that are read at random as long as any rehearsal reads them, and in order by all else."""
 
     users: ClassVar[Counter[int]] = Counter()  # how many rehearsals read each map
-    lock = threading.Lock()
+    lock = threading.RLock()  # the end of a rehearsal may be found by Python while this thread holds it
 
     def __init__(self, arrays: list[np.ndarray]) -> None:
         self._arrays = arrays

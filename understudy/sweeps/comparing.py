@@ -55,7 +55,8 @@ class SweepComparison:
 
     Compared are readings of a probe, of which more is better, at the last step that all runs of all learners reached:
     later ones would be of survivors. Run i has the same seed for all learners, and differences are taken run by run.
-    With N learners the level of each interval is 1 - (1 - level) / (N - 1).
+    Which of equal learners is ahead is luck, so intervals allow for all pairs of N learners: the level of each is
+    1 - (1 - level) / (N (N - 1) / 2), and of equal learners any two are told apart with a chance of at most 1 - level.
     """
 
     probe: str
@@ -147,12 +148,13 @@ def _compared(sweep: "Sweep", group: list[Combination], probe: str, level: float
     order = sorted(at_step, key=lambda learner: -float(at_step[learner].mean()))
     best = at_step[order[0]]
     lines = [line(learner=order[0], mean=float(best.mean()))]
+    n_pairs = len(order) * (len(order) - 1) // 2
     for learner in order[1:]:
         mean = float(at_step[learner].mean())
         if len(common) < FEWEST_RUNS:
             lines.append(line(learner=learner, mean=mean))
             continue
-        behind, low, high = paired_interval(best - at_step[learner], 1 - (1 - level) / (len(order) - 1))
+        behind, low, high = paired_interval(best - at_step[learner], 1 - (1 - level) / n_pairs)
         lines.append(line(learner=learner, mean=mean, behind=behind, low=low, high=high, told_apart=low > 0))
     return lines
 

@@ -102,7 +102,7 @@ def check_rules(rules: Any, names: Mapping[str, Iterable[str]]) -> list[Mapping[
         if not isinstance(rule, Mapping) or not rule or set(rule) - set(KEYS):
             raise SettingError(f"{shown(rule)} in leave_out is not a table of names; give some of {', '.join(KEYS)}")
         for key, given in rule.items():
-            for name in [given] if isinstance(given, str) else given:
+            for name in given if isinstance(given, Iterable) and not isinstance(given, str) else [given]:
                 if name not in names[key]:
                     raise SettingError(
                         f"leave_out names the {key} {shown(name)}, which the sweep does not have; it has "

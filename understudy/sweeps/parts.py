@@ -31,7 +31,7 @@ ADVICE = {
 }
 
 
-class Deployment(NamedTuple):
+class SweepExperiment(NamedTuple):
     """What an experiment of a sweep is of."""
 
     simulator: Any
@@ -47,6 +47,10 @@ class SweepParts(Protocol):
     def names(self) -> Mapping[str, list[str]]:
         """The names of learners, simulators, encoders and logs, by "learner", "simulator", "encoder" and "log"."""
 
+    @property
+    def fingerprints(self) -> Mapping[str, str]:
+        """The fingerprints of those logs, by name, that need not be read for it: another of its name is refused."""
+
     def described(self, key: str, name: str) -> dict[str, Any]:
         """Return what a part is, as JSON can hold it: another under the same name is refused. Not called for logs."""
 
@@ -59,7 +63,7 @@ class SweepParts(Protocol):
     def simulator(self, name: str, log: Log, encoder: Any) -> Any:
         """Return a simulator."""
 
-    def deployment(self, combination: Combination, log: Log, encoder: Any, simulator: Any) -> Deployment:
+    def deployment(self, combination: Combination, log: Log, encoder: Any, simulator: Any) -> SweepExperiment:
         """Return what is run in a combination."""
 
 
@@ -83,6 +87,10 @@ class GivenParts:
             for name, one in self._given[key].items():
                 if not callable(one) and not isinstance(one, str):
                     raise SettingError(f"{key} {name!r} of the sweep is {shown(one)}; give {ADVICE[key]}")
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        return {name: log.fingerprint for name, log in self._given["log"].items() if isinstance(log, Log)}
 
     def described(self, key: str, name: str) -> dict[str, Any]:
         found = describe(self._given[key][name])
@@ -111,10 +119,10 @@ class GivenParts:
         function = simulators_by_name()[given] if isinstance(given, str) else given
         return function(log, encoder) if takes(function, 2) else function(log)
 
-    def deployment(self, combination: Combination, log: Log, encoder: Any, simulator: Any) -> Deployment:
+    def deployment(self, combination: Combination, log: Log, encoder: Any, simulator: Any) -> SweepExperiment:
         given = self._given["learner"][combination.learner]
         make = given if takes(given, 1) else partial(given, log, encoder)
-        return Deployment(simulator, make, self._probes, self._every)
+        return SweepExperiment(simulator, make, self._probes, self._every)
 
 
 def simulators_by_name() -> dict[str, Callable[..., Any]]:

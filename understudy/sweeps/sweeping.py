@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from understudy.contracts.backing import Backend
 from understudy.errors import FailedRunsWarning, ResultsError, RunError, SettingError
+from understudy.logs import Log
 from understudy.progress import progress_bar
 from understudy.runs.backends import backend_of, workers_of
 from understudy.runs.describing import differences
@@ -22,7 +23,7 @@ from understudy.sweeps.keeping import Keeper, failures_in_words
 from understudy.sweeps.loaded import Sweep, load_sweep
 from understudy.sweeps.making import Stack, made_groups
 from understudy.sweeps.names import KEYS, Combination, check_rules, is_left_out
-from understudy.sweeps.parts import Deployment, GivenParts, SweepParts
+from understudy.sweeps.parts import GivenParts, SweepExperiment, SweepParts
 from understudy.sweeps.run_tables import REWARD
 
 ADVICE = "give the new one another name, which keeps both, or another folder"
@@ -110,8 +111,11 @@ def run_sweep(
     with folder.held({"seed": seed, "max_steps": max_steps}):
         known = folder.experiments()
         described = {(key, name): parts.described(key, name) for key in KEYS[:3] for name in parts.names[key]}
+        described |= {("log", name): {"fingerprint": found} for name, found in parts.fingerprints.items()}
         refuse_changed(folder, known, described)
         missing = {one: missing_runs(folder, one, runs) for one in combinations}
+        described |= {("log", name): {"fingerprint": one.fingerprint} for name, one in unread(parts, missing)}
+        refuse_changed(folder, known, described)
         n_missing, n_all = sum(map(len, missing.values())), runs * len(missing)
         with progress_bar("sweep", n_all, progress, n_all - n_missing) as report:
             keeper = Keeper(folder, report, n_all - n_missing, errors == "raise")
@@ -144,6 +148,17 @@ def run_sweep(
             raise RunError(f"{told}; mend what they have in common, and call it again")
         warnings.warn(f"{told}; the same call makes them again", FailedRunsWarning, stacklevel=3)
     return load_sweep(out)
+
+
+def unread(parts: SweepParts, missing: Mapping[Combination, Sequence[int]]) -> Iterator[tuple[str, Log]]:
+    """Yield the logs, by name, that no missing run needs, and whose fingerprints are known only when they are read.
+
+    A file may have changed though all of its runs are there. One that cannot be read any more is left out.
+    """
+    needed = {one.log for one, numbers in missing.items() if numbers}
+    for name in dict.fromkeys(one.log for one in missing if one.log not in needed):
+        if name not in parts.fingerprints and isinstance(log := attempted(parts.log, name), Log):
+            yield name, log
 
 
 def missing_runs(folder: SweepFolder, combination: Combination, runs: int) -> list[int]:
@@ -196,7 +211,7 @@ def grouped(combinations: Iterable[Combination], key: str) -> list[tuple[str, li
     return list(found.items())
 
 
-def plan_of(deployment: Deployment, seed: int, max_steps: int | None) -> Plan:
+def plan_of(deployment: SweepExperiment, seed: int, max_steps: int | None) -> Plan:
     """Return how the runs of a combination are made."""
     probes = {REWARD: reward_so_far} | deployment.probes
     return Plan(

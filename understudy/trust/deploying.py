@@ -16,7 +16,7 @@ LEVEL = 0.95
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Deployment:
+class DeployedLearner:
     """A learner beside the policy that logged, decided by one test, as far as the log can be believed.
 
     The test is about what an episode earns in the later half of the episodes compared: `mean` more than the log's own,
@@ -84,7 +84,7 @@ class Deployment:
         }  # fmt: skip
 
 
-def deploying(name: str, found: Halves, upto: int | None = None) -> Deployment:
+def deploying(name: str, found: Halves, upto: int | None = None) -> DeployedLearner:
     """Return a learner beside the policy that logged, by the episodes that runs finished by step `upto`, if given.
 
     Give the step up to which the log can be believed. Raise `LogError` where no episode can be compared.
@@ -102,4 +102,4 @@ def deploying(name: str, found: Halves, upto: int | None = None) -> Deployment:
     told = difference.low > 0 if low > 0 else difference.high < 0 if high < 0 else np.zeros(n, bool)
     begins = 0 if told.all() else n - int(np.argmin(told[::-1]))
     first = windows.first(first_of_later_half(n))
-    return Deployment(name, against, mean, low, high, first, begins if begins < n else None)
+    return DeployedLearner(name, against, mean, low, high, first, begins if begins < n else None)

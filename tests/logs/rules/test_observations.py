@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 
@@ -68,7 +70,18 @@ def test_observations_that_never_recur_are_a_warning(monkeypatch):
     assert distinct(observation)[0].severity == "warning"
     assert distinct(observation)[0].sentence.startswith("1,000 of 1,000 observations are distinct, and 1,000 occur")
     monkeypatch.setattr("understudy.logs.rules.observations.SAMPLE", 500)
-    assert distinct(observation)[0].sentence.startswith("in a sample of rows, 500 of 500 observations")
+    told = re.match(r"in a sample of rows, (\d+) of (\d+) observations are distinct", distinct(observation)[0].sentence)
+    assert told is not None
+    assert 400 < int(told[1]) == int(told[2]) < 600
+
+
+@pytest.mark.parametrize("times", [2, 50])
+def test_observations_that_recur_in_a_long_log_are_not_taken_for_single_ones(times, monkeypatch):
+    monkeypatch.setattr("understudy.logs.rules.observations.SAMPLE", 400)
+    rng = np.random.default_rng(1)
+    assert distinct(rng.permutation(np.arange(20_000) // times)) == []
+    assert distinct(rng.permutation(np.arange(20_000) // times).astype(float)) == []
+    assert distinct(rng.permutation(20_000))[0].severity == "warning"
 
 
 def test_observations_that_seldom_recur_are_a_note():

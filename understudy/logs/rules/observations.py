@@ -11,6 +11,7 @@ import numpy as np
 from understudy.logs.blocks import FoundRows, any_entry, found_rows, one_later, slices, width_of
 from understudy.logs.episodes import goes_on, inner_rows
 from understudy.logs.findings import Finding, finding_in_rows
+from understudy.logs.recurring import keys_of, scrambled
 
 if TYPE_CHECKING:
     from understudy.logs.log import Log
@@ -76,26 +77,38 @@ def next_observation_continuity(log: "Log") -> Iterator[Finding]:
 
 def distinct_observations(log: "Log") -> Iterator[Finding]:
     """Find that most observations occur once, so that no row can stand in for another."""
-    n = len(log)
-    if n < FEW_ROWS:
+    keys = _keys_of_some(log) if len(log) >= FEW_ROWS else ()
+    if len(keys) < FEW_ROWS:
         return
-    rows, where = np.arange(min(n, SAMPLE)), ""
-    if n > SAMPLE:
-        rows, where = np.random.default_rng(0).choice(n, SAMPLE, replace=False, shuffle=False), "in a sample of rows, "
-    seen = Counter(hash(log.observation[row].tobytes()) for row in rows)
-    once = sum(times == 1 for times in seen.values())
-    if 2 * once > len(rows):
-        replayed = log.n_episodes == n and log.propensity is not None
+    where = "in a sample of rows, " if len(log) > SAMPLE else ""
+    times = np.unique(keys, return_counts=True)[1]
+    once = int((times == 1).sum())
+    if 2 * once > len(keys):
+        replayed = log.n_episodes == len(log) and log.propensity is not None
         yield Finding(
-            "warning" if once > 0.9 * len(rows) and not replayed else "note",
+            "warning" if once > 0.9 * len(keys) and not replayed else "note",
             "distinct-observations",
             (),
             once,
-            f"{where}{len(seen):,} of {len(rows):,} observations are distinct, and {once:,} occur only once: without "
+            f"{where}{len(times):,} of {len(keys):,} observations are distinct, and {once:,} occur only once: without "
             "an encoder a run stops almost at once; merge them with one, and let encoder.audit(log) test its states"
             + ", or use us.replay(log), which needs no states"
             * replayed,
         )
+
+
+def _keys_of_some(log: "Log") -> np.ndarray:
+    """Return a number for each row of a log; of a long one, for all rows with certain observations, about SAMPLE.
+
+    So an observation that occurs once there does so in the whole log. In a sample of rows that are chosen without
+    regard to what they hold, those that occur a hundred times in a long log would seem to occur once.
+    """
+    limit = np.uint64(int(SAMPLE / len(log) * 2**64)) if len(log) > SAMPLE else None
+    found = []
+    for part in slices(len(log), width_of(log.observation)):
+        keys = scrambled(keys_of(log.observation[part]).astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15))
+        found.append(keys if limit is None else keys[keys < limit])
+    return np.concatenate(found)
 
 
 def _chance(log: "Log", opens: np.ndarray) -> float:

@@ -124,7 +124,7 @@
       const button = (words, action) => make("button", { type: "button", onclick: action }, words);
       return make(
         "div",
-        { class: "controls" },
+        { class: "controls", role: "group", "aria-label": `What to show of ${this.chart.title}` },
         box("Sets", ...sets),
         box(
           "Line",
@@ -182,13 +182,23 @@
         make(
           "div",
           { class: "read-at" },
-          make("label", { for: this.slider.id }, `Read at ${this.chart.unit}`),
+          make(
+            "label",
+            { for: this.slider.id },
+            `Read at ${this.chart.unit}`,
+            make("span", { class: "hidden" }, `, ${this.chart.title}`), // which chart, for those who do not see it
+          ),
           this.slider,
           this.where,
         ),
         make(
           "div",
-          { class: "scroll", tabindex: "0", role: "region", "aria-label": "Values at the cursor" },
+          {
+            class: "scroll",
+            tabindex: "0",
+            role: "region",
+            "aria-label": `Values at the cursor, ${this.chart.title}`,
+          },
           this.table,
         ),
       );
