@@ -69,7 +69,9 @@ def test_runs_are_kept_in_a_folder(file, tmp_path):
 
 
 def test_settings_that_are_not_named_are_as_the_flags_say():
-    commands = dict.fromkeys(("demo", "check", "convert", "forecast", "simulate", "compare", "report"), run_simulate)
+    commands = dict.fromkeys(
+        ("demo", "check", "convert", "forecast", "simulate", "compare", "sweep", "report"), run_simulate
+    )
     options = build_parser(commands).parse_args(["compare", "LOG", "--learner", "ppo", "--alpha", "0.2"])
     found = settings_of("expected-sarsa:epsilon=.3,initial=-1", options)
     assert (found.learner, found.epsilon, found.initial, found.alpha, found.gamma) == (

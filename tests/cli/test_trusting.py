@@ -24,7 +24,14 @@ from understudy.cli.trusting import (
 
 
 def options(**given):
-    default = {"quick": False, "no_halves": False, "halves": None, "runs": 100, "learner": "q-learning"}
+    default = {
+        "quick": False,
+        "no_halves": False,
+        "halves": None,
+        "runs": 100,
+        "learner": "q-learning",
+        "backend": None,
+    }
     return SimpleNamespace(**default | given)
 
 

@@ -43,10 +43,8 @@ ALLOWED = {
         "__file__": "Python's, of modules",
     },
     "runs/folder.py": {"strerror": "of Python's OSError"},
-    "runs/processes.py": {
-        "pthread_sigmask": "Python's, where the system has it",
-        "__notes__": "Python's, of exceptions with notes",
-    },
+    "runs/fork_server.py": {"__notes__": "Python's, of exceptions with notes"},
+    "runs/forked.py": {"pthread_sigmask": "Python's, where the system has it"},
     "simulators/kernels/__init__.py": {"instance_class": "Numba's, of the types of named tuples"},
 }
 """Attributes of others' objects that are looked for by name, and whose they are."""

@@ -91,6 +91,7 @@ def test_cells_that_differ_in_reward_only_are_kept_apart_and_without_rewards_the
     assert purity(blind, x[:-1], reward_kind)[0] == 1
 
 
+@pytest.mark.slow
 def test_a_reward_that_differs_only_in_how_often_it_comes_keeps_states_apart():
     rng = np.random.default_rng(4)
     n = 100_000
@@ -128,6 +129,7 @@ def test_a_counter_that_the_learner_sees_is_kept_apart():
     assert right > 0.96
 
 
+@pytest.mark.slow
 def test_a_slipping_grid_has_the_same_states():
     columns, cell = grid_columns(120_000, slip=0.2)
     log = us.Log.from_columns(**columns)

@@ -101,7 +101,7 @@ def test_a_simulator_of_stored_states_is_that_of_the_encoder(tmp_path, name):
     assert np.array_equal(encoded.encode(log.observation[:9]), encoder.encode(log.observation[:9]))
 
 
-@pytest.mark.parametrize("backend", ["serial", "threads", "processes"])
+@pytest.mark.parametrize("backend", ["serial", "threads", pytest.param("processes", marks=pytest.mark.slow)])
 def test_states_are_the_same_wherever_blocks_are_encoded(tmp_path, backend):
     log = grid_log(12)
     encoder = us.encoders.KMeans(5).fit(log)

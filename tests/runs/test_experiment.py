@@ -503,7 +503,7 @@ def go_on(script, out, backend):
     return load(out), set(map(int, made.read_text().split()))
 
 
-@pytest.mark.parametrize("backend", ["threads", "processes"])
+@pytest.mark.parametrize("backend", [pytest.param("threads", marks=pytest.mark.slow), "processes"])
 def test_after_a_kill_an_experiment_goes_on_as_if_it_had_never_been_interrupted(
     backend, script, tmp_path, log, make, uninterrupted, assert_same_runs
 ):
@@ -522,7 +522,14 @@ def test_after_a_kill_an_experiment_goes_on_as_if_it_had_never_been_interrupted(
     assert not done & made
 
 
-@pytest.mark.parametrize(("backend", "to"), [("threads", "process"), ("processes", "process"), ("processes", "group")])
+@pytest.mark.parametrize(
+    ("backend", "to"),
+    [
+        ("threads", "process"),
+        pytest.param("processes", "process", marks=pytest.mark.slow),
+        ("processes", "group"),
+    ],
+)
 def test_ctrl_c_loses_no_finished_run_and_leaves_no_half(
     backend, to, script, tmp_path, log, make, uninterrupted, assert_same_runs, monkeypatch
 ):

@@ -78,7 +78,7 @@ def test_runs_do_not_depend_on_backend_or_blocks(backend, assert_same_runs):
     assert_same_runs(whole, again)
 
 
-def test_blocks_are_of_ten_by_number(monkeypatch):
+def test_blocks_are_of_one_size_and_of_ten_at_most(monkeypatch):
     seen = []
 
     def listening(plan, blocks, workers):
@@ -86,9 +86,9 @@ def test_blocks_are_of_ten_by_number(monkeypatch):
         return in_turn(plan, blocks, workers)
 
     monkeypatch.setitem(BACKENDS, "serial", listening)
-    experiment(SIMULATORS["psrs"][0], make, runs=12, max_steps=10, backend="serial")
+    experiment(SIMULATORS["psrs"][0], make, runs=12, max_steps=10, backend="serial", workers=1)
     experiment(SIMULATORS["psrs"][0], make, runs=2, max_steps=10, backend="serial", compiled=False)
-    assert seen == [tuple(range(10)), (10, 11), (0,), (1,)]
+    assert seen == [tuple(range(6)), tuple(range(6, 12)), (0,), (1,)]
 
 
 def test_an_experiment_that_goes_on_stacks_what_is_missing(tmp_path, assert_same_runs):

@@ -206,7 +206,8 @@ def run_simulate(options: argparse.Namespace) -> int:
     say_pending(measured)
     page = write_page(
         measured, folder / "report.html", audit=audit, states=states, selfcheck=selfcheck, off_policy=classics,
-        rung_notes=notes, title=title, command=results.command, action=str(results.settings.get("action") or "action"),
+        rung_notes=notes, title=title, command=(ResultsFolder.read(folder) or results).command,
+        action=str(results.settings.get("action") or "action"),
     )  # fmt: skip
     say(f"\nThe page is {page}")
     return 0
