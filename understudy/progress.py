@@ -14,6 +14,9 @@ FIRST_AFTER = 10.0  # seconds until the first line
 THEN_EVERY = 60.0  # seconds between two lines
 BETWEEN_PICTURES = 0.2  # seconds between two pictures of a bar in a notebook, which has to send each of them
 
+_silence = Event()
+"""Set where progress is not to be shown at all."""
+
 _printing = Lock()
 """Held while lines are printed: where one task is part of another, only the outer one prints."""
 
@@ -27,6 +30,8 @@ def progress_bar(title: str, total: int | None, show: bool | None = None, done: 
     By default as a bar where that is a terminal, as one below the cell of a notebook, and elsewhere (a file, a pipe) as
     a line after ten seconds and then each minute. `show=True` draws the bar anywhere, `show=False` shows nothing.
     """
+    if _silence.is_set():
+        show = False
     if show is not False and _in_notebook():
         with _bar_below_cell(title, total, done) as report:
             yield report
@@ -41,13 +46,25 @@ def progress_bar(title: str, total: int | None, show: bool | None = None, done: 
 
 
 @contextmanager
+def silenced() -> Iterator[None]:
+    """Context manager: no progress is shown, in no thread of this process."""
+    before = _silence.is_set()
+    _silence.set()
+    try:
+        yield
+    finally:
+        if not before:
+            _silence.clear()
+
+
+@contextmanager
 def every_minute(call: Callable[[], None], show: bool | None = None) -> Iterator[None]:
     """Context manager: call a function after ten seconds and then once a minute, in a thread of its own.
 
     By default only where no bars are drawn; and not within another `every_minute`, whose lines are enough.
     """
     silent = sys.stderr is None or _on_terminal() if show is None else not show
-    if silent or not _printing.acquire(blocking=False):
+    if silent or _silence.is_set() or not _printing.acquire(blocking=False):
         yield
         return
     over = Event()

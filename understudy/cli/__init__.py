@@ -18,6 +18,7 @@ from understudy.cli.running import run_command, run_with_learner, use_escapes
 from understudy.cli.settings_file import is_settings_file, with_settings_file
 from understudy.cli.simulate import run_simulate
 from understudy.cli.sweep import run_sweep_command
+from understudy.cli.telling import EXIT_CODES, add_telling, keep_for_json, told
 from understudy.cli.words import as_flags, audit_of, print_table, say, show_table
 from understudy.logs.propensities.advice import source_words
 
@@ -32,6 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = build_parser(commands)
     add_gate(subcommands(parser))
     add_completion(parser)
+    add_telling(subcommands(parser))
+    parser.epilog = EXIT_CODES
     options = parser.parse_args(arguments)
     options.typed = shlex.join(["understudy", *(sys.argv[1:] if arguments is None else arguments)])
 
@@ -39,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from_file = options.command is run_simulate and is_settings_file(options.log)
         return run_with_learner(with_settings_file(parser, options, arguments) if from_file else options)
 
-    return run_command("understudy", run)
+    return run_command("understudy", lambda: told(options, run))
 
 
 def run_demo(options: argparse.Namespace) -> int:
@@ -50,6 +53,7 @@ def run_demo(options: argparse.Namespace) -> int:
     found = demo(options.report, **settings, command=vars(options).get("typed"))
     show_table(found.measured)
     say(f"\nThe page is {found.page}")
+    keep_for_json(options, page=found.page)
     return 0
 
 
@@ -75,4 +79,6 @@ def run_convert(options: argparse.Namespace) -> int:
     say(f"{options.to} has {len(log):,} rows, {log.n_episodes:,} episodes and {log.spec.n_actions:,} actions")
     for note in log.notes:
         say(as_flags(note))
+    counts = {"rows": len(log), "episodes": log.n_episodes, "actions": log.spec.n_actions}
+    keep_for_json(options, file=options.to, **counts, notes=list(log.notes))
     return 0

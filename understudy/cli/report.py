@@ -5,6 +5,7 @@ from pathlib import Path
 
 import understudy as us
 from understudy.cli.shown_results import shown_results
+from understudy.cli.telling import keep_for_json
 from understudy.cli.words import print_table, say, say_pending, show_table
 from understudy.reporting.page import write_page
 from understudy.reporting.sweep_page import write_sweep_page
@@ -35,6 +36,7 @@ def run_report(options: argparse.Namespace) -> int:
         **found.checks,
     )  # fmt: skip
     say(f"\nThe page is {page}")
+    keep_for_json(options, page=page)
     return 0
 
 
@@ -45,4 +47,5 @@ def report_sweep(folders: list[Path], options: argparse.Namespace) -> int:
     found = us.load_sweep(folders[0])
     print_table(found.table())
     say(f"\nThe page is {write_sweep_page(found, options.report or folders[0] / 'report.html')}")
+    keep_for_json(options, runs=found.to_frame("runs").to_pylist())
     return 0

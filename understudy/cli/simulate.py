@@ -28,6 +28,7 @@ from understudy.cli.deployment import deployed, deployment_words, in_log_order, 
 from understudy.cli.flags import WHOLE_EPISODES
 from understudy.cli.large import part_in_words, part_to_test
 from understudy.cli.settings_file import write_settings
+from understudy.cli.telling import keep_for_json
 from understudy.cli.trusting import (
     beyond_for,
     check_halves,
@@ -210,4 +211,5 @@ def run_simulate(options: argparse.Namespace) -> int:
         action=str(results.settings.get("action") or "action"),
     )  # fmt: skip
     say(f"\nThe page is {page}")
+    keep_for_json(options, page=page)
     return 0
