@@ -75,6 +75,7 @@ def test_its_states_pass_the_test_of_sufficiency_and_a_wrong_merge_does_not(grid
     assert merges.audit(fresh).suspicious.sum() >= 10
 
 
+@pytest.mark.slow
 def test_cells_that_differ_in_reward_only_are_kept_apart_and_without_rewards_they_are_one():
     rng = np.random.default_rng(3)
     n = 40_000
@@ -168,6 +169,7 @@ def test_integers_that_differ_by_noise_bits_are_one_state():
     assert purity(Forward(**QUICK).fit(log), log.observation, log.observation % 25) == (24, 24, 1.0)
 
 
+@pytest.mark.slow
 def test_integers_that_count_are_kept_apart():
     log = discrete(CounterGrid(4))
     _, found, right = purity(Forward(**QUICK).fit(log), log.observation, log.observation)

@@ -11,6 +11,7 @@ def wandering(rng, n_runs, n_points=30, shift=0.0):
     return np.linspace(0, 5, n_points) + shift * np.linspace(0, 1, n_points) + noise
 
 
+@pytest.mark.slow
 def test_the_squared_error_is_unbiased_where_the_rmse_is_not():
     """Mean of 1,000 estimates within 5 standard errors: false alarms below 1e-6. The plain RMSE fails the same test."""
     rng = np.random.default_rng(1)
@@ -27,8 +28,8 @@ def test_the_squared_error_is_unbiased_where_the_rmse_is_not():
     assert standard_errors_off(debiased) < 5 < standard_errors_off(plain)
 
 
-@pytest.mark.parametrize("shift", [0.0, 0.3, 3.0])
-@pytest.mark.parametrize("n_runs", [5, 50])
+@pytest.mark.parametrize("shift", [0.0, pytest.param(0.3, marks=pytest.mark.slow), 3.0])
+@pytest.mark.parametrize("n_runs", [5, pytest.param(50, marks=pytest.mark.slow)])
 def test_the_interval_covers_the_truth_as_often_as_it_says(shift, n_runs):
     """500 intervals at 95 %: fewer than 90.6 % would be 4.5 standard deviations below; an 80 % interval is caught."""
     rng = np.random.default_rng(n_runs)

@@ -65,6 +65,7 @@ def test_a_block_that_always_kills_is_tried_three_times_and_named_when_the_other
     assert os.listdir(scratch / "temporary") == []
 
 
+@pytest.mark.slow
 def test_two_blocks_that_always_kill_are_both_given_up_and_the_others_made(scratch):
     class Task:
         def __call__(self, block, wanted):

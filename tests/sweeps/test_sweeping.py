@@ -234,6 +234,7 @@ us.sweep(learners, "psrs", {"may": log}, out=sys.argv[1], runs=500, max_steps=60
 """
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_loses_nothing_that_was_kept(log, settings, tmp_path):
     """Killed in the middle and then finished: what was kept stays, and each run is there once."""
     out, script = tmp_path / "out", tmp_path / "killed.py"

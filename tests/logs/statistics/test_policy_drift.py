@@ -120,6 +120,7 @@ CHANGING = {
 MISSED_BY_THE_MEAN = ("switching", "switching by context", "UCB1")
 
 
+@pytest.mark.slow
 def test_loggers_that_stay_as_they_are_raise_no_alarm():
     answers = [asked(make(seed)).tested for make in STAYING.values() for seed in range(100)]
     p_values = np.array([one.p_value for one in answers])

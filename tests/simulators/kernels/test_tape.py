@@ -71,7 +71,16 @@ def first_is_terminal(simulator, seed):
     return simulator.log.terminated[row]
 
 
-@pytest.mark.parametrize(("episodes", "n_logs"), [(1, 600), (2, 1000), (3, 1800), (4, 2600), (5, 3500)])
+@pytest.mark.parametrize(
+    ("episodes", "n_logs"),
+    [
+        (1, 600),
+        (2, 1000),
+        (3, 1800),
+        pytest.param(4, 2600, marks=pytest.mark.slow),
+        pytest.param(5, 3500, marks=pytest.mark.slow),
+    ],
+)
 def test_the_first_outcome_has_its_true_law_in_episode_order_and_not_in_row_order(episodes, n_logs):
     # 5 standard errors: false alarm about 1e-6; row order is off by 10 or more in expectation
     rng = np.random.default_rng(episodes)
