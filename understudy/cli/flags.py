@@ -90,7 +90,7 @@ def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     check.add_argument("--json", action="store_true", help="print findings, tests, rates and the verdict as JSON")
     check.set_defaults(command=run["check"])
 
-    convert = commands.add_parser("convert", help="read a log of any format, and write Parquet, CSV, dsjson or Minari")
+    convert = commands.add_parser("convert", help="a log of any format as Parquet, CSV, dsjson or Minari")
     add_log(convert)
     convert.add_argument("to", metavar="OUT", help="a file that ends in .parquet, .csv or .dsjson, or a Minari id")
     convert.add_argument("--to-format", choices=WRITTEN, help="of OUT, where its ending does not tell (minari)")
@@ -106,7 +106,7 @@ def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     add_forecast(forecast)
     forecast.set_defaults(command=run["forecast"])
 
-    compare = commands.add_parser("compare", help="which of several learners to choose, and whether the log can tell")
+    compare = commands.add_parser("compare", help="which of several learners to choose, if the log can tell")
     add_log(compare)
     add_comparison(compare)
     compare.set_defaults(command=run["compare"])

@@ -12,7 +12,7 @@ Command = Callable[[argparse.Namespace], int]
 
 def add_sweep(commands: Any, run: Command) -> None:
     """Add `understudy sweep`. What its file says comes after the flags; see `cli.sweep` for its tables."""
-    sweep = commands.add_parser("sweep", help="combinations of learners, simulators, encoders and logs, from a file")
+    sweep = commands.add_parser("sweep", help="many learners, simulators, encoders and logs, from a file")
     sweep.add_argument("file", metavar="FILE", help="a TOML file of learners, simulators, encoders, logs and settings")
     sweep.add_argument("--out", metavar="DIR", help="results folder; called again, it goes on there (FILE's out)")
     sweep.add_argument("--runs", type=positive, help="of each combination (FILE's runs, or 100)")

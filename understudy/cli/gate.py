@@ -76,7 +76,7 @@ def better_than_log(results: ShownResults, name: str, upto: int) -> Condition:
 
 def add_gate(commands: Any) -> None:
     """Add the command and its flags."""
-    gate = commands.add_parser("gate", help="for pipelines: exit code 1 where results do not suffice to deploy by")
+    gate = commands.add_parser("gate", help="exit code 1 where results do not suffice to deploy by")
     gate.add_argument("folder", metavar="DIR", help="what was --out of simulate")
     gate.add_argument("--min-horizon", type=int, metavar="STEPS", help="runs must be trusted up to this step")
     gate.add_argument(
