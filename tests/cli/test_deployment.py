@@ -71,6 +71,7 @@ def test_simulate_says_what_was_on_its_way(clicks, tmp_path, capsys, refused):
     assert "delay is 20 there" in refused(*arguments)
 
 
+@pytest.mark.slow
 def test_learners_that_are_told_late_are_compared_with_one_that_is_not(clicks, capsys):
     flags = ["--learner", "ucb1", "--learner", "ucb1:delay=50,batch=10", "--runs", "4", "--halves", "5"]
     assert main(["compare", str(clicks), *FLAGS, *flags, "--warm-start", "0.2"]) == 0

@@ -246,6 +246,7 @@ def test_a_log_with_nothing_to_learn_is_refused(log, message):
         Forward().fit(log)
 
 
+@pytest.mark.slow
 def test_observations_that_are_like_no_others_are_refused():
     n = 4000
     code = np.arange(n) % 1500  # a clock of 1,500 values, each seen two or three times

@@ -1,7 +1,10 @@
+import pytest
+
 from paper.continuous_runs import REAL, SETS
 from paper.continuous_tables import JUDGED
 
 
+@pytest.mark.slow
 def test_the_quick_form_has_every_set_beside_the_papers_numbers(quick):
     _, item = quick("continuous")
     tables = {table.name: table.columns for table in item.tables}

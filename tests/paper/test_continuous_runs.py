@@ -68,6 +68,7 @@ def test_the_authors_conventions_abandon_episodes_and_read_rows(tmp_path):
     assert theirs((LONG, REAL)).about.kind == "real"
 
 
+@pytest.mark.slow
 def test_runs_beyond_the_first_ten_are_shorter_where_they_would_not_end(tmp_path):
     run_sets = small(tmp_path)
     settings = replace(run_sets.settings, runs=12, many_epochs=1, real_runs=2)

@@ -16,6 +16,7 @@ def known_truth(monkeypatch):
     return found
 
 
+@pytest.mark.slow
 def test_a_case_is_measured_and_judged(known_truth, monkeypatch):
     """Within what is trusted of a log of 100 episodes a ladder that only cuts is right."""
     monkeypatch.setattr(ladders, "RUNS", 60)
