@@ -55,7 +55,7 @@ format: $(VENV)/.test
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache report.html .site
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache report.html report.json .site
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
