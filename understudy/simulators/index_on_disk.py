@@ -161,10 +161,13 @@ def index(log: Log, encoder: Encoder | None, *, propensities: bool = False) -> I
 
 
 def name_of_index(encoder: Encoder | None, propensities: bool) -> str | None:
-    """Return the name of an index among those of a log, by what its states are of; None where nobody can tell."""
+    """Return the name of an index among those of a log, by what its states are of; None where nobody can tell.
+
+    Of an encoder that others wrote, the settings may stay while its code changes.
+    """
     digest = blake2b(b"index 1" + bytes([propensities]), digest_size=12)
     if encoder is not None:
-        if not offers(encoder, Savable):
+        if not offers(encoder, Savable) or type(encoder).__module__.partition(".")[0] != __name__.partition(".")[0]:
             return None
         contents = encoder.contents()
         digest.update(f"{type(encoder).__qualname__} {contents.settings!r}".encode())
