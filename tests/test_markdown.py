@@ -16,6 +16,11 @@ SESSION = re.compile(r"^\$ understudy ([^\n]*)\n((?:(?!\$ )[^\n]*\n)*)", re.MULT
 """A command, and the lines beneath it: some of those that it prints."""
 
 
+def one_line_each(session):
+    """A session whose commands that go on after a backslash are one line each."""
+    return re.sub(r" *\\\n *", " ", session)
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_examples_run(path, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
@@ -23,7 +28,7 @@ def test_examples_run(path, tmp_path, monkeypatch, capsys):
     namespace = {"__name__": "example"}
     for match in EXAMPLE.finditer(text):
         if match[1] == "console":
-            for command, shown in SESSION.findall(match[2]):
+            for command, shown in SESSION.findall(one_line_each(match[2])):
                 capsys.readouterr()
                 assert main(shlex.split(command)) == 0, command
                 printed = [line.rstrip() for line in capsys.readouterr().out.split("\n")]
@@ -42,7 +47,7 @@ def test_links_to_files_lead_somewhere(path):
 def test_what_readme_shows_of_a_session_is_what_the_first_page_runs():
     readme, start = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/start.md"))
     shown = re.search(r"^```\n\$ pip install \.\n(.*?)^```$", readme, re.DOTALL | re.MULTILINE)[1]
-    lines = re.sub(r" *\\\n *", " ", shown).splitlines()
+    lines = shown.splitlines()
     assert len(lines) > 5
     assert [line for line in lines if line not in start.splitlines()] == []
     sentence = re.search(r"“(Deploying .*?)”", readme, re.DOTALL)[1]

@@ -99,7 +99,7 @@ def horizons() -> str:
             axes.axvline(step, color=MUTED, linewidth=1.2, linestyle=(0, (2, 2)), zorder=1)
         where: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "ha": side, "color": INK, "fontsize": 12}
         above.annotate(f"{words}: {step:,}", (step, 1.04), **where)
-    name(above, 900, -1.0, "simulated, and real (black)", BLUE, xytext=(-16, 6), textcoords="offset points", ha="right")
+    name(above, 900, -1.0, "simulated, and real (thin)", BLUE, xytext=(-16, 6), textcoords="offset points", ha="right")
     steps = np.arange(0, longest + 1, 10)
     shares = (runs.lengths[None, :] >= steps[:, None]).mean(axis=1)
     below.fill_between(steps, 0, 100 * shares, color=BLUE, alpha=0.35, linewidth=0)
@@ -110,7 +110,7 @@ def horizons() -> str:
         figure, "A learning curve with its trusted, exact and longest horizon",
         f"100 runs on 200 logged episodes. Halves of the log agree with the whole up to step {trusted:,}; nine of ten "
         f"runs reach step {exact:,}; the longest run has {longest:,} steps. Beyond the exact horizon the mean is one "
-        "of survivors, drawn dashed. The real curve, in black, lies within the band.",
+        "of survivors, drawn dashed. The real curve lies within the band.",
     )  # fmt: skip
 
 
