@@ -78,7 +78,7 @@ def horizons() -> str:
     make = lambda seed: us.learners.QLearning(25, 5, epsilon=0.2, alpha=0.2, gamma=0.95, seed=seed)  # noqa: E731
     options: dict[str, Any] = {"probes": {"worth": worth}, "every": 50, "progress": False}
     found = us.halves(us.psrs(log), make, runs=100, **options)
-    runs, trusted = found.runs, found.trusted("worth", margin=0.15)
+    runs, trusted = found.runs, found.trusted("worth")
     exact, longest = runs.horizon(0.9), int(runs.lengths.max())
     real = us.experiment(us.real(GRID), make, runs=400, max_steps=longest, **options)
     figure, place = canvas(WIDTH, 400)
