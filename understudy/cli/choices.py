@@ -169,7 +169,7 @@ def states_for(log: us.Log, encoder: Any, folder: Path | None) -> us.encoders.St
 
 
 def refuse_suspicious(states: us.encoders.StateAudit) -> None:
-    """Raise `EncoderError` if most rows are in suspicious states: nothing in the curves would show it."""
+    """Raise `EncoderError` if most of the rows tested are in suspicious states: nothing in the curves would show it."""
     if states.mostly_suspicious:
         raise EncoderError(
             f"{states.encoder}: {states.sentence}; try another encoder, whose states are tested like these (where "

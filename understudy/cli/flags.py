@@ -296,7 +296,9 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
     add_simulator(parser)
     runs = parser.add_argument_group("runs")
     runs.add_argument(
-        "--anyway", action="store_true", help="rehearse though most rows are in states that the audit finds suspicious"
+        "--anyway",
+        action="store_true",
+        help="rehearse though most of the rows that could be tested are in suspicious states",
     )
     runs.add_argument("--runs", type=positive, default=100, help="how many (%(default)s)")
     add_run_settings(runs, "leave runs out that raise an error, named; the same command makes them again")
@@ -331,7 +333,9 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
     add_simulator(parser)
     runs = parser.add_argument_group("runs")
     runs.add_argument(
-        "--anyway", action="store_true", help="compare though most rows are in states that the audit finds suspicious"
+        "--anyway",
+        action="store_true",
+        help="compare though most of the rows that could be tested are in suspicious states",
     )
     runs.add_argument("--runs", type=several, help="of each learner (40; with more than four learners, 20)")
     runs.add_argument("--halves", type=halves, metavar="NUMBER", default=20, help="halves of the log (%(default)s)")
