@@ -39,6 +39,8 @@ def test_what_the_log_earned_is_known_where_all_sets_share_it(runs_of, real_of):
 def test_the_log_is_told_by_episodes_or_by_steps_where_they_do_not_end(runs_of):
     assert log_sentence({"a": runs_of([40])}) is None
     assert log_sentence({"a": runs_of([40], log_reward=0.5)}) == "The log itself earned 0.500 a step."
+    cut = log_sentence({"a": runs_of([40], log_reward=0.5, log_cut_off=7, log_episodes=9)})
+    assert cut.startswith("The log itself earned 0.500 a step; what an episode of the log earned is not known, since 7")
     told = log_sentence({"a": runs_of([40], log_return=2.0, log_cut_off=3)})
     assert told == "The log's own episodes earned 2.00 on average (3 were cut off, and count up to there)."
 

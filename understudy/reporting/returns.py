@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from understudy.evaluation import Earnings
 from understudy.reporting.formatting import three_digits
 from understudy.runs import Runs
+from understudy.runs.logged import why_unknown
 from understudy.tables import NONE
 
 
@@ -51,7 +52,12 @@ def log_sentence(runs: Mapping[str, Runs]) -> str | None:
     """Return what the log's episodes earned, or its steps where episodes do not end; None where sets share no log."""
     mean, reward = log_value(runs, "log_return"), log_value(runs, "log_reward")
     if mean is None:
-        return None if reward is None else f"The log itself earned {three_digits(reward)(reward)} a step."
+        if reward is None:
+            return None
+        n_episodes = log_value(runs, "log_episodes")
+        cut_off = log_value(runs, "log_cut_off") if n_episodes != 1 else None
+        why = f"; {why_unknown(int(cut_off), int(n_episodes))}" if cut_off and n_episodes else ""
+        return f"The log itself earned {three_digits(reward)(reward)} a step{why}."
     cut_off = log_value(runs, "log_cut_off")
     part = f" ({int(cut_off):,} were cut off, and count up to there)" if cut_off else ""
     return f"The log's own episodes earned {three_digits(mean)(mean)} on average{part}."
