@@ -30,8 +30,8 @@ def how_to_install(extra: str) -> str:
 
     There is no release of Understudy to install by name, and who installed a wheel has no folder of the source.
 
-    >>> how_to_install("torch")
-    'pip install "torch>=2.2" (in the folder of the source, --constraint constraints.txt takes versions that were tested)'
+    >>> how_to_install("torch").partition(" (")[0]
+    'pip install "torch>=2.2"'
     """
     packages = " ".join(f'"{one}"' for one in NEEDED.get(extra, {extra: extra}).values())
     return (

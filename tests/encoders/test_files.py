@@ -178,7 +178,7 @@ def test_a_newer_file_is_known_by_its_version_whatever_else_it_does_otherwise(sa
         members = dict(archive)
     members["header"] = np.frombuffer(members["header"].tobytes().replace(b'"format": 1', b'"format": 2'), np.uint8)
     np.savez(saved, **members)
-    with pytest.raises(EncoderError, match=r"is of format 2, .* reads formats up to 1; get the newer source, then pip"):
+    with pytest.raises(EncoderError, match=r"is of format 2, .* reads formats up to 1; install a newer"):
         load(saved)
 
 

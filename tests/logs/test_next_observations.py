@@ -33,7 +33,10 @@ def test_a_last_row_without_next_observation_is_dropped_and_said():
 
 def test_what_dropped_rows_earned_is_said():
     log = small(terminated=[0, 0, 1, 0, 0], reward=[0, 0, 0, 0, 2.5])
-    assert any("did not terminate and was dropped, with rewards of 2.5 in all; log next_observation" in note for note in log.notes)
+    assert any(
+        "did not terminate and was dropped, with rewards of 2.5 in all; log next_observation" in note
+        for note in log.notes
+    )
 
 
 def test_the_row_before_a_dropped_truncated_one_is_truncated():

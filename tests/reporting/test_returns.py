@@ -4,6 +4,7 @@ import pytest
 
 from understudy.evaluation import earnings
 from understudy.reporting.returns import (
+    cut_sentence,
     earnings_cell,
     earnings_format,
     first_episodes,
@@ -52,3 +53,12 @@ def test_notes_say_which_episodes_and_which_sets_have_none(runs_of):
         "Return: the mean over the first 8 episodes of each run (steps 1 to 40), the same number in every set.",
         "No return of early: fewer than nine of ten runs finished an episode.",
     ]
+
+
+def test_returns_leave_out_episodes_that_were_cut_and_it_is_said(runs_of, on_ladder):
+    runs = runs_of([100] * 2)
+    cut = {"a": on_ladder(runs, {40: 1}, cuts=[50])}
+    n = 2 + sum(len(run.ends) for run in runs)
+    assert cut_sentence(cut).startswith(f"Returns leave out the 2 of {n} episodes ({2 / n:.0%}) that were cut")
+    assert cut_sentence(cut) in notes_on_returns(cut, earnings(cut))
+    assert cut_sentence({"a": runs}) is cut_sentence({"a": on_ladder(runs, {40: 1})}) is None

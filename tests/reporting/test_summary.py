@@ -92,3 +92,10 @@ def test_runs_on_a_ladder_of_which_nothing_else_is_said_tell_how_far_they_are_ex
     assert sentence.startswith("Exact up to step 40")
     assert unjudged_rungs(measure({"qbe": ladder})) == []  # what is said of runs on one log includes it
     assert unjudged_rungs(measure({"psrs": runs_of([40] * 3)})) == []
+
+
+def test_the_number_that_an_episode_earned_says_that_cut_ones_are_left_out(runs_of, on_ladder):
+    runs = runs_of([100] * 3)
+    for found, said in ((on_ladder(runs, {40: 1}, cuts=[50]), True), (runs, False)):
+        (earned,) = [tile.label for tile in tiles(measure({"qbe": found})) if "an episode" in tile.label][:1]
+        assert ("cut ones left out" in earned) is said

@@ -7,6 +7,7 @@ from typing import Any
 
 import understudy as us
 from understudy.cli.choices import (
+    MODEL_NEEDS_STEPS,
     encoder_for,
     learner_for,
     read_log,
@@ -54,7 +55,7 @@ def run_compare(options: argparse.Namespace) -> int:
     if others:
         raise SettingError(f"learners are compared under one simulator; give --simulator {name} or {others[0]}")
     if name == "model" and options.max_steps is None:
-        raise SettingError("model never runs out; say for how long to go on with max_steps=")
+        raise SettingError(MODEL_NEEDS_STEPS)
     refuse_unused_encoder(options, [one.learner for one in given], [name])
     simulator = simulator_for(name, log, encoder, options)
     if not options.anyway and name not in WITHOUT_STATES:

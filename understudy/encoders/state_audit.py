@@ -126,8 +126,8 @@ class StateAudit:
             of_tested = f" ({self.suspicious_share_of_tested:.1%} of those tested)" if self.tested_share < 1 else ""
             return (
                 f"{n_found:,} of {n_tested:,} states tested {'is' if n_found == 1 else 'are'} suspicious, with "
-                f"{self.suspicious_share:.1%} of the rows{of_tested}: within one, observations still predict outcomes, so it "
-                f"merges what replay must tell apart; {only}{tested} could be tested"
+                f"{self.suspicious_share:.1%} of the rows{of_tested}: within one, observations still predict outcomes, "
+                f"so it merges what replay must tell apart; {only}{tested} could be tested"
             )
         if self.verdict == UNTOLD:
             found = (

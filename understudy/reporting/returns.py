@@ -40,12 +40,26 @@ def notes_on_returns(runs: Mapping[str, Runs], earned: Mapping[str, Earnings]) -
             "A range of returns: some runs stopped before the last of these episodes; its ends are what the mean would "
             "be if each missing one had earned the lowest and the highest return seen. It may have been worse."
         )
+    if (cut := cut_sentence({name: runs[name] for name in earned})) is not None:
+        notes.append(cut)
     none = [name for name, set_ in runs.items() if len(set_) and name not in earned]
     if none:
         notes.append(f"No return of {', '.join(none)}: fewer than nine of ten runs finished an episode.")
     if (sentence := log_sentence(runs)) is not None:
         notes.append(sentence)
     return notes
+
+
+def cut_sentence(runs: Mapping[str, Runs]) -> str | None:
+    """Return how many episodes were cut, so that returns leave them out; None where none was."""
+    cut = sum(len(run.cuts) for set_ in runs.values() for run in set_ if run.cuts is not None)
+    if not cut:
+        return None
+    n_episodes = cut + sum(len(run.ends) for set_ in runs.values() for run in set_)
+    return (
+        f"Returns leave out the {cut:,} of {n_episodes:,} episodes ({cut / n_episodes:.0%}) that were cut where the "
+        "log had no answer: they have none, and may have earned less, or more, than the others."
+    )
 
 
 def log_sentence(runs: Mapping[str, Runs]) -> str | None:

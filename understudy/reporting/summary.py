@@ -9,7 +9,14 @@ from understudy.evaluation.fidelity import ONE_LOG
 from understudy.reporting.formatting import decimals, percent, three_digits
 from understudy.reporting.learners import ON_THEIR_WAY, n_learners
 from understudy.reporting.measurements import Measurements
-from understudy.reporting.returns import earnings_cell, earnings_format, first_episodes, log_sentence, log_value
+from understudy.reporting.returns import (
+    cut_sentence,
+    earnings_cell,
+    earnings_format,
+    first_episodes,
+    log_sentence,
+    log_value,
+)
 from understudy.reporting.rung_words import rung_sentences
 from understudy.runs import Runs
 
@@ -161,7 +168,8 @@ def tiles(measured: Measurements) -> list[Tile]:
         shown.append(Tile(f"{best.floor:,.{digits}f}", "noise floor of that RMSE"))
     elif name in earned:
         write = earnings_format(earned)
-        which = f"the first {earned[name].episodes:,} of each run"
+        without = ", cut ones left out" * (cut_sentence({name: measured.runs[name]}) is not None)
+        which = f"the first {earned[name].episodes:,} of each run{without}"
         shown.append(Tile(earnings_cell(earned[name], write), f"an episode{whose}, {which}"))
         if (log_return := log_value(measured.finished, "log_return")) is not None:
             shown.append(Tile(write(log_return), "an episode of the log"))

@@ -195,9 +195,9 @@ def equal_lengths(log: "Log") -> Iterator[Finding]:
         "equal-lengths",
         (),
         log.n_episodes,
-        f"all {log.n_episodes:,} episodes have {length:,} rows and are said to have terminated, as if nothing followed: "
-        "where a clock or a limit ended them, they were cut off, and what follows counts for a learner: say truncated, "
-        "not terminated; where nothing follows, all is well",
+        f"all {log.n_episodes:,} episodes have {length:,} rows and are said to have terminated, as if nothing "
+        "followed; where a clock or a limit ended them, they were cut off, and what follows counts for a learner: say "
+        "truncated, not terminated; where nothing follows, all is well",
     )
 
 
