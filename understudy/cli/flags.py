@@ -35,6 +35,7 @@ COLUMN_FLAGS = {
     "observation": "column or columns of what the learner sees",
     "action": "column of the action taken",
     "reward": "column of the reward",
+    "cost": "column of what a row cost, in place of the reward: less is better",
     "next-observation": "column or columns of the observation that followed",
     "terminated": "column that says an episode ended by itself; of a column of words, the words: --terminated end=left",
     "truncated": "column that says an episode was cut off, likewise: --truncated end=timeout",
