@@ -23,6 +23,7 @@ from understudy.cli.choices import (
     suggest_bandit,
 )
 from understudy.cli.classics import classics_for
+from understudy.cli.contexts import blind_words, with_contexts
 from understudy.cli.defaults import for_linear_learners, with_default_learner
 from understudy.cli.deployment import deployed, deployment_words, in_log_order, with_arrivals
 from understudy.cli.flags import WHOLE_EPISODES
@@ -131,9 +132,11 @@ def run_simulate(options: argparse.Namespace) -> int:
     options = with_default_learner(options, log)
     refuse_unused_encoder(options, [options.learner], names)
     log = for_linear_learners(log, [options.learner], options)
+    audit = with_contexts(audit, log, [options], say)
 
     folder = Path(options.out or f"{plain_name(options.log)}-rehearsal")
-    title = f"{options.learner}{deployment_words(options)} rehearsed on {visible(name_of_log(options.log))}"
+    how = blind_words(log, options) + deployment_words(options)
+    title = f"{options.learner}{how.replace(',,', ',')} rehearsed on {visible(name_of_log(options.log))}"
     results = ResultsFolder(folder, title, shared_options(options, log), audit, vars(options).get("typed"))
     goes_on = results.check()
     encoder = encoder_for(log, options, folder / "encoder.npz" if goes_on else None)
