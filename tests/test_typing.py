@@ -1,7 +1,6 @@
 """What users import is complete, opens when it is asked for, and type-checks from outside the package."""
 
 import ast
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -45,6 +44,19 @@ reveal_type(us.contracts.Stop("max steps"))  # .Stop
 reveal_type(us.load("out"))  # understudy.runs.run.Runs
 reveal_type(us.simulate(us.replay(log, bound="running"), make(0), 0))  # understudy.runs.run.Run
 reveal_type(us.experiment(us.pers(log), make, runs=2))  # understudy.runs.run.Runs
+"""
+
+STRICT = """
+[[tool.mypy.overrides]]
+module = ["program"]
+disallow_any_generics = true
+disallow_incomplete_defs = true
+disallow_subclassing_any = true
+disallow_untyped_calls = true
+disallow_untyped_defs = true
+implicit_reexport = false
+strict_equality = true
+warn_return_any = true
 """
 
 MISTAKES = """
@@ -112,11 +124,10 @@ def test_a_program_of_a_user_type_checks_and_its_mistakes_are_found(tmp_path):
     pytest.importorskip("mypy")
     path = tmp_path / "program.py"
     path.write_text(PROGRAM + MISTAKES, encoding="utf-8")
-    command = [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", "--follow-imports=silent",
-               "--no-error-summary", f"--cache-dir={ROOT / '.mypy_cache' / 'program'}", path.name]  # fmt: skip
-    run = subprocess.run(
-        command, cwd=tmp_path, env={**os.environ, "MYPYPATH": str(ROOT)}, capture_output=True, text=True
-    )
+    config = tmp_path / "pyproject.toml"  # that of the package, so that what `mypy` found of it is not found again
+    config.write_text((ROOT / "pyproject.toml").read_text(encoding="utf-8") + STRICT, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", f"--config-file={config}", "--no-error-summary", str(path)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     first_mistake = PROGRAM.count("\n") + 2
     said = {}
     for line in run.stdout.splitlines():

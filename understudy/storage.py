@@ -55,9 +55,6 @@ NO_LINKS = (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EM
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """The errors of disks that are full, or on which a user may write no more."""
 
-NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP)
-"""The errors of file systems that have no locks, such as some that clusters share."""
-
 
 def _copy_first(temporary: Path, path: Path) -> bool:
     """`write_first` without hard links: still only the first one succeeds, but others may see half of the file."""

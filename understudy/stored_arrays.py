@@ -5,10 +5,9 @@ import json
 import os
 import secrets
 import shutil
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -17,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import LogError
+from understudy.locks import locked_file
 from understudy.mapped import ArrayRoom, blocks, file_below, made_in, open_array
-from understudy.storage import NO_LOCKS, NO_ROOM, error_reason, parse_json, write_whole
+from understudy.storage import NO_ROOM, error_reason, parse_json, write_whole
 
 VERSION = 1
 PIECE = 2**24  # bytes that are hashed together
@@ -162,11 +162,8 @@ def locked(folder: Path) -> Iterator[None]:
 
     The system unlocks the folder where a process dies. Where there are no locks, each process makes its own.
     """
-    if sys.platform == "win32":
-        yield
-        return
-    with _lock(folder / ".lock") as file:
-        for left in folder.glob(".making-*") if file is not None else ():
+    with locked_file(folder / ".lock") as alone:
+        for left in folder.glob(".making-*") if alone else ():
             shutil.rmtree(left, ignore_errors=True)
         yield
 
@@ -199,50 +196,32 @@ def scratch_beside(array: np.ndarray) -> ArrayRoom:
 
 def _new_room(home: Path) -> ArrayRoom:
     name = f"{SCRATCH}{secrets.token_hex(8)}"
-    if sys.platform != "win32":
-        _remove_abandoned(home)
-        _LOCKS[home] = _lock(home / f"{name}.lock")
+    _remove_abandoned(home)
+    _LOCKS[home] = ExitStack()
+    _LOCKS[home].enter_context(locked_file(home / f"{name}.lock"))
     _ROOMS[home] = ArrayRoom(home / name)
     atexit.register(_remove_room, home, os.getpid())
     return _ROOMS[home]
 
 
-_LOCKS: dict[Path, Any] = {}
-"""Open files whose locks say that this process lives, by the folder they are in."""
-
-
-def _lock(path: Path, wait: bool = True) -> Any:
-    """Return an open file that this process has locked: a context manager, of None where there are no locks.
-
-    Raise `OSError` where another one has locked it, and none waits.
-    """
-    import fcntl
-
-    file = open(path, "ab")  # noqa: SIM115 - open as long as the lock
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except BaseException as error:
-        file.close()
-        if wait and isinstance(error, OSError) and error.errno in NO_LOCKS:
-            return nullcontext()
-        raise
-    return file
+_LOCKS: dict[Path, ExitStack] = {}
+"""The locks that say that this process lives, by the folder they are in."""
 
 
 def _remove_abandoned(home: Path) -> None:
     for path in home.glob(f"{SCRATCH}*.lock"):
-        with suppress(OSError), _lock(path, wait=False):
-            shutil.rmtree(path.with_suffix(""), ignore_errors=True)
-            path.unlink()
+        with suppress(OSError), locked_file(path, wait=False) as alone:
+            if alone:
+                shutil.rmtree(path.with_suffix(""), ignore_errors=True)
+                path.unlink()
 
 
 def _remove_room(home: Path, process: int) -> None:
     if process == os.getpid():
         room = _ROOMS.pop(home)
         room.close()
-        if home in _LOCKS:
-            with _LOCKS.pop(home), suppress(OSError):
-                os.unlink(f"{room.folder}.lock")
+        with _LOCKS.pop(home), suppress(OSError):
+            os.unlink(f"{room.folder}.lock")
 
 
 @contextmanager

@@ -153,6 +153,7 @@ def test_its_value_is_read_where_it_has_one_and_it_is_given_spec_and_seed(mine):
     assert (make(7).seed, make(7).n) == (7, 3)
 
 
+@pytest.mark.slow
 def test_it_is_compared_with_others(mine, capsys):
     learners = ["--learner", "mine:Even", "--learner", "thompson", "--learner", "ucb1:exploration=0.3"]
     assert main(["compare", "clicks.parquet", *learners, "--runs", "5", "--halves", "5"]) == 0

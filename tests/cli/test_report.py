@@ -59,6 +59,7 @@ def test_folders_of_the_same_name_are_told_apart_and_one_given_twice_is_one(even
     assert "earn" in (tmp_path / "both.html").read_text().split('class="lead">')[1].split(".")[0]
 
 
+@pytest.mark.slow
 def test_folders_of_one_kind_of_states_have_one_box_and_others_one_each(cartpole, tmp_path):
     for name, options in {"a": (), "b": ("--epsilon", "0.5"), "c": ("--bins", "3")}.items():
         arguments = ["simulate", str(cartpole), "--encoder", "boxes", "--anyway", "--runs", "1", *options]

@@ -366,6 +366,7 @@ def test_what_cannot_go_on_is_refused_before_a_file_is_changed(ladder, refused):
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
 
+@pytest.mark.slow
 def test_damaged_evidence_is_found_again_and_without_halves_there_is_none(ladder, refused):
     arguments, out = ladder
     page = (out / "report.html").read_text(encoding="utf-8")

@@ -43,7 +43,7 @@ ALLOWED = {
         "__file__": "Python's, of modules",
     },
     "runs/folder.py": {"strerror": "of Python's OSError"},
-    "runs/fork_server.py": {"__notes__": "Python's, of exceptions with notes"},
+    "runs/sending.py": {"__notes__": "Python's, of exceptions with notes"},
     "runs/forked.py": {"pthread_sigmask": "Python's, where the system has it"},
     "simulators/kernels/__init__.py": {"instance_class": "Numba's, of the types of named tuples"},
 }

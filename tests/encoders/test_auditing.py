@@ -22,6 +22,7 @@ def test_every_encoder_is_audited(encoder, log_of, grid_log):
     assert audit.n_states > 0
 
 
+@pytest.mark.slow
 def test_homer_is_audited(homer, grid_log):
     audit = homer.audit(grid_log)
     assert audit.n_states == len(np.unique(homer.encode(grid_log.observation))) <= homer.n_states

@@ -192,6 +192,7 @@ def test_an_observation_has_the_same_state_alone_and_among_others(grid):
     assert [int(encoder.encode(log.observation[i : i + 1])[0]) for i in range(300)] == together.tolist()
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_states():
     columns, _ = grid_columns(20_000)
     log = us.Log.from_columns(**columns)

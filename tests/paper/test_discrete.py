@@ -26,6 +26,7 @@ def test_latent_states_last_longer_in_settings_2_and_3(quick):
     assert ordered({case: swapped, Case(3): sets}, [case])[1].holds is False
 
 
+@pytest.mark.slow
 def test_psrs_is_accurate_by_a_test_that_rejects_states_only(quick):
     _, item = quick("discrete")
     assert claim_with(item, "accurate").holds is True

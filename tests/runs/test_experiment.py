@@ -527,7 +527,7 @@ def test_after_a_kill_an_experiment_goes_on_as_if_it_had_never_been_interrupted(
     [
         ("threads", "process"),
         pytest.param("processes", "process", marks=pytest.mark.slow),
-        ("processes", "group"),
+        pytest.param("processes", "group", marks=pytest.mark.slow),
     ],
 )
 def test_ctrl_c_loses_no_finished_run_and_leaves_no_half(
@@ -735,6 +735,7 @@ def test_what_a_learner_knows_before_its_first_step_makes_another_experiment(log
         experiment(psrs(log), Make(), **options)
 
 
+@pytest.mark.slow
 def test_an_experiment_of_lambdas_goes_on_in_another_process(script, tmp_path):
     text = """
     import sys

@@ -12,7 +12,7 @@ import cloudpickle
 import pytest
 
 from understudy.runs import fork_server
-from understudy.runs.fork_server import can_fork, load, remove_all, sendable, work
+from understudy.runs.fork_server import can_fork, load, remove_all, work
 
 
 def test_what_is_loaded_is_loaded_once_and_so_is_what_is_shared():
@@ -68,16 +68,6 @@ def test_a_worker_sends_runs_and_errors_until_nobody_listens():
     assert str(found[1][1]) == "one"
     assert 'raise ValueError("one")' in found[1][2]
     assert "generator" in str(found[2][1])  # runs that cannot be sent are an error of that block
-
-
-def test_errors_are_sent_as_they_are_where_they_can_be():
-    class PickyError(Exception):
-        def __init__(self, place, reason):
-            super().__init__(f"{reason} at {place}")
-
-    error = KeyError("x")
-    assert sendable(error) is error
-    assert str(sendable(PickyError(3, "trouble"))) == "PickyError: trouble at 3"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="nothing is forked there")

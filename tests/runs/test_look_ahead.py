@@ -186,6 +186,7 @@ def disagreement(n_rows, error):
     return runs[0].stopped.counts["rows taken"], n, (runs[0].rows[:n] != runs[1].rows[:n]).sum()
 
 
+@pytest.mark.slow
 def test_no_row_differs_over_a_hundred_thousand_decisions_as_some_do_if_policies_are_slightly_off():
     decisions, steps, differing = disagreement(250_000, 0.0)
     assert decisions > 100_000
@@ -310,7 +311,7 @@ def compiled(simulator, seed, **settings):
 
 @pytest.mark.parametrize(("name", "abandons"), [
     ("psrs with the log's limit", False), ("psrs with a reserve", True), ("psrs of integers", False),
-    ("psrs by rows with a limit", True), ("qbe", False), ("cut", False),
+    ("psrs by rows with a limit", True), ("qbe", False), pytest.param("cut", False, marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_runs_of_compiled_epochs_are_alike(name, abandons, assert_same):
     simulator = SIMULATORS.get(name) or psrs(CAPPED, CELLS, then="cut", max_cut=0.5)

@@ -116,6 +116,7 @@ def test_a_worker_that_is_killed_loses_nothing(cluster, log, tmp_path):
     assert_same(ours, us.load(tmp_path / "runs"))
 
 
+@pytest.mark.slow
 def test_runs_whose_worker_dies_again_and_again_are_given_up_and_no_others(cluster, log, tmp_path):
     deadly = us.experiment(us.psrs(log), make, runs=6, max_steps=5, backend="serial")[4].seed
 

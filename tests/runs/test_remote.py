@@ -10,7 +10,7 @@ import understudy as us
 from understudy.runs.failures import FailedRun
 from understudy.runs.folder import Folder
 from understudy.runs.plan import Plan
-from understudy.runs.remote import RemoteError, RemoteRuns, code_observations, pickled_error
+from understudy.runs.remote import RemoteError, RemoteRuns, code_observations
 from understudy.simulators.coding import LOG_POSITIONS
 
 
@@ -99,21 +99,6 @@ def test_a_run_that_is_made_later_is_no_longer_noted(log, tmp_path):
     assert len(us.experiment(us.psrs(log), raising, **options)) == 2
     assert us.load(tmp_path / "out").failed == ()
     assert not list((tmp_path / "out" / "runs").glob("*.failed.json"))
-
-
-def test_errors_that_cannot_be_made_again_keep_their_words():
-    class PickyError(Exception):
-        def __init__(self, place, reason):
-            super().__init__(f"{reason} at {place}")
-
-    error = PickyError(3, "trouble")
-    error.add_note("in run 3")
-    back = cloudpickle.loads(pickled_error(error))
-    assert type(back) is RuntimeError
-    assert str(back) == "PickyError: trouble at 3"
-    assert back.__notes__ == ["in run 3"]
-    plain = cloudpickle.loads(pickled_error(KeyError("a")))
-    assert isinstance(plain, KeyError)
 
 
 def test_a_remote_error_travels_by_plain_pickle():

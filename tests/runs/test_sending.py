@@ -145,3 +145,18 @@ def test_rows_that_are_one_in_memory_are_sent_as_one():
     back = cloudpickle.loads(pickled)
     assert back.strides == (0, 8)
     assert np.array_equal(back[::1000], uniform[::1000])
+
+
+def test_errors_are_sent_as_they_are_where_they_can_be_and_else_keep_their_words():
+    class PickyError(Exception):
+        def __init__(self, place, reason):
+            super().__init__(f"{reason} at {place}")
+
+    error = KeyError("x")
+    assert sending.sendable(error) is error
+    picky = PickyError(3, "trouble")
+    picky.add_note("in run 3")
+    sent = sending.sendable(picky)
+    assert type(sent) is RuntimeError
+    assert str(sent) == "PickyError: trouble at 3"
+    assert sent.__notes__ == ["in run 3"]

@@ -12,6 +12,7 @@ import numpy as np
 from understudy.contracts.offering import offers
 from understudy.errors import ContractError, EncoderError
 from understudy.logs import Log
+from understudy.mapped import blocks as row_blocks
 
 
 @runtime_checkable
@@ -199,7 +200,7 @@ BLOCK_ROWS, BLOCK_ENTRIES = 1 << 18, 1 << 22
 def encoding_blocks(observation: np.ndarray) -> list[slice]:
     """Return the rows of a log in the blocks in which they are encoded."""
     height = max(1, min(BLOCK_ROWS, BLOCK_ENTRIES // max(1, int(np.prod(observation.shape[1:])))))
-    return [slice(at, min(at + height, len(observation))) for at in range(0, len(observation), height)]
+    return list(row_blocks(len(observation), height))
 
 
 def block_states(

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from understudy.mapped import blocks as row_blocks
+
 BLOCK = 1 << 19
 """Entries of a column that are read together; a row of an image has many of them, a code is one."""
 
@@ -21,14 +23,12 @@ class FoundRows:
 
 
 def slices(n: int, width: int = 1, blocks: int = 1) -> Iterator[slice]:
-    """Yield n rows in blocks, each a slice; a row has `width` entries. With `blocks`, so many are taken together.
+    """Return n rows in blocks, each a slice; a row has `width` entries. With `blocks`, so many are taken together.
 
     >>> list(slices(3, BLOCK // 2))
     [slice(0, 2, None), slice(2, 3, None)]
     """
-    height = max(1, blocks * BLOCK // max(1, width))
-    for begin in range(0, n, height):
-        yield slice(begin, min(begin + height, n))
+    return row_blocks(n, max(1, blocks * BLOCK // max(1, width)))
 
 
 def width_of(*columns: np.ndarray) -> int:

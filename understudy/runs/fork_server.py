@@ -23,6 +23,7 @@ import numpy as np
 
 from understudy.contracts.backing import Block, RunBlock, SharedStart
 from understudy.contracts.offering import offers
+from understudy.runs.sending import sendable
 
 HARMLESS = ("jemalloc_bg_thd",)
 """Names of threads that take care of forks themselves."""
@@ -194,14 +195,3 @@ def work(pipe: Connection, loaded: Callable[[], RunBlock]) -> None:
         with suppress(OSError, ValueError):  # what a learner prints is seen even though this process will be killed
             sys.stdout.flush()
         pipe.send_bytes(message)
-
-
-def sendable(error: Exception) -> Exception:
-    """Return an exception as it can be sent to another process: some classes need more than the message to be made."""
-    try:
-        cloudpickle.loads(cloudpickle.dumps(error))
-    except Exception:
-        instead = RuntimeError(f"{type(error).__name__}: {error}")  # code of others raised it, not a rule of ours
-        instead.__notes__ = getattr(error, "__notes__", [])  # Python's attribute, there once a note was added
-        return instead
-    return error

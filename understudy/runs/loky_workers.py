@@ -17,8 +17,9 @@ from typing import Any
 from understudy.contracts.backing import Block, RunBlock, always
 from understudy.runs import scratch
 from understudy.runs.deaths import WorkersDied
-from understudy.runs.fork_server import exit_with_parent, load, sendable
+from understudy.runs.fork_server import exit_with_parent, load
 from understudy.runs.forked import without_interrupts
+from understudy.runs.sending import sendable
 
 
 def in_loky_workers(

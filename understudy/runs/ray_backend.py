@@ -25,7 +25,7 @@ from understudy.errors import RunError, SettingError
 from understudy.extras import require
 from understudy.runs.backends import n_cores
 from understudy.runs.buffers import packed, unpacked
-from understudy.runs.remote import pickled_error
+from understudy.runs.sending import sendable
 
 SECONDS_OF_TASK = 0.5
 """Short blocks are grouped into tasks that take about so long: a task costs some milliseconds."""
@@ -92,7 +92,7 @@ class OnRay:
                 results, raised, took = answer
                 yield from results
                 if raised is not None:
-                    raise cloudpickle.loads(raised)
+                    raise raised
                 pace = took / len(group)
         finally:  # an error, Ctrl-C or `close`: the rest is cancelled
             cancel(ray, list(under_way))
@@ -270,7 +270,7 @@ def make_blocks(references: Sequence[Any], blocks: Sequence[Block]) -> bytes:
     except ray.exceptions.RayError:  # what a run needs could not be had
         raise
     except Exception as error:
-        raised = pickled_error(error)
+        raised = sendable(error)
     except BaseException:  # cancelled between two steps of a run
         _received.forget()
         raise

@@ -17,6 +17,7 @@ from understudy.runs.look_ahead import look_ahead_loop
 from understudy.runs.loop import compiled_loop, fastest_loop
 from understudy.runs.plan import Plan
 from understudy.runs.run import Run
+from understudy.runs.sending import sendable
 from understudy.simulators.coding import LOG_POSITIONS
 
 
@@ -42,28 +43,12 @@ class RemoteError(Exception):
         self.error, self.failed, self.text = error, failed, text
 
     def __reduce__(self) -> tuple[Callable, tuple]:
-        return remote_error, (pickled_error(self.error), self.failed, self.text)
+        return remote_error, (cloudpickle.dumps(sendable(self.error)), self.failed, self.text)
 
 
 def remote_error(pickled: bytes, failed: list[FailedRun], text: str) -> RemoteError:
     """Return the error, from its pieces."""
     return RemoteError(cloudpickle.loads(pickled), failed, text)
-
-
-def pickled_error(error: Exception) -> bytes:
-    """Return an exception pickled; where it could not be made again, a `RuntimeError` with its message and notes.
-
-    Some classes need more than the message to be made again.
-    """
-    try:
-        pickled = cloudpickle.dumps(error)
-        cloudpickle.loads(pickled)
-    except Exception:
-        instead = RuntimeError(f"{type(error).__name__}: {error}")  # code of others raised it, not a rule of ours
-        for note in vars(error).get("__notes__", ()):
-            instead.add_note(note)
-        return cloudpickle.dumps(instead)
-    return pickled
 
 
 class RemoteRuns:

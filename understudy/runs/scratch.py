@@ -14,10 +14,8 @@ from contextlib import contextmanager, suppress
 from functools import cache
 
 from understudy.errors import RunError
+from understudy.locks import take_lock
 from understudy.storage import error_reason
-
-if sys.platform != "win32":
-    import fcntl
 
 PREFIX = "understudy-held-"
 
@@ -56,8 +54,7 @@ def new_folder() -> str:
             file = os.open(path, os.O_RDONLY)
         except FileNotFoundError:  # another process took it for abandoned
             continue
-        with suppress(OSError):  # a file system without locks: nobody can take the folder for abandoned either
-            fcntl.flock(file, fcntl.LOCK_EX)
+        take_lock(file)  # without locks nobody can take the folder for abandoned either
         if os.path.isdir(path):
             _held[path] = file
             return path
@@ -92,8 +89,7 @@ def _remove_unless_held(entry: os.DirEntry) -> None:
     """Remove a folder. Raise `OSError` where a process holds it, or where it is not this user's."""
     file = os.open(entry.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
-        if os.fstat(file).st_uid == os.getuid():
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(file).st_uid == os.getuid() and take_lock(file, wait=False):
             shutil.rmtree(entry.path, ignore_errors=True)
     finally:
         os.close(file)

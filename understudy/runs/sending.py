@@ -66,3 +66,14 @@ def pickled_for_workers(needed: Any) -> tuple[bytes, list[np.ndarray]]:
         )
         raise
     return file.getvalue(), pickler.in_files
+
+
+def sendable(error: Exception) -> Exception:
+    """Return an exception as it can be sent to another process: some classes need more than the message to be made."""
+    try:
+        cloudpickle.loads(cloudpickle.dumps(error))
+    except Exception:
+        instead = RuntimeError(f"{type(error).__name__}: {error}")  # code of others raised it, not a rule of ours
+        instead.__notes__ = getattr(error, "__notes__", [])  # Python's attribute, there once a note was added
+        return instead
+    return error

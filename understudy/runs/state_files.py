@@ -7,7 +7,6 @@ half written is ever used. One process at a time writes to a folder; others wait
 
 import json
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -17,7 +16,8 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from understudy.errors import EncoderError
-from understudy.storage import NO_LOCKS, error_reason, parse_json, write_whole
+from understudy.locks import take_lock
+from understudy.storage import error_reason, parse_json, write_whole
 
 FORMAT = 1
 HEADER, DIGESTS = "states.json", "blocks"
@@ -182,20 +182,11 @@ class StateFiles:
 @contextmanager
 def locked(folder: Any) -> Iterator[None]:
     """Context manager: let one process at a time write to a folder. The system unlocks it where a process dies."""
-    if sys.platform == "win32":
-        yield
-        return
-    import fcntl
-
     with _AsEncoderErrors(Path(folder)):
         Path(folder).mkdir(parents=True, exist_ok=True)
         file = (Path(folder) / ".lock").open("wb")
     with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX)
-        except OSError as error:  # without locks, two processes may encode the same blocks
-            if error.errno not in NO_LOCKS:
-                raise
+        take_lock(file)  # without locks, two processes may encode the same blocks
         yield
 
 

@@ -2,7 +2,8 @@
 
 Rows are not stored again: a record is made of columns when it is put into a queue. What an index adds is small: where
 episodes begin, their openings, how many rows each state and action has, and the states themselves where they are not
-the log's codes.
+the log's codes. It is made part by part, and each part is stored as soon as it is made: where a process is killed, the
+next one goes on at the part that is missing.
 """
 
 import os
@@ -55,7 +56,10 @@ KIND = "index on disk"
 NONE = np.empty(0, np.int32)
 Arrays = dict[str, np.ndarray]
 Make = Callable[[], tuple[Arrays, dict[str, Any]]]
-"""A function that makes the arrays of an index, and facts about it in values of JSON."""
+"""A function that makes arrays of an index, and facts about it in values of JSON."""
+
+Part = Callable[[str, Make], tuple[Arrays, dict[str, Any]]]
+"""A function that takes the name of a part of an index, and returns what its `Make` does: from files, if there are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +80,7 @@ class IndexOnDisk:
             return {"queue": queues_by_action(index.state, index.log.action, index.log.spec.n_actions)}, {}
 
         if self.place is not None:
-            return stored(index.log, self.place, f"{self.name}-queues", make)[0]["queue"]
+            return stored(index.log, self.place, f"{self.name}-queues", make, index.state)[0]["queue"]
         with made_beside(index.log.action, *index.log.columns.values()):
             return make()[0]["queue"]
 
@@ -137,15 +141,18 @@ def index(log: Log, encoder: Encoder | None, *, propensities: bool = False) -> I
         encoder = ensure_fitted(encoder, log)
     name = name_of_index(encoder, propensities)
 
-    def make() -> tuple[Arrays, dict[str, Any]]:
-        log.require_no_errors()
-        return arrays_of(log, encoder, propensities)
-
     if name is None or place is None:
         with made_beside(log.action, *log.columns.values()):
-            arrays, facts = make()
-        return opened(log, arrays, facts, None, "")
-    arrays, facts = stored(log, place, name, make)
+            return opened(log, *made_of_parts(log, encoder, propensities, lambda _, make: make()), None, "")
+
+    made: list[np.ndarray] = []
+
+    def part(of: str, make: Make) -> tuple[Arrays, dict[str, Any]]:
+        arrays, facts = stored(log, place, f"{name}-{of}", make, *made)
+        made.extend(arrays.values())
+        return arrays, facts
+
+    arrays, facts = made_of_parts(log, encoder, propensities, part)
     log.__dict__["_first_error"] = None  # or there would be no index
     try:
         return opened(log, arrays, facts, place, name)
@@ -154,10 +161,13 @@ def index(log: Log, encoder: Encoder | None, *, propensities: bool = False) -> I
 
 
 def name_of_index(encoder: Encoder | None, propensities: bool) -> str | None:
-    """Return the name of an index among those of a log, by what its states are of; None where nobody can tell."""
+    """Return the name of an index among those of a log, by what its states are of; None where nobody can tell.
+
+    Of an encoder that others wrote, the settings may stay while its code changes.
+    """
     digest = blake2b(b"index 1" + bytes([propensities]), digest_size=12)
     if encoder is not None:
-        if not offers(encoder, Savable):
+        if not offers(encoder, Savable) or type(encoder).__module__.partition(".")[0] != __name__.partition(".")[0]:
             return None
         contents = encoder.contents()
         digest.update(f"{type(encoder).__qualname__} {contents.settings!r}".encode())
@@ -167,26 +177,52 @@ def name_of_index(encoder: Encoder | None, propensities: bool) -> str | None:
     return digest.hexdigest()
 
 
-def arrays_of(log: Log, encoder: Encoder | None, propensities: bool) -> tuple[Arrays, dict[str, Any]]:
+def made_of_parts(
+    log: Log, encoder: Encoder | None, propensities: bool, part: Part
+) -> tuple[Arrays, dict[str, Any]]:  # fmt: skip
     """Return the arrays of an index that are not columns of the log, and facts about it."""
-    found = states_in_files(log, encoder)
-    state, next_state = (found.get(name, column) for name, column in state_columns(log).items())
-    largest = largest_number(state, next_state)
-    if int(state.max()) < 0:
-        raise EncoderError("the encoder has no state for any observation of this log; fit it on logs like this one")
-    arrays = {name: array for name, array in found.items() if array is not None}
-    arrays["episodes"], arrays["opening"] = episodes_and_openings(log, state)
-    vector, arrays["inverse_propensity"] = vectors_in_files(log if propensities else None, log.spec.n_actions)
-    arrays |= {} if vector is None else {"vector": vector}
-    if log.spec.n_observations is not None:
+
+    def checked() -> tuple[Arrays, dict[str, Any]]:
+        log.require_no_errors()
+        return {}, {}
+
+    def states() -> tuple[Arrays, dict[str, Any]]:
+        return {name: array for name, array in states_in_files(log, encoder).items() if array is not None}, {}
+
+    def episodes() -> tuple[Arrays, dict[str, Any]]:
+        return dict(zip(("episodes", "opening"), episodes_and_openings(log, state), strict=True)), {}
+
+    def vectors() -> tuple[Arrays, dict[str, Any]]:
+        vector, inverse = vectors_in_files(log if propensities else None, log.spec.n_actions)
+        return {"inverse_propensity": inverse} | ({} if vector is None else {"vector": vector}), {}
+
+    def codes() -> tuple[Arrays, dict[str, Any]]:
         code = log.next_observation
-        known = code.dtype == np.int32 or (encoder is None and "encoder_numbers" not in found)
-        arrays |= {} if known else {"next_code": codes_of(code)}
-    arrays["counts"] = count_rows(state, log.action, largest + 1, log.spec.n_actions)
+        known = code.dtype == np.int32 or (encoder is None and "encoder_numbers" not in arrays)
+        return ({} if log.spec.n_observations is None or known else {"next_code": codes_of(code)}), {}
+
+    def counts() -> tuple[Arrays, dict[str, Any]]:
+        largest = largest_number(state, next_state)
+        if int(state.max()) < 0:
+            raise EncoderError("the encoder has no state for any observation of this log; fit it on logs like this one")
+        return {"counts": count_rows(state, log.action, largest + 1, log.spec.n_actions)}, observation_facts(log)
+
+    part("checked", checked)
+    arrays = dict(part("states", states)[0])
+    state, next_state = (arrays.get(name, column) for name, column in state_columns(log).items())
+    found, facts = part("counts", counts)
+    arrays |= found
+    for name, make in {"episodes": episodes, "vectors": vectors, "codes": codes}.items():
+        arrays |= part(name, make)[0]
+    return arrays, facts | {"single": encoder is None}
+
+
+def observation_facts(log: Log) -> dict[str, Any]:
+    """Return the largest observation where observations are whole numbers, or the lowest where some are negative."""
     whole = log.observation.ndim == 1 and log.observation.dtype.kind in "iu"
     lowest = min(int(log.observation.min()), int(log.next_observation.min())) if whole else 0
     highest = max(int(log.observation.max()), int(log.next_observation.max())) if whole else 0
-    return arrays, {"largest": lowest if lowest < 0 else highest, "single": encoder is None}
+    return {"largest": lowest if lowest < 0 else highest}
 
 
 def codes_of(code: np.ndarray) -> np.ndarray:
@@ -229,8 +265,11 @@ def full(column: np.ndarray) -> np.ndarray:
     return np.full(len(column), column[0]) if column[0] else reserved(len(column), column.dtype)
 
 
-def stored(log: Log, place: LogPlace, name: str, make: Make) -> tuple[Arrays, dict[str, Any]]:
-    """Return arrays and facts of this name beside a log on disk: made at the first call, mapped by all later ones."""
+def stored(log: Log, place: LogPlace, name: str, make: Make, *read: np.ndarray) -> tuple[Arrays, dict[str, Any]]:
+    """Return arrays and facts of this name beside a log on disk: made at the first call, mapped by all later ones.
+
+    Those that are read besides the log meanwhile are given, so that little of them stays in memory.
+    """
     path = place.folder / f"index-{name}.json"
     try:
         found = _found(place, path)
@@ -238,7 +277,7 @@ def stored(log: Log, place: LogPlace, name: str, make: Make) -> tuple[Arrays, di
             with locked(place.folder):
                 found = _found(place, path)
                 if found is None:
-                    _make(log, place, path, name, make)
+                    _make(place, path, name, make, [*log.columns.values(), *read])
         return _found(place, path) if found is None else found  # type: ignore[return-value]
     except OSError as error:
         reason = error.strerror or str(error)
@@ -260,10 +299,10 @@ def _found(place: LogPlace, path: Path) -> tuple[Arrays, dict[str, Any]] | None:
         return None
 
 
-def _make(log: Log, place: LogPlace, path: Path, name: str, make: Make) -> None:
+def _make(place: LogPlace, path: Path, name: str, make: Make, read: list[np.ndarray]) -> None:
     room = ArrayRoom(place.folder / f".making-{os.urandom(8).hex()}")
     try:
-        with made_in(room, *log.columns.values()):
+        with made_in(room, *read):
             arrays, facts = make()
             folder = f"index-{name}-{os.urandom(4).hex()}"
             told = store_arrays(place.folder / folder, arrays, room)

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from understudy.errors import ResultsError
+from understudy.locks import take_lock
 from understudy.runs.checking import check_about, expect
 from understudy.runs.describing import differences
 from understudy.runs.folder import FORMAT, read_sealed, seal, write_file, write_text
@@ -31,11 +32,6 @@ from understudy.sweeps.run_tables import schema_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-try:
-    import fcntl
-except ImportError:  # a system without such locks
-    fcntl = None  # type: ignore[assignment]
 
 TABLES = ("runs", "curves")
 
@@ -226,16 +222,13 @@ def _read_table(path: Path, columns: list[str] | None) -> "pa.Table":
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Context manager: this process alone holds a lock, which the system gives back when the process ends.
+    """Context manager: this process alone writes to the folder. Raise `ResultsError` where another one does.
 
-    Raise `ResultsError` where another one holds it. Where the system has no such locks, there is none.
+    Where there are no locks, nobody is kept away.
     """
-    if fcntl is None:
-        yield
-        return
-    with path.open("a") as file:
+    with path.open("ab") as file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            take_lock(file, wait=False)
         except BlockingIOError:
             raise ResultsError(
                 f"another process is writing to {path.parent}; wait until it is finished, or give another folder"
