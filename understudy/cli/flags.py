@@ -336,5 +336,9 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
     runs.add_argument("--runs", type=several, help="of each learner (40; with more than four learners, 20)")
     runs.add_argument("--halves", type=halves, metavar="NUMBER", default=20, help="halves of the log (%(default)s)")
     add_run_settings(runs, "where a learner raises an error in a run, leave the runs of that seed out of all learners")
-    runs.add_argument("--out", metavar="DIR", help="keep the runs there; called again, it goes on there (not kept)")
+    runs.add_argument(
+        "--out", metavar="DIR", help="results folder; called again, it goes on there (LOG's name-comparison)"
+    )
+    runs.add_argument("--no-selfcheck", action="store_true", help="do not test the log and its states on themselves")
+    parser.set_defaults(quick=False)
     runs.add_argument("--json", action="store_true", help="print what was found as JSON")

@@ -1,7 +1,6 @@
 """`understudy simulate`: rehearse a learner on a log, into a results folder with a page."""
 
 import argparse
-import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -33,6 +32,7 @@ from understudy.cli.telling import keep_for_json
 from understudy.cli.trusting import (
     beyond_for,
     check_halves,
+    every_of,
     experiment_for,
     forecast_for,
     going_on,
@@ -42,7 +42,7 @@ from understudy.cli.trusting import (
     with_dependence,
 )
 from understudy.cli.unused import WITHOUT_STATES, refuse_unused_encoder, refuse_unused_times
-from understudy.cli.words import audit_of, name_of_log, plain_name, say, say_pending, show_table
+from understudy.cli.words import audit_of, name_of_log, plain_name, say, say_decision, say_pending, show_table
 from understudy.errors import visible
 from understudy.logs.naming import feature_name, is_date
 from understudy.logs.propensities.advice import source_words
@@ -52,7 +52,6 @@ from understudy.reporting.page import write_page
 from understudy.results import ResultsFolder, write_state_audit
 from understudy.runs.experiment import check_folder
 from understudy.runs.failures import failures_sentence
-from understudy.runs.folder import Folder
 from understudy.simulators.ladder import LadderReplay
 
 
@@ -75,14 +74,6 @@ def rung_note(simulator: Any, options: argparse.Namespace) -> str | None:
     left_out = [rung for rung in options.then if rung not in simulator.ladder]
     words = f"left out of --then {','.join(options.then)} by the audit of the log: {', '.join(left_out)}; "
     return f"{words * bool(left_out)}{simulator.audit.sentence}"
-
-
-def every_of(folder: Path) -> int | None:
-    """Return the steps between two readings of runs that are there already; None where there are none.
-
-    A run on trial that raised then and does not now would give another number, and another experiment.
-    """
-    return Folder(folder).about.get("every") if os.path.exists(folder / "experiment.json") else None
 
 
 def say_failed(name: str, runs: us.Runs) -> None:
@@ -205,7 +196,7 @@ def run_simulate(options: argparse.Namespace) -> int:
             classics[name] = beside
             say(f"{name}: {beside.sentence}")
     measured = measure(runs, forecasts=forecasts, beyond=past)
-    say(f"\n{belief(measured, audit, states, selfcheck)}\n")
+    say_decision(measured, belief(measured, audit, states, selfcheck))
     show_table(measured)
     say_pending(measured)
     page = write_page(

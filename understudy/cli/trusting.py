@@ -1,6 +1,7 @@
 """What `understudy simulate` does to tell how far to believe its runs: self-check, forecasts, halves of the log."""
 
 import argparse
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -34,6 +35,7 @@ from understudy.results import (
     write_selfcheck,
 )
 from understudy.runs.describing import plain
+from understudy.runs.folder import Folder
 from understudy.simulators.ladder import LadderReplay
 from understudy.storage import error_reason
 from understudy.trust.self_tests import SHAPES, SelfTest
@@ -71,6 +73,14 @@ def going_on(options: argparse.Namespace, what: str) -> Iterator[None]:
         if not options.keep_going:
             raise
         say(f"{what}: {type(error).__name__}: {error_reason(error)}")
+
+
+def every_of(folder: Path) -> int | None:
+    """Return the steps between two readings of runs that are there already; None where there are none.
+
+    A run on trial that raised then and does not now would give another number, and another experiment.
+    """
+    return Folder(folder).about.get("every") if os.path.exists(folder / "experiment.json") else None
 
 
 def check_halves(options: argparse.Namespace) -> None:

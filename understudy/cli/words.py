@@ -11,6 +11,8 @@ import understudy as us
 from understudy.cli.flags import COLUMN_FLAGS
 from understudy.errors import visible
 from understudy.logs.source_files import is_pattern
+from understudy.reporting.belief import Belief
+from understudy.reporting.decision import advice
 from understudy.reporting.measurements import Measurements
 from understudy.reporting.summary import pending_sentences
 from understudy.tables import Table
@@ -108,6 +110,15 @@ def audit_of(log: us.Log, options: argparse.Namespace) -> us.Audit:
 def say(text: Any) -> None:
     """Print text with control characters written out: names from files may hold escape bytes."""
     print("\n".join(map(visible, str(text).split("\n"))))
+
+
+def say_decision(measured: Measurements, found: Belief | None) -> None:
+    """Print what to do, as the page begins, and how far to believe the runs."""
+    told = advice(measured, found)
+    if told is not None:
+        say("\n".join(["", told.sentence, *(f"  {sentence}" for sentence in told.evidence)]))
+    if found is not None:
+        say(f"\n{found}\n")
 
 
 def say_pending(measured: Measurements) -> None:

@@ -47,8 +47,8 @@ def probe_chart(key: str, sets: Mapping[str, Runs], probe: str, measured: Measur
             "longest": int(runs.lengths.max()),
         }
         going = shares_going(runs)
-        one = _curve(name, curve, values, len(runs), [*marks.values(), curve.horizon])
-        singles = _singles([(run, run.steps, run.curves[probe]) for run in runs[:MOST_RUNS]], steps, places)
+        one = curve_of(name, curve, values, len(runs), [*marks.values(), curve.horizon])
+        singles = singles_of([(run, run.steps, run.curves[probe]) for run in runs[:MOST_RUNS]], steps, places)
         drawn.append(one | marks | {"going": _going(*going), "rungs": _rungs(ladder), "single": singles})
     return {
         "id": key, "kind": "probe", "title": probe, "unit": "step", "logged": None, "sets": colored(drawn, reference),
@@ -69,8 +69,8 @@ def returns_chart(key: str, sets: Mapping[str, Runs], reference: str | None, log
         values = np.full((len(runs), len(curve.steps)), np.nan)
         for place, (_, _, returns) in enumerate(readings):
             values[place, : len(returns)] = returns
-        one = _curve(name, curve, values, len(runs), [curve.horizon])
-        singles = _singles(readings[:MOST_RUNS], curve.steps, places)
+        one = curve_of(name, curve, values, len(runs), [curve.horizon])
+        singles = singles_of(readings[:MOST_RUNS], curve.steps, places)
         marks = {"trusted": None, "exact": None, "longest": int(curve.steps[-1]), "going": None, "rungs": None}
         drawn.append(one | marks | {"single": singles})
     title = "return of an episode"
@@ -96,7 +96,7 @@ def colored(drawn: Sequence[dict[str, Any]], reference: str | None) -> list[dict
     return [one | {"color": number.get(one["name"], 0)} for one in drawn]
 
 
-def _curve(
+def curve_of(
     name: str, curve: MeanCurve, values: np.ndarray, n_runs: int, edges: Sequence[float | None]
 ) -> dict[str, Any]:
     """Return the mean of a set with both bands, its median, and how many runs have each reading."""
@@ -121,7 +121,7 @@ def _curve(
     }  # fmt: skip
 
 
-def _singles(readings: Sequence[tuple[Run, np.ndarray, np.ndarray]], steps: np.ndarray, most: int) -> dict[str, Any]:
+def singles_of(readings: Sequence[tuple[Run, np.ndarray, np.ndarray]], steps: np.ndarray, most: int) -> dict[str, Any]:
     """Return readings of single runs at the same steps for all, and the last reading of each, which is never left out.
 
     `readings` has each run with its steps and values.

@@ -31,6 +31,14 @@ class Advice:
     evidence: list[str]
     deployments: Mapping[str, DeployedLearner]  # by the names of the sets, those that could be compared with the log
     comparison: Comparison | None = None  # of several learners on the same halves of one log
+    whole: Comparison | None = None  # the same up to the end of all runs, beyond what can be believed, too
+    upto: int | None = None  # the step up to which learners can be compared
+
+    @property
+    def tone(self) -> str:
+        """The answer by which the page colors its first sentence: "not told", too, where the choice is not."""
+        undecided = self.comparison is not None and not self.comparison.is_decided
+        return "not told" if undecided and self.answer == "better" else self.answer
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as plain values."""
@@ -78,7 +86,7 @@ def advice(measured: Measurements, found: Belief | None) -> Advice | None:
         if past_belief.is_decided and (comparison is None or not comparison.is_decided):
             sentences.insert(1, f"Beyond what can be believed, {past_belief.sentence}: {NOT_YET}.")
     main, *others = sentences
-    return Advice(answer, main, [*others, *evidence], deployments, comparison or past_belief)
+    return Advice(answer, main, [*others, *evidence], deployments, comparison or past_belief, past_belief, upto or None)
 
 
 def _choice(found: Comparison | None, upto: int) -> str:
@@ -88,7 +96,10 @@ def _choice(found: Comparison | None, upto: int) -> str:
         return f"Which learner to choose cannot be told from this log: {reason}."
     if found.sentence.startswith(found.best):
         return f"Choose {found.best}, as far as this log can be believed (step {upto:,}): {found.sentence}."
-    return f"As far as this log can be believed (step {upto:,}), {found.sentence}."
+    believed = f"s far as this log can be believed (step {upto:,}), {found.sentence}"
+    if len(found.undecided) == len(found.learners) - 1 > 1:  # of two, the sentence says it itself
+        return f"This log cannot tell which learner to choose: a{believed}."
+    return f"A{believed}."
 
 
 def _beyond(measured: Measurements, name: str, who: str) -> list[str]:

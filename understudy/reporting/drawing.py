@@ -124,6 +124,13 @@ def draw_trusted(axes: "Axes", curve: MeanCurve, step: float, look: Look) -> Non
     axes.plot(step, height, "D", **diamond, zorder=9)
 
 
+def draw_beyond(axes: "Axes", step: float | None) -> None:
+    """Lay gray over what lies beyond the last step that can be believed; the x axis must have its limits."""
+    last = axes.get_xlim()[1]
+    if step and step < last:
+        axes.axvspan(step, last, color=MUTED, alpha=0.11, linewidth=0, zorder=0)
+
+
 def draw_differences(
     axes: "Axes", means: Mapping[str, MeanCurve], reference_name: str, looks: Mapping[str, Look]
 ) -> None:

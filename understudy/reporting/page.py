@@ -101,11 +101,13 @@ def write_page(
     beside = json_beside(path)
     boxes, audits = state_boxes(states), _several(states)
     found = belief(measured, audit, states, selfcheck)
-    shown = _content(measured, audit, title, command, action) | {
+    told = advice(measured, found)
+    compared, upto = (None, None) if told is None else (told.whole, told.upto)
+    shown = _content(measured, audit, title, command, action, compared is not None) | {
         "cautions": cautions(measured.finished, concerning(measured, audit), states_tested=states is not None),
         "state_boxes": boxes,
-        "figures": figures_of(measured, audits),
-        "advice": (told := advice(measured, found)),
+        "figures": figures_of(measured, audits, compared, upto),
+        "advice": told,
         "against_log": [] if told is None else [one.against.table() for one in told.deployments.values()],
         "learners": None if told is None or told.comparison is None else told.comparison.table(),
         "belief": without_evidence(found, measured.beyond),
@@ -165,16 +167,16 @@ def page_template(name: str) -> Any:
 
 
 def _content(
-    measured: Measurements, audit: Audit | None, title: str | None, command: str | None, action: str
+    measured: Measurements, audit: Audit | None, title: str | None, command: str | None, action: str, compared: bool
 ) -> dict[str, Any]:
-    """Return sentences and tables that the template shows."""
+    """Return sentences and tables that the template shows; of learners that are `compared` the decision says enough."""
     from understudy import __version__
 
     finished, reference = measured.finished, measured.reference
     return {
         "title": title or "What the rehearsal showed",
         "lead": [
-            *(measured.learners.sentences if measured.learners else []),
+            *(measured.learners.sentences if measured.learners and not compared else []),
             setup_sentence(measured),
             *propensity_sentences(measured),
             *earnings_sentences(measured),

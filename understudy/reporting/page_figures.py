@@ -10,6 +10,7 @@ from understudy.encoders import StateAudit
 from understudy.evaluation.curves import has_readings, is_scalar, mean_curve, return_curve
 from understudy.evaluation.earnings import SHARE
 from understudy.reporting.charts import probe_chart, returns_chart
+from understudy.reporting.differences import differences_chart, differences_figure
 from understudy.reporting.figures import curves_of_runs, episode_returns, learning_curves, visitation_bars
 from understudy.reporting.luck import LuckOfSet
 from understudy.reporting.measurements import Measurements
@@ -20,6 +21,7 @@ from understudy.reporting.rungs import any_cut
 from understudy.reporting.state_pictures import states as draw_states
 from understudy.reporting.svg import drawn_alike, inline_svg
 from understudy.runs import Runs
+from understudy.trust import Comparison
 
 WIDE, NARROW = 900, 380
 """Figures are drawn twice, for a desk and for a phone; the page shows the one that fits."""
@@ -40,14 +42,25 @@ class Figures:
     vectors: list[dict[str, Any]] = field(default_factory=list)
     states: list[dict[str, Any]] = field(default_factory=list)
     returns: dict[str, Any] | None = None
+    differences: dict[str, Any] | None = None
     skipped: list[str] = field(default_factory=list)  # a sentence for each probe that has no figure
     charts: list[dict[str, Any]] = field(default_factory=list)  # the data of figures that a reader can move
 
 
-def figures_of(measured: Measurements, states: Mapping[str, StateAudit]) -> Figures:
-    """Return the figures of some sets of runs, and pictures of the states they were made with."""
+def figures_of(
+    measured: Measurements,
+    states: Mapping[str, StateAudit],
+    compared: Comparison | None = None,
+    upto: int | None = None,
+) -> Figures:
+    """Return the figures of some sets of runs, and pictures of the states they were made with.
+
+    `compared` are learners whose differences are drawn, and `upto` is the step up to which these can be believed.
+    """
     finished, reference = measured.finished, measured.reference
     found = Figures()
+    if compared is not None:
+        found.differences = _differences(found, compared, upto, [name for name in finished if name != reference])
     for probe in dict.fromkeys(probe for set_ in finished.values() for probe in set_.probes):
         _add_probe(found, probe, {name: set_ for name, set_ in finished.items() if probe in set_.probes}, measured)
     found.returns = _returns(found, finished, reference)
@@ -98,6 +111,19 @@ def _returns(found: Figures, finished: Mapping[str, Runs], reference: str | None
         "episode_returns",
     )
     return figure | {"reference": shown, "logged": logged is not None, "chart": key}
+
+
+def _differences(found: Figures, compared: Comparison, upto: int | None, learners: Sequence[str]) -> dict[str, Any]:
+    """Return the figure of how far other learners are behind the choice."""
+    key = f"chart-{len(found.charts) + 1}"
+    found.charts.append(differences_chart(key, compared, upto, learners))
+    figure = drawn(
+        lambda width: differences_figure(compared, upto, learners, width=width),
+        f"What an episode of {compared.best} earns more than one of each other learner: {compared.sentence}",
+        "differences",
+    )
+    n_left_out = len(compared.decisions) - len(found.charts[-1]["sets"])
+    return figure | {"chart": key, "best": compared.best, "left_out": n_left_out, "upto": upto}
 
 
 def _state_picture(audit: StateAudit, name: str) -> dict[str, Any]:

@@ -55,7 +55,7 @@
       this.line = "mean"; // or "median"
       this.band = "mean"; // or "runs", "none"
       this.single = "none"; // or "all", or the place of a run
-      this.at = this.x.length - 1;
+      this.at = this.begins();
       this.plots = [];
       this.figure = figure;
       this.place = figure.querySelector(".live");
@@ -66,6 +66,13 @@
       this.read(this.at);
       figure.classList.add("drawn");
       new ResizeObserver(() => this.resize()).observe(this.place);
+    }
+
+    /** Return where the cursor begins: as far as a set can be believed, or else as far as one has nearly all runs. */
+    begins() {
+      const last = (field) => Math.max(...this.sets.map((set) => set[field] ?? -1));
+      const x = last("trusted") >= 0 ? last("trusted") : last("complete");
+      return x < 0 ? this.x.length - 1 : Math.max(0, lastUpTo(this.x, x));
     }
 
     // --- what a reader can choose -------------------------------------------------------------------------------
@@ -313,6 +320,7 @@
     /** Return what is to be said of a set at x: how far to believe it, who is still going, and what served it. */
     notes(set, x) {
       const notes = [];
+      if (x > set.x[set.x.length - 1]) return ["too few runs got so far"];
       if (set.trusted != null && x > set.trusted) notes.push("beyond what can be believed");
       else if (set.trusted != null) notes.push("believable");
       if (set.exact != null) notes.push(x <= set.exact ? "exact" : "not exact");
@@ -498,6 +506,7 @@
     range(low, high) {
       const known = low == null ? [] : [low, high];
       if (this.chart.logged != null) known.push(this.chart.logged);
+      if (this.chart.kind === "difference") known.push(0);
       this.singles((set, steps, values) => {
         values.forEach((value, place) => {
           if (value != null && steps[place] >= this.view[0] && steps[place] <= this.view[1]) known.push(value);
@@ -580,6 +589,10 @@
         if (this.chart.logged != null) {
           const y = plot.valToPos(this.chart.logged, "y", true);
           this.rule(context, [left, y], [left + width, y], color("muted"), 1.2 * scale, [6 * scale, 4 * scale]);
+        }
+        if (this.chart.kind === "difference") {
+          const y = plot.valToPos(0, "y", true);
+          this.rule(context, [left, y], [left + width, y], color("ink"), scale);
         }
         this.sets.forEach((set, place) => {
           if (!this.on[place]) return;
@@ -747,7 +760,8 @@
         any("trusted") && "◆ as far as the log can be believed; gray: beyond that",
         any("exact") && "│ as far as runs are exact",
         this.chart.kind === "probe" && "▼ the longest run",
-        "dashed: runs that lasted, fewer than nine of ten",
+        this.chart.kind === "difference" && "0: both earn the same",
+        this.chart.kind !== "difference" && "dashed: runs that lasted, fewer than nine of ten",
         this.chart.logged != null && `gray dashes: what an episode of the log earned, ${number(this.chart.logged)}`,
       ];
       return make("p", { class: "key" }, words.filter(Boolean).join(" · "));
