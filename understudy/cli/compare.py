@@ -22,6 +22,7 @@ from understudy.cli.choices import (
     states_for,
     suggest_bandit,
 )
+from understudy.cli.contexts import with_contexts
 from understudy.cli.defaults import for_linear_learners
 from understudy.cli.deployment import deployed, deployment_probes, in_log_order, with_arrivals
 from understudy.cli.large import part_to_test
@@ -68,6 +69,7 @@ def run_compare(options: argparse.Namespace) -> int:
         suggest_bandit(log, options)
     log.require_no_errors()
     log = for_linear_learners(log, [one.learner for one in given], options)
+    audit = with_contexts(audit, log, given, tell)
     name, *others = simulators_of(log, options)
     if others:
         raise SettingError(f"learners are compared under one simulator; give --simulator {name} or {others[0]}")
@@ -121,7 +123,7 @@ def run_compare(options: argparse.Namespace) -> int:
         action=str(results.settings.get("action") or "action"),
     )  # fmt: skip
     if options.json:
-        print(json.dumps(found.to_json() | {"page": str(page)}, indent=1))
+        print(json.dumps(found.to_json() | {"findings": audit.to_json()["findings"], "page": str(page)}, indent=1))
         return 0
     say_decision(measured, verdict)
     print_table(found.table())
