@@ -63,16 +63,16 @@ def test_rows_without_episodes_are_warned_of_in_the_words_of_the_command_line(ba
     assert main(["check", str(bandit), *BARE]) == 0
     said = capsys.readouterr().out
     assert "warning: no-episode: " in said
-    assert "say --ends every-row" in said
+    assert "if each row is a decision by itself, give --bandit; if" in said.split("warning: ")[1]  # the first of them
     assert "with --episode and --terminated" in said
     assert main(["check", str(bandit), *BARE, "--json"]) == 0
-    assert "say --ends every-row" in capsys.readouterr().out
+    assert "give --bandit" in capsys.readouterr().out
 
 
 def test_episodes_without_ends_are_asked_about_in_the_words_of_the_command_line(bandit, capsys, refused):
     message = refused("check", bandit, *BARE, "--episode", "visit")
     assert "every episode has one row" in message
-    assert "say --ends every-row" in message
+    assert "after which nothing follows, give --bandit; or name the column" in message
     message = refused("check", bandit, *BARE, "--episode", "shop")
     for choice in ("terminated", "truncated", "unfinished"):
         assert f"--ends {choice} " in message

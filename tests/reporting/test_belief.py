@@ -167,7 +167,7 @@ def test_where_nothing_was_shown_it_does_not_say_that_halves_differ(halved_of):
     sets = {"noisy": halved_of([100] * 8, [60] * 4, n_halves=3, luck=0.5)}
     found = belief(measure(sets, margin=0.3))
     assert "were not shown to give the same g as the whole" in found.sentences[0]
-    assert found.sentences[0].endswith("only: more halves (halves=, or --halves) would tell.")
+    assert found.sentences[0].endswith("only: more halves of the log would tell.")
     both = belief(measure(sets | {"other": halved_of([100] * 8, [60] * 4, n_halves=3, luck=0.5)}, margin=0.3))
     assert "“noisy”: at no step; at the first reading, there are too few halves of the log to tell." in str(both)
 
