@@ -128,7 +128,7 @@ def test_a_log_is_made_once_and_then_opened(written, tmp_path, monkeypatch):
 def test_the_fingerprint_is_kept_beside_the_log(written, tmp_path, monkeypatch):
     log = us.read(written(given()), on_disk=tmp_path / "log")
     expected = log.fingerprint
-    monkeypatch.setattr(Log, "_fingerprint", None)
+    monkeypatch.setattr("understudy.logs.log.fingerprint_of", None)
     assert us.read(tmp_path / "log").fingerprint == expected
 
 
