@@ -16,7 +16,6 @@ import understudy as us
 from understudy import mapped
 from understudy.errors import LogError, SettingError
 from understudy.logs import on_disk
-from understudy.logs.log import Log
 from understudy.logs.on_disk import MANIFEST, is_log_folder, open_log, place_of, source_of
 from understudy.logs.streamed import StreamedTable
 from understudy.mapped import is_mapped

@@ -27,6 +27,7 @@ from understudy.cli.defaults import for_linear_learners
 from understudy.cli.deployment import deployed, deployment_probes, in_log_order, with_arrivals
 from understudy.cli.large import part_to_test
 from understudy.cli.learners import probes_of_rewards
+from understudy.cli.parsing import did_you_mean
 from understudy.cli.trusting import every_of, selfcheck_for, uses_propensities, with_dependence
 from understudy.cli.unused import (
     USERS,
@@ -157,7 +158,8 @@ def settings_of(text: str, options: argparse.Namespace) -> argparse.Namespace:
         return with_arrivals(argparse.Namespace(**vars(options) | shared))
     name, _, rest = text.partition(":")
     if name not in LEARNERS:
-        raise SettingError(f"there is no learner {name!r} in --learner {text}; give one of {', '.join(LEARNERS)}")
+        meant = did_you_mean(name, LEARNERS)
+        raise SettingError(f"there is no learner {name!r}{meant} in --learner {text}; give one of {', '.join(LEARNERS)}")
     found: dict[str, Any] = dict(vars(options)) | {"learner": name, "no_scaling": options.no_scaling and name in LINEAR}
     given = [*_of_any_learner(options), *(one for one in options.given if name in USERS.get(one, ()))]
     for setting in filter(None, rest.split(",")):

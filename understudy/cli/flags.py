@@ -8,6 +8,7 @@ import understudy as us
 from understudy.cli.flags_results import add_report, add_sweep
 from understudy.cli.flags_runs import add_backend, add_run_settings
 from understudy.cli.flags_scale import add_on_disk
+from understudy.cli.parsing import BriefParser
 from understudy.cli.values import (
     LEARNERS,
     above_zero,
@@ -72,7 +73,7 @@ class StoreGiven(argparse.Action):
 
 def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     """Return the parser of all commands; `run` has the function of each."""
-    parser = argparse.ArgumentParser(
+    parser = BriefParser(
         prog="understudy", description="Rehearse a learning agent on your logs before it goes live."
     )
     parser.add_argument("--version", action="version", version=f"understudy {us.__version__}")
