@@ -50,7 +50,7 @@ def test_a_learner_that_never_learns_is_not_better_than_the_log(rehearsed, tmp_p
     assert main(["simulate", str(rehearsed.parent / "clicks.parquet"), *given]) == 0
     capsys.readouterr()
     assert main(["gate", str(tmp_path / "same"), "--better-than-log", "--json"]) == 1
-    assert [one["holds"] for one in told(capsys)["conditions"]] == [True, False]
+    assert {one["name"]: one["holds"] for one in told(capsys)["conditions"]}["better than the log"] is False
 
 
 def test_what_must_not_be_believed_is_closed_whatever_was_asked(rehearsed, tmp_path, capsys):
@@ -71,7 +71,9 @@ def test_runs_without_halves_are_not_trusted(rehearsed, tmp_path, capsys):
     assert main(["simulate", str(rehearsed.parent / "clicks.parquet"), *given]) == 0
     capsys.readouterr()
     assert main(["gate", str(tmp_path / "quick"), "--min-horizon", "1", "--better-than-log", "--json"]) == 1
-    assert [one["holds"] for one in told(capsys)["conditions"]] == [True, False, False]
+    assert [one["holds"] for one in told(capsys)["conditions"]] == [False, False, False]
+    assert main(["gate", str(tmp_path / "quick")]) == 1
+    assert "FAILS  believable: How far to believe this was not tested" in capsys.readouterr().out
 
 
 def test_a_set_that_is_not_there_and_a_folder_without_results_are_bad_input(rehearsed, tmp_path, capsys):

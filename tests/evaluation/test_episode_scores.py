@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -42,7 +44,7 @@ def test_policies_of_learners_and_vectors():
 
 
 def test_nothing_follows_the_end_of_an_episode_also_where_a_limit_cut_it_off():
-    """Every episode earns 4 and is cut off then: all four estimators say 4, of one step and of several."""
+    """Every episode earns 4 and is cut off then: weighted estimators say 4, and all say 1 of one step."""
     rng = np.random.default_rng(0)
     seen, action = rng.integers(0, 3, (500, 5)), rng.integers(0, 2, (500, 4))
     truncated = np.zeros((500, 4), bool)
@@ -52,13 +54,43 @@ def test_nothing_follows_the_end_of_an_episode_also_where_a_limit_cut_it_off():
         reward=np.ones(2000), propensity=np.full((2000, 2), 0.5), truncated=truncated.ravel(),
     )  # fmt: skip
     found = scores(log, Policies.of(log, [0.5, 0.5]), np.arange(500) % 5, 1.0).by_estimator
-    assert {name: one.mean() for name, one in found.items()} == pytest.approx(dict.fromkeys(found, 4.0), abs=0.05)
+    assert {name: one.mean() for name, one in found.items()} == pytest.approx({"IPS": 4.0, "SNIPS": 4.0}, abs=0.05)
     one_step = Log.from_columns(
         observation=seen[:, 0], next_observation=seen[:, 1], action=action[:, 0], reward=np.ones(500),
         propensity=np.full((500, 2), 0.5), truncated=np.ones(500, bool),
     )  # fmt: skip
     found = scores(one_step, Policies.of(one_step, [0.5, 0.5]), np.arange(500) % 5, 1.0).by_estimator
     assert found["DR"].mean() == pytest.approx(1)
+
+
+def test_a_model_of_states_knows_of_no_time_limit_and_is_left_out():
+    """Action 0 ends an episode in half of the steps, action 1 in one of fifty; episodes are cut off after 5 steps.
+
+    Always taking action 1 earns 5 at most. Weighted estimators say so; a model, which takes being cut off for something
+    that happens in any step, says more.
+    """
+    rng = np.random.default_rng(0)
+    rows = {"action": [], "terminated": [], "truncated": [], "episode": []}
+    for episode in range(2000):
+        for step in range(5):
+            action = int(rng.integers(2))
+            over = rng.random() < (0.02 if action else 0.5)
+            for name, value in zip(rows, (action, over, step == 4 and not over, episode), strict=True):
+                rows[name].append(value)
+            if over:
+                break
+    n = len(rows["action"])
+    same = {"observation": np.zeros(n, int), "next_observation": np.zeros(n, int), "reward": np.ones(n)}
+    log = Log.from_columns(**same, **rows, propensity=np.full((n, 2), 0.5))
+    assert log.max_episode_steps == 5
+    truth = sum(0.98**step for step in range(5))
+    always = Policies.of(log, [0.0, 1.0])
+    found = scores(log, always, np.arange(2000) % 5, 1.0)
+    assert set(found.by_estimator) == {"IPS", "SNIPS"}
+    assert found.by_estimator["SNIPS"].mean() == pytest.approx(truth, abs=0.3)
+    assert "cut off after 5 steps" in found.notes[0]
+    wrong = scores(replace(log, max_episode_steps=None), always, np.arange(2000) % 5, 1.0).by_estimator
+    assert wrong["DM"].mean() > truth + 1
 
 
 def test_episodes_that_never_end_have_no_value_and_a_note():

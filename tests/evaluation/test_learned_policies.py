@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 
@@ -18,7 +20,7 @@ def test_a_fixed_policy_earns_in_rehearsal_what_the_classics_say(log):
     policy = np.full(5, 0.2)
     found = off_policy_of_learner(psrs(log), lambda seed: FixedPolicy(policy))
     assert not found.disagrees
-    assert found.sentence.endswith("they agree")
+    assert re.search(r"they differ by 0\.\d+, and chance alone explains differences up to 1\.\d$", found.sentence)
     assert [one.name for one in found.estimates.estimates] == ["IPS", "SNIPS", "DM", "DR"]
     assert found.estimates.n_episodes == 400
     earned = np.add.reduceat(log.reward, log.starts[:-1])
@@ -55,6 +57,15 @@ def test_the_same_seed_gives_the_same(log):
 def _found(rehearsed, error=0.1):
     best = Estimate("DR", 1.0, 0.8, 1.2, 0.1, 50.0)
     return LearnedPolicy(OffPolicy((best,), 100, 0.95), rehearsed, error, 500.0)
+
+
+def test_agreement_is_said_only_where_a_difference_would_have_been_seen():
+    unsure = _found(1.2)
+    assert unsure.sentence.endswith(": they differ by 0.2, and chance alone explains differences up to 0.36")
+    best = Estimate("DR", 1.0, 0.98, 1.02, 0.01, 50.0)
+    sure = LearnedPolicy(OffPolicy((best,), 100, 0.95), 1.01, 0.02, 500.0)
+    assert "earned 1.01 (0.9708 to 1.049), and DR" in sure.sentence
+    assert sure.sentence.endswith(": they agree (chance explains differences up to 0.058)")
 
 
 def test_disagreement_is_said_with_what_may_be_the_reason():

@@ -31,6 +31,11 @@ def test_a_last_row_without_next_observation_is_dropped_and_said():
     )
 
 
+def test_what_dropped_rows_earned_is_said():
+    log = small(terminated=[0, 0, 1, 0, 0], reward=[0, 0, 0, 0, 2.5])
+    assert any("did not terminate and was dropped, with rewards of 2.5 in all; row" in note for note in log.notes)
+
+
 def test_the_row_before_a_dropped_truncated_one_is_truncated():
     log = small(terminated=[0, 0, 1, 0, 0], truncated=[0, 0, 0, 0, 1])
     assert rows_of(log)[-1] == (5, 6, False, True, 1)
@@ -63,7 +68,7 @@ def test_rows_dropped_in_place_are_those_dropped_from_a_copy(monkeypatch, block,
     rng = np.random.default_rng(0)
     starts = np.arange(0, 401, length)
     columns = {
-        "observation": rng.integers(9, size=(400, 2)), "action": rng.integers(3, size=400),
+        "observation": rng.integers(9, size=(400, 2)), "action": rng.integers(3, size=400), "reward": np.ones(400),
         "terminated": np.zeros(400, bool), "truncated": np.zeros(400, bool), "episode": np.arange(400) // length,
     }  # fmt: skip
     columns["terminated"][starts[1::3] - 1] = True

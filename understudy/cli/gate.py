@@ -45,8 +45,9 @@ def conditions_of(results: ShownResults, options: argparse.Namespace) -> list[Co
     found, conditions = results.belief, []
     if found is None or not judged:
         raise SettingError(f"{results.folders[0]} has no runs on one log, so nothing can be judged")
-    conditions.append(Condition("believable", None, found.severity != "error", found.title))
     trusted = measured.trusted()
+    believed = found.severity != "error" and all(trusted.get(name) for name in judged)
+    conditions.append(Condition("believable", None, believed, found.title))
     for name in judged:
         if options.min_horizon is not None:
             steps = trusted.get(name, 0)

@@ -23,6 +23,11 @@ NO_END = (
     "below 1"
 )
 
+CUT_OFF = (
+    "episodes were cut off after {:,} steps, which a model of the log's states does not know of, so that DM and DR are "
+    "left out"
+)
+
 
 class Policies(NamedTuple):
     """A policy at each row's observation, and at the one that follows, (N, A)."""
@@ -101,7 +106,9 @@ def scores(log: Log, policies: Policies, fold: np.ndarray, gamma: float) -> Scor
     beyond: dict[str, tuple[Term, ...]] = dict.fromkeys(ESTIMATORS, ())
     notes: tuple[str, ...] = ()
     value = None
-    if can_be_modeled(log):
+    if log.max_episode_steps is not None and log.n_episodes < len(log):
+        notes = (CUT_OFF.format(log.max_episode_steps),)
+    elif can_be_modeled(log):
         try:
             value = _cross_fitted(log, policies, fold, gamma)
         except NoEndError:

@@ -30,6 +30,12 @@ FOLDS_OF_MODEL = 5
 LATE = 0.1
 """The last share of the episodes of a rehearsal that is taken for what its final policy earns."""
 
+LARGE = 0.25
+"""The share of what an episode earns from which on a difference is too large to be called agreement."""
+
+NORMAL = 1.96
+"""Standard errors on both sides of a value between which the truth lies in 95 of 100 cases."""
+
 UNLIKELY = 2.58
 """Standard errors by which both differ in one of a hundred cases by chance."""
 
@@ -67,15 +73,20 @@ class LearnedPolicy:
         best = self.estimates.best
         if math.isnan(self.rehearsed):
             return f"{best.name} says that the final policy earns {best.value:.4g} an episode; no rehearsal had an end"
+        low, high = self.rehearsed - NORMAL * self.error, self.rehearsed + NORMAL * self.error
         said = (
             f"at the end of a rehearsal on half of the log (step {self.steps:,.0f}) an episode earned "
-            f"{self.rehearsed:.4g}, and {best.name} says that the policy reached there earns {best.value:.4g} "
-            f"({best.low:.4g} to {best.high:.4g})"
+            f"{self.rehearsed:.4g} ({low:.4g} to {high:.4g}), and {best.name} says that the policy reached there earns "
+            f"{best.value:.4g} ({best.low:.4g} to {best.high:.4g})"
         )
         if not self.can_tell:
             return f"{said}: too little to tell whether they agree, since the policy does what the log rarely did"
         if not self.disagrees:
-            return f"{said}: they agree"
+            chance = UNLIKELY * math.hypot(best.error, self.error)
+            if chance <= LARGE * max(abs(self.rehearsed), abs(best.value)):
+                return f"{said}: they agree (chance explains differences up to {chance:.2g})"
+            apart = abs(self.rehearsed - best.value)
+            return f"{said}: they differ by {apart:.2g}, and chance alone explains differences up to {chance:.2g}"
         why = "the learner is still learning then, or propensities, states or the model are wrong"
         return f"{said}: they disagree by {abs(self.difference):.1f} standard errors, so {why}"
 

@@ -42,9 +42,11 @@ def add_next_observations(
     columns = {**columns, "next_observation": following, "truncated": truncated}
     notes = _notes(n_rows=len(following), n_episodes=len(last), n_terminated=int(terminated.sum()))
     if len(dropped):
+        lost = float(columns["reward"][dropped].sum())
+        earned = f", with rewards of {lost:.6g} in all" if lost else ""
         notes.append(
             f"dropped: {counted(len(dropped), 'last row')} had no next observation, did not terminate and "
-            f"{'was' if len(dropped) == 1 else 'were'} dropped; row numbers here count the rows that are left"
+            f"{'was' if len(dropped) == 1 else 'were'} dropped{earned}; row numbers here count the rows that are left"
         )
         kept = np.ones(len(following), bool)
         kept[dropped] = False

@@ -69,10 +69,12 @@ def read(
     Each column is found under its own name, or under the name given here; observations and propensities may be lists
     of names, or spread over `observation_0, observation_1, ...`; propensities also a mapping from each action's label
     to its column. Propensity columns that are named like the actions belong to the actions of their names, whatever
-    their order. With `order_by`, rows are sorted by those columns (text that spells numbers as numbers) and the rows of
-    an episode brought together. `actions`, `n_actions`, `ends`, `n_samples` and `renormalize` are as in
-    `Log.from_columns`, and so are `time` and `arrival`, except that these are read only where they are named here, or
-    where the file is a Parquet file of ours.
+    their order. Where a column tells in words how episodes ended, the words are named, too:
+    `terminated="end=left,bought", truncated="end=timeout"`; rows with other words, or none, did not end them. With
+    `order_by`, rows are sorted by those columns (text that spells numbers as numbers) and the rows of an episode
+    brought together. `actions`, `n_actions`, `ends`, `n_samples` and `renormalize` are as in `Log.from_columns`, and so
+    are `time` and `arrival`, except that these are read only where they are named here, or where the file is a Parquet
+    file of ours.
 
     Observations that are not numbers are coded, and `log.spec.coding` says how: truth values (true and false, yes and
     no) as 0 and 1; dates as days since the first one, or seconds where they have times; other text as categories, coded
@@ -137,7 +139,9 @@ def read(
         loaded = load(
             source,
             format,
-            names=[name for names in wanted.values() for name in _strings_in(names)],
+            names=[
+                part for names in wanted.values() for name in _strings_in(names) for part in {name, name.split("=")[0]}
+            ],
             recognize=all(wanted[role] is None for role in REQUIRED),
             progress=progress,
             as_written=_columns_of_names(wanted, ("action", "episode")),

@@ -22,6 +22,8 @@ Names = str | Sequence[str] | None
 SPREADABLE = ("observation", "next_observation", "propensity")
 """The columns of a log that may be spread over several columns of a table."""
 
+BY_VALUE = ("terminated", "truncated")
+"""The columns of a log that may be given as a column and the values of it that mean yes: `terminated="end=left"`."""
 
 MAY_SHARE = (
     {"observation", "next_observation"}, {"observation", "step"}, {"next_observation", "step"},
@@ -38,6 +40,7 @@ class Selection:
     names: tuple[str, ...]
     stacked: bool = False  # each column is one entry of an array
     numbered: bool = False  # the names are like `observation_0_3`, and their numbers tell where each entry goes
+    values: tuple[str, ...] = ()  # of the column that mean yes, where it does not hold truth values
 
     def title(self, name: str) -> str:
         """Return what a message calls one of the columns."""
@@ -67,7 +70,12 @@ def select(table: Any, wanted: Mapping[str, Names]) -> dict[str, Selection]:
     selections = {role: _select(table, role, names) for role, names in wanted.items()}
     found = {role: selection for role, selection in selections.items() if selection is not None}
     for one, other in combinations(found, 2):
-        if {one, other} not in MAY_SHARE and (both := set(found[one].names) & set(found[other].names)):
+        by_values = bool(found[one].values and found[other].values)  # one column tells how episodes ended
+        if (
+            not by_values
+            and {one, other} not in MAY_SHARE
+            and (both := set(found[one].names) & set(found[other].names))
+        ):
             raise SettingError(
                 f"the column {min(both)} is named as {one} and as {other}; name another column for one of them"
             )
@@ -76,6 +84,9 @@ def select(table: Any, wanted: Mapping[str, Names]) -> dict[str, Selection]:
 
 def _select(table: Any, role: str, wanted: Names) -> Selection | None:
     if wanted is not None:
+        if role in BY_VALUE and isinstance(wanted, str) and wanted not in table.column_names and "=" in wanted:
+            name, values = _column_and_values(table.column_names, wanted)
+            return Selection(role, tuple(checked_names(table, role, name)), values=values)
         names = checked_names(table, role, wanted)
         if len(set(names)) < len(names) and role != "propensity":  # equal propensities may be in one column
             raise SettingError(f"{role} names {max(names, key=names.count)} more than once; name each column once")
@@ -91,6 +102,18 @@ def _select(table: Any, role: str, wanted: Names) -> Selection | None:
     if role in REQUIRED:
         raise _no_such_column(table, role, role)
     return None
+
+
+def _column_and_values(names: Sequence[str], wanted: str) -> tuple[str, tuple[str, ...]]:
+    """Return the column and the values that `column=value,value` means; names of columns may have signs of equality.
+
+    >>> _column_and_values(["end"], "end=left,bought")
+    ('end', ('left', 'bought'))
+    """
+    parts = wanted.split("=")
+    splits = [("=".join(parts[:at]), "=".join(parts[at:])) for at in range(1, len(parts))]
+    name, values = next((split for split in splits if split[0] in names), splits[0])
+    return name, tuple(values.split(","))
 
 
 def checked_names(table: Any, role: str, wanted: Any) -> list[str]:

@@ -12,11 +12,12 @@ from understudy.logs.arrow_columns import side_by_side, to_numpy
 from understudy.logs.coded_observations import ROLES, CodingRules, Given, code_observations, refuse_other_names
 from understudy.logs.coding import Coding
 from understudy.logs.columns import CLEAN, action_codes, flags, id_codes, integer_ids, propensity_array
+from understudy.logs.ends_by_value import is_one_of
 from understudy.logs.in_blocks import in_blocks, in_blocks_with
 from understudy.logs.labels import listing
 from understudy.logs.metadata import stored_coding
 from understudy.logs.recoding import recoded
-from understudy.logs.selection import Selection
+from understudy.logs.selection import BY_VALUE, Selection
 from understudy.logs.texts import CodedTexts, coded_texts, is_text
 from understudy.logs.times import TIMES, seconds
 
@@ -54,13 +55,25 @@ def clean_columns(
             ids = in_blocks(integer_ids, title, values)
             episodes_are_codes = ids is None
             columns[role] = id_codes(title, values) if ids is None else ids
-        elif role in ("terminated", "truncated"):
-            columns[role] = in_blocks(flags, title, _ids(name, table.column(name)))
+        elif role in BY_VALUE:
+            columns[role] = _truth_values(table, selection)
         elif role in TIMES:
             columns[role] = seconds(title, table.column(name))
         elif role not in ROLES:
             columns[role] = _numbers(table, selection)
     return columns, found_labels, episodes_are_codes
+
+
+def _truth_values(table: Any, selection: Selection) -> np.ndarray:
+    """Return a column of truth values, or where the column has one of the values that were named."""
+    name, title = selection.names[0], selection.title(selection.names[0])
+    if selection.values:
+        return is_one_of(title, table.column(name), selection.values)
+    try:
+        return in_blocks(flags, title, _ids(name, table.column(name)))
+    except LogError as error:
+        instead = f'{selection.role}="{name}=VALUE" where VALUE is what it says then'
+        raise LogError(f"{error}; or say {instead}", error.rule) from None
 
 
 def observations_of(

@@ -2,16 +2,19 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from understudy.logs.blocks import FoundRows, found_rows, one_later, slices
 from understudy.logs.episodes import goes_on, later_pieces
-from understudy.logs.findings import Finding, finding_in_rows
+from understudy.logs.findings import RATES, Finding, finding_in_rows
 
 if TYPE_CHECKING:
     from understudy.logs.log import Log
+
+RARE = RATES["each test"]
+"""Below this chance, what was found is not taken for chance."""
 
 FEW_EPISODES = 20  # with so many, an end of true probability .2 is served in .19 of steps or more (exactness.md)
 
@@ -113,15 +116,25 @@ def unfinished(log: "Log") -> Iterator[Finding]:
     episodes = found_rows(lambda part: log.unfinished[part], log.n_episodes)
     # The end of a piece is not the end of an episode.
     if episodes.count and not len(later_pieces(log.episode, log.starts)):
-        longest, shortest = _longest_and_shortest_cut(log)
+        lengths = _lengths_of(log)
         some_ended = log.terminated.any() or log.truncated.any()
+        last = tuple(int(log.starts[episode + 1]) - 1 for episode in episodes.first)
+        if some_ended and lengths.chance_of_limit < RARE:
+            yield finding_in_rows(
+                "doubt",
+                "unmarked-limit",
+                FoundRows(last, episodes.count),
+                f"an episode ends neither terminated nor truncated {{where}}: all of these have {lengths.longest:,} "
+                "steps, and no episode has more, so a time limit seems to have ended them; without it, simulated "
+                "episodes go on and earn what they could not: set truncated= there",
+            )
+            return
         advice = "; set truncated= where a time limit ended them" if some_ended else ""
-        if episodes.count > 1 and shortest == longest:
+        if episodes.count > 1 and lengths.shortest_cut == lengths.longest:
             advice = (
-                f". All of these have {longest:,} steps, and no episode has more: a time limit of that length "
+                f". All of these have {lengths.longest:,} steps, and no episode has more: a time limit of that length "
                 f"seems to have ended them{', so set truncated= there' if some_ended else ''}"
             )
-        last = tuple(int(log.starts[episode + 1]) - 1 for episode in episodes.first)
         yield finding_in_rows(
             "note",
             "unfinished",
@@ -131,15 +144,41 @@ def unfinished(log: "Log") -> Iterator[Finding]:
         )
 
 
-def _longest_and_shortest_cut(log: "Log") -> tuple[int, int]:
-    """Return the length of the longest episode and of the shortest that was cut off, with a row that was dropped."""
-    longest, shortest = 0, len(log) + 1
+class _Lengths(NamedTuple):
+    """How long episodes are; a row that was dropped from one that was cut off counts."""
+
+    longest: int
+    shortest_cut: int  # of those that end neither terminated nor truncated
+    n_cut: int
+    n_ended: int
+    n_ended_longest: int  # of those that ended, as long as the longest of all
+
+    @property
+    def chance_of_limit(self) -> float:
+        """How likely it is that all that were cut off are as long as the longest, if they end where others do.
+
+        1 where some are shorter, or there is but one.
+        """
+        if self.shortest_cut != self.longest or self.n_cut < 2:
+            return 1.0
+        return float(((self.n_ended_longest + 1) / (self.n_ended + 1)) ** self.n_cut)
+
+
+def _lengths_of(log: "Log") -> _Lengths:
+    longest = max(int(lengths.max()) for lengths, _ in _in_blocks(log))
+    shortest, n_cut, of_longest = longest, 0, 0
+    for lengths, cut in _in_blocks(log):
+        shortest = min(shortest, int(lengths[cut].min(initial=shortest)))
+        n_cut += int(cut.sum())
+        of_longest += int((lengths[~cut] == longest).sum())
+    return _Lengths(longest, shortest, n_cut, log.n_episodes - n_cut, of_longest)
+
+
+def _in_blocks(log: "Log") -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the lengths of episodes, and which of them were cut off, block by block."""
     for episodes in slices(log.n_episodes):
         cut = log.unfinished[episodes]
-        lengths = log.starts[one_later(episodes)] - log.starts[episodes] + (cut & ("next_observation" in log.derived))
-        longest = max(longest, int(lengths.max()))
-        shortest = min(shortest, int(lengths[cut].min(initial=shortest)))
-    return longest, shortest
+        yield log.starts[one_later(episodes)] - log.starts[episodes] + (cut & ("next_observation" in log.derived)), cut
 
 
 def one_episode(log: "Log") -> Iterator[Finding]:
