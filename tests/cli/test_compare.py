@@ -78,7 +78,7 @@ def test_a_results_folder_has_the_runs_and_a_page_that_decides(file, tmp_path, c
     assert content["decision"]["comparison"]["best"] == "q-learning:epsilon=0.4,gamma=0.95"
     assert [chart["kind"] for chart in content["charts"]] == ["difference", "probe", "probe", "return"]
     assert content["command"].startswith("understudy compare ")
-    assert content["selfchecks"] and content["audit"] and content["states"]
+    assert all(content[part] for part in ("selfchecks", "audit", "states"))
     page = (folder / "report.html").read_text(encoding="utf-8")
     places = [page.index(part) for part in ('class="advice', "Which learner earns more</h2>", "Learning curves</h2>")]
     assert places == sorted(places)

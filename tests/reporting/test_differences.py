@@ -36,7 +36,7 @@ def test_differences_are_those_of_the_comparison_the_closest_learner_first(compa
     found = compared(1.0, 3.0, 2.0)
     curves = differences_of_learners(found)
     assert (found.best, list(curves)) == ("earns 3.0", ["earns 2.0", "earns 1.0"])
-    steps, mean, low, high = found.difference("earns 3.0", "earns 1.0")
+    steps, _, low, high = found.difference("earns 3.0", "earns 1.0")
     curve = curves["earns 1.0"]
     np.testing.assert_array_equal(curve.steps, steps)
     np.testing.assert_allclose(curve.low, low)

@@ -74,10 +74,10 @@ def test_what_ran_out_is_counted_by_cause_and_state(run_of):
 
 
 def test_what_ran_out_is_told_in_the_logs_own_words(run_of):
-    stops = [Stop("queue empty for action", state=4, action=1, place="page=4", label="buy")] * 3
-    stops += [Stop("queue empty for action", state=5, action=0, example="x=0.5", label="wait")]
-    table = stops_table({"qbe": Runs(tuple(run_of(20, stop=stop) for stop in stops))}, "arm")
-    assert table.rows[0][3] == "page=4, arm=buy (3); state 5 (such as x=0.5), arm=wait (1)"
+    stops = [Stop("queue empty for action", state=4, action=1, place="page=4", label="buy", column="arm")] * 3
+    stops += [Stop("queue empty for action", state=5, action=0, example="x=0.5", label="wait", column="arm")]
+    table = stops_table({"qbe": Runs(tuple(run_of(20, stop=stop) for stop in stops))})
+    assert table.rows[0][3] == "page=4, arm=buy (3); x=0.5 (and others like it), arm=wait (1)"
 
 
 def test_all_sets_are_compared_up_to_the_smallest_common_horizon(runs_of, real_of):

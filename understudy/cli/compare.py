@@ -121,7 +121,6 @@ def run_compare(options: argparse.Namespace) -> int:
     page = write_page(
         measured, folder / "report.html", audit=audit, states=states, selfcheck=selfcheck, title=title,
         command=(ResultsFolder.read(folder) or results).command,
-        action=str(results.settings.get("action") or "action"),
     )  # fmt: skip
     if options.json:
         print(json.dumps(found.to_json() | {"findings": audit.to_json()["findings"], "page": str(page)}, indent=1))

@@ -28,10 +28,9 @@ def run_report(options: argparse.Namespace) -> int:
     for name, one in found.off_policy.items():
         say(f"{name}: {one.sentence}")
     commands = [one.command for one in rehearsals if one.command]
-    columns = {str(one.settings.get("action") or "action") for one in rehearsals}
     page = write_page(
         measured, options.report or page, off_policy=found.off_policy, rung_notes=found.rung_notes, title=title,
-        command="; ".join(dict.fromkeys(commands)) or None, action=columns.pop() if len(columns) == 1 else "action",
+        command="; ".join(dict.fromkeys(commands)) or None,
         **found.checks,
     )  # fmt: skip
     say(f"\nThe page is {page}")

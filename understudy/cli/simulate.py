@@ -202,7 +202,6 @@ def run_simulate(options: argparse.Namespace) -> int:
     page = write_page(
         measured, folder / "report.html", audit=audit, states=states, selfcheck=selfcheck, off_policy=classics,
         rung_notes=notes, title=title, command=(ResultsFolder.read(folder) or results).command,
-        action=str(results.settings.get("action") or "action"),
     )  # fmt: skip
     say(f"\nThe page is {page}")
     keep_for_json(options, page=page)

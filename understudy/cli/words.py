@@ -116,7 +116,7 @@ def say(text: Any) -> None:
 def say_decision(measured: Measurements, found: Belief | None) -> None:
     """Print what to do, as the page begins, and how far to believe the runs."""
     told = advice(measured, found)
-    if told is not None:
+    if told is not None and told.answer != "not believed":  # which the next lines say
         say("\n".join(["", told.sentence, *(f"  {sentence}" for sentence in told.evidence)]))
     if found is not None:
         say(f"\n{found}\n")

@@ -86,12 +86,11 @@ def write_page(
     rung_notes: Mapping[str, str] | None = None,
     title: str | None = None,
     command: str | None = None,
-    action: str = "action",
 ) -> Path:
     """Write the page of runs that were measured before, and its JSON file, as `report` does.
 
     `rung_notes` say which lower rungs of a set the log supports, and why not others, by the names of the sets.
-    `command` is what was typed to make the runs, and `action` the name of the log's column of actions.
+    `command` is what was typed to make the runs.
     """
     path = Path(path)
     if os.path.isdir(path):  # False for what cannot be a path, which is refused when the page is written
@@ -103,7 +102,7 @@ def write_page(
     found = belief(measured, audit, states, selfcheck)
     told = advice(measured, found)
     compared, upto = (None, None) if told is None else (told.whole, told.upto)
-    shown = _content(measured, audit, title, command, action, compared is not None) | {
+    shown = _content(measured, audit, title, command, compared is not None) | {
         "cautions": cautions(measured.finished, concerning(measured, audit), states_tested=states is not None),
         "state_boxes": boxes,
         "figures": figures_of(measured, audits, compared, upto),
@@ -167,7 +166,7 @@ def page_template(name: str) -> Any:
 
 
 def _content(
-    measured: Measurements, audit: Audit | None, title: str | None, command: str | None, action: str, compared: bool
+    measured: Measurements, audit: Audit | None, title: str | None, command: str | None, compared: bool
 ) -> dict[str, Any]:
     """Return sentences and tables that the template shows; of learners that are `compared` the decision says enough."""
     from understudy import __version__
@@ -189,8 +188,8 @@ def _content(
         "forecasts": forecast_table(measured),
         "fidelity": [tables.fidelity_table(found, probe) for probe, found in measured.fidelity.items()],
         "reference": reference,
-        "stops": tables.stops_table(finished, action),
-        "log_more": shortage_sentences(finished, action),
+        "stops": tables.stops_table(finished),
+        "log_more": shortage_sentences(finished),
         "audit": audit,
         "origin": origin_table(measured.runs, command),
         "settings": {name: settings_table(set_) for name, set_ in measured.runs.items()},

@@ -18,16 +18,16 @@ EVERYWHERE = {
 """What to log more of where a run did not stop in a state."""
 
 
-def shortage_sentences(sets: Mapping[str, Runs], action: str = "action") -> list[str]:
+def shortage_sentences(sets: Mapping[str, Runs]) -> list[str]:
     """Return what to log more of, a sentence for each set of which runs stopped since the log had no answer.
 
-    `action` is the name of the log's column of actions. Baselines are left out: they use up other rows than a learner.
+    Baselines are left out: they use up other rows than a learner.
     """
     sentences = []
     for name, runs in sets.items():
         if runs.about.is_real or is_baseline(runs):
             continue
-        words = {stop.group: missing for stop in (run.stopped for run in runs) if (missing := shortage(stop, action))}
+        words = {stop.group: missing for stop in (run.stopped for run in runs) if (missing := shortage(stop))}
         counts = Counter(words[run.stopped.group] for run in runs if run.stopped.group in words)
         if not counts:
             continue
@@ -38,15 +38,12 @@ def shortage_sentences(sets: Mapping[str, Runs], action: str = "action") -> list
     return sentences
 
 
-def shortage(stop: Stop, action: str = "action") -> str | None:
+def shortage(stop: Stop) -> str | None:
     """Return what was missing when a run stopped, in the words of the log; None where nothing was.
 
-    >>> shortage(Stop("queue empty for action", state=3, place="page=3", action=1, label="b"), "arm")
+    >>> shortage(Stop("queue empty for action", state=3, place="page=3", action=1, label="b", column="arm"))
     'page=3, arm=b'
     >>> shortage(Stop("max steps")) is None
     True
     """
-    if stop.where is None:
-        return EVERYWHERE.get(stop.cause)
-    taken = stop.action if stop.label is None else stop.label
-    return stop.where if taken is None else f"{stop.where}, {action}={taken}"
+    return EVERYWHERE.get(stop.cause) if stop.where is None else stop.what

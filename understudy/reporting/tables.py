@@ -77,11 +77,8 @@ def exact_of(measured: Measurements, name: str) -> int | None:
     return None if found is None else found.exact
 
 
-def stops_table(runs: Mapping[str, Runs], action: str = "action") -> Table:
-    """Return the causes for which the runs of each set stopped: how many runs, and in which states most.
-
-    `action` is the name of the log's column of actions.
-    """
+def stops_table(runs: Mapping[str, Runs]) -> Table:
+    """Return the causes for which the runs of each set stopped: how many runs, and in which states most."""
     columns = (
         Column("", numeric=False),
         Column("cause", numeric=False),
@@ -93,7 +90,7 @@ def stops_table(runs: Mapping[str, Runs], action: str = "action") -> Table:
         causes = Counter(run.stopped.cause for run in set_)
         for cause, count in causes.most_common():
             stops = [run.stopped for run in set_ if run.stopped.cause == cause]
-            words = {stop.group: shortage(stop, action) for stop in reversed(stops) if stop.state is not None}
+            words = {stop.group: shortage(stop) for stop in reversed(stops) if stop.state is not None}
             places = Counter(str(words[stop.group]) for stop in stops if stop.state is not None)
             rows.append((str(name), cause, f"{count:,}", _where(places)))
             values.append((str(name), cause, count, dict(places)))

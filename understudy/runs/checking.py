@@ -120,6 +120,7 @@ def _stop_of(content: Mapping[str, Any]) -> Stop:
     for name, kind in (("state", "a whole number, or null"), ("action", "a whole number, or null"),
                        ("mass", "a number, or null"), ("counts", "a table"), ("place", "a text, or null"),
                        ("example", "a text, or null"), ("label", "a text, or null"),
+                       ("column", "a text, or null"), ("others", "a count, or null"),
                        ("bias", "a number, or null")):  # fmt: skip
         expect(name, getattr(stop, name), kind)
     for name, count in stop.counts.items():

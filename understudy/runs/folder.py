@@ -136,6 +136,8 @@ class Folder:
                 "place": stop.place,
                 "example": stop.example,
                 "label": stop.label,
+                "column": stop.column,
+                "others": None if stop.others is None else int(stop.others),
                 "bias": None if stop.bias is None else float(stop.bias),
             },
             "shapes": {name: [run.curves[name].shape, np.shape(run.final[name])] for name in run.curves},
