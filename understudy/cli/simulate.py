@@ -2,6 +2,7 @@
 
 import argparse
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from understudy.cli.defaults import for_linear_learners, with_default_learner
 from understudy.cli.deployment import deployed, deployment_words, in_log_order, with_arrivals
 from understudy.cli.flags import WHOLE_EPISODES
 from understudy.cli.large import part_in_words, part_to_test
+from understudy.cli.longer import with_longer
 from understudy.cli.settings_file import write_settings
 from understudy.cli.telling import keep_for_json
 from understudy.cli.trusting import (
@@ -171,7 +173,8 @@ def run_simulate(options: argparse.Namespace) -> int:
         simulator, make = deployments[name]
         forecast, further, beside = None, None, None
         with going_on(options, f"{name}: no forecast"):
-            forecast = forecast_for(name, simulator, make, folder, options)
+            more = partial(with_longer, name=name, log=log, encoder=encoder, make=make_new, options=options)
+            forecast = forecast_for(name, simulator, make, folder, options, more)
         if forecast is not None:
             forecasts[name] = forecast
             say(f"{name}: {forecast}")

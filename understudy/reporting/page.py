@@ -23,7 +23,7 @@ from understudy.reporting.page_figures import figures_of
 from understudy.reporting.rung_words import ladder_blocks
 from understudy.reporting.scripts import content_policy, page_scripts, page_styles, script_data
 from understudy.reporting.settings_tables import differing_settings, origin_table, settings_table
-from understudy.reporting.shortages import shortage_sentences
+from understudy.reporting.shortages import longer_sentences, shortage_sentences
 from understudy.reporting.states import state_boxes
 from understudy.reporting.summary import (
     earnings_sentences,
@@ -189,7 +189,7 @@ def _content(
         "fidelity": [tables.fidelity_table(found, probe) for probe, found in measured.fidelity.items()],
         "reference": reference,
         "stops": tables.stops_table(finished),
-        "log_more": shortage_sentences(finished),
+        "log_more": [*shortage_sentences(finished), *longer_sentences(measured.forecasts)],
         "audit": audit,
         "origin": origin_table(measured.runs, command),
         "settings": {name: settings_table(set_) for name, set_ in measured.runs.items()},

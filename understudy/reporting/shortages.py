@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from understudy.contracts import Stop
 from understudy.reporting.luck import is_baseline
 from understudy.runs import Runs
+from understudy.trust import Forecast
 
 MOST_NAMED = 4
 """Places that a sentence names."""
@@ -16,6 +17,13 @@ EVERYWHERE = {
     "no row": "rows, all of which were used",
 }
 """What to log more of where a run did not stop in a state."""
+
+TAKEN_FOR_GRANTED = {
+    "--simulator qbe": "which takes rows by what is observed and done, and is exact where the logger chose by nothing "
+    "else than what is observed, or its states",
+    "--reserve": "which keeps rows that were not accepted for later steps, and is as exact",
+}
+"""What each flag does to answer for longer, and on what condition."""
 
 
 def shortage_sentences(sets: Mapping[str, Runs]) -> list[str]:
@@ -36,6 +44,21 @@ def shortage_sentences(sets: Mapping[str, Runs]) -> list[str]:
         whose = f"For “{name}”, log" if len(sets) > 1 else "Log"
         sentences.append(f"{whose} more of what ran out first: {'; '.join(named)}{more}.")
     return sentences
+
+
+def longer_sentences(forecasts: Mapping[str, Forecast]) -> list[str]:
+    """Return with which flags the same log would answer for longer, by a few pre-runs, and what that takes for granted.
+
+    >>> found = Forecast(100, (90, 110), 0.9, 10, {}, 19, 0, longer={"--simulator qbe": 300})
+    >>> print(*longer_sentences({"replay": found}))  # doctest: +ELLIPSIS
+    The same log would answer for about 300 steps (instead of 100) with --simulator qbe, which takes rows by what ...
+    """
+    return [
+        f"The same log would answer for about {steps:,} steps (instead of {found.steps:,}"
+        f"{f' for “{name}”' * (len(forecasts) > 1)}) with {flag}, {TAKEN_FOR_GRANTED.get(flag, 'by a few pre-runs')}."
+        for name, found in forecasts.items()
+        for flag, steps in found.longer.items()
+    ]
 
 
 def shortage(stop: Stop) -> str | None:
