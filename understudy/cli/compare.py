@@ -5,6 +5,7 @@ import json
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from understudy.cli.choices import (
 )
 from understudy.cli.contexts import with_contexts
 from understudy.cli.defaults import for_linear_learners
-from understudy.cli.deployment import deployed, deployment_probes, in_log_order, with_arrivals
+from understudy.cli.deployment import deployed, deployment_probes, in_log_order, with_arrivals, with_thinned_times
 from understudy.cli.large import part_to_test
 from understudy.cli.learners import probes_of_rewards
 from understudy.cli.parsing import did_you_mean
@@ -84,6 +85,8 @@ def run_compare(options: argparse.Namespace) -> int:
     goes_on = results.check()
     encoder = encoder_for(log, options, folder / "encoder.npz" if goes_on else None)
     simulator = simulator_for(name, log, encoder, options)
+    audit = with_thinned_times(audit, simulator, given, tell)
+    results = replace(results, audit=audit)
     states, tested = None, log
     if name not in WITHOUT_STATES:
         tested = part_to_test(log)
@@ -158,7 +161,9 @@ def settings_of(text: str, options: argparse.Namespace) -> argparse.Namespace:
     name, _, rest = text.partition(":")
     if name not in LEARNERS:
         meant = did_you_mean(name, LEARNERS)
-        raise SettingError(f"there is no learner {name!r}{meant} in --learner {text}; give one of {', '.join(LEARNERS)}")
+        raise SettingError(
+            f"there is no learner {name!r}{meant} in --learner {text}; give one of {', '.join(LEARNERS)}"
+        )
     found: dict[str, Any] = dict(vars(options)) | {"learner": name, "no_scaling": options.no_scaling and name in LINEAR}
     given = [*_of_any_learner(options), *(one for one in options.given if name in USERS.get(one, ()))]
     for setting in filter(None, rest.split(",")):

@@ -73,9 +73,7 @@ class StoreGiven(argparse.Action):
 
 def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     """Return the parser of all commands; `run` has the function of each."""
-    parser = BriefParser(
-        prog="understudy", description="Rehearse a learning agent on your logs before it goes live."
-    )
+    parser = BriefParser(prog="understudy", description="Rehearse a learning agent on your logs before it goes live.")
     parser.add_argument("--version", action="version", version=f"understudy {us.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 

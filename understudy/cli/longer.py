@@ -30,8 +30,8 @@ def with_longer(
     for flag, (other, changed) in alternatives(name, log, encoder, options).items():
         simulator, make_deployed = deployed(simulator_for(other, log, encoder, changed), make, options)
         tried = us.forecast(
-            simulator, make_deployed, seed=options.seed, pre_runs=PRE_RUNS, max_steps=options.max_steps, workers=options.workers,
-            backend=options.backend, progress=False,
+            simulator, make_deployed, seed=options.seed, pre_runs=PRE_RUNS, max_steps=options.max_steps,
+            workers=options.workers, backend=options.backend, progress=False,
         )  # fmt: skip
         if tried.steps >= WORTH * found.steps:
             longer[flag] = tried.steps

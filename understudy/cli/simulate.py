@@ -2,6 +2,7 @@
 
 import argparse
 import warnings
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from understudy.cli.choices import (
 from understudy.cli.classics import classics_for
 from understudy.cli.contexts import blind_words, with_contexts
 from understudy.cli.defaults import for_linear_learners, with_default_learner
-from understudy.cli.deployment import deployed, deployment_words, in_log_order, with_arrivals
+from understudy.cli.deployment import deployed, deployment_words, in_log_order, with_arrivals, with_thinned_times
 from understudy.cli.flags import WHOLE_EPISODES
 from understudy.cli.large import part_in_words, part_to_test
 from understudy.cli.longer import with_longer
@@ -138,6 +139,8 @@ def run_simulate(options: argparse.Namespace) -> int:
     deployments = {name: deployed(simulators[name], make_new, options) for name in names}
     for name in set(names) & set(WHOLE_EPISODES):
         say(f"{name}: {simulators[name].acceptance}")
+        audit = with_thinned_times(audit, simulators[name], [options], say)
+    results = replace(results, audit=audit)
     notes = {name: note for name in names if (note := rung_note(simulators[name], options)) is not None}
     for name, note in notes.items():
         say(f"{name}: {note}")

@@ -262,8 +262,8 @@ def _whole_episodes(
     if log.propensity is None:
         raise LogError(
             f"{name} compares the learner's policy with the logged one, and this log has no propensities; name the "
-            "column of the probability of each row's action with propensity= (where all actions were equally likely, one "
-            "over their number), estimate it with us.estimate_propensities(log), or use qbe, which needs none"
+            "column of the probability of each row's action with propensity= (where all actions were equally likely, "
+            "one over their number), estimate it with us.estimate_propensities(log), or use qbe, which needs none"
         )
     log.require_no_errors()
     if log.unfinished.all():
