@@ -55,7 +55,7 @@ def drawn_after(page: Path, times: int = 5) -> list[float]:
         for _ in range(times):
             tab = running.new_page()
             tab.goto(page.as_uri())
-            found.append(tab.evaluate("performance.getEntriesByName('chart-1 drawn')[0].startTime") / 1000)
+            found.append(tab.evaluate("performance.getEntriesByName('first chart drawn')[0].startTime") / 1000)
             tab.close()
         running.close()
     return found

@@ -38,7 +38,9 @@ def test_a_learner_that_earns_more_is_likely_better_from_some_step_on(halved_of)
         "this log can be believed up to step 400."
     )
     assert 100 < deployment.from_step < 200
-    assert "less an episode" in found.evidence[1]
+    assert found.evidence[1].startswith("At least half of that gain is there from episode ")
+    assert "on average, is " in found.evidence[2]
+    assert "less an episode than the log, in episodes 1 to " in found.evidence[2]
     assert found.to_json()["deployments"]["psrs"]["verdict"] == "better"
 
 

@@ -14,8 +14,8 @@ from understudy.reporting.summary import (
 def test_what_was_done_names_learner_log_and_reference(runs_of, real_of):
     sets = {"psrs": runs_of([40] * 3), "qbe": runs_of([60] * 3), "real": real_of([100] * 5)}
     assert setup_sentence(measure(sets)) == (
-        "A QLearning learner rehearsed on a log of 200 rows (20 episodes) 3 times in each of 2 sets of runs, "
-        "to be compared with 5 runs of “real”."
+        "A QLearning learner (gamma 0.5) rehearsed on a log of 200 rows (20 episodes) 3 times in each of 2 sets of "
+        "runs, to be compared with 5 runs of “real”."
     )
 
 
@@ -25,7 +25,7 @@ def test_one_run_alone_is_said_plainly(runs_of):
 
 
 def test_runs_in_an_environment_rehearse_on_no_log(real_of):
-    assert setup_sentence(measure({"real": real_of([40] * 2)})) == "A QLearning learner ran 2 times."
+    assert setup_sentence(measure({"real": real_of([40] * 2)})) == "A QLearning learner (gamma 0.5) ran 2 times."
 
 
 def test_the_answer_is_how_long_and_how_far_off(runs_of, real_of):
