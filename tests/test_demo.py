@@ -50,4 +50,4 @@ def test_exact_simulators_have_halves_and_a_forecast_where_runs_are_not_too_few(
     found = demo(tmp_path / "report.html", runs=5, seed=3, workers=1, tell=lambda text: None)
     assert {name: len(runs.halves) for name, runs in found.runs.items() if runs.halves} == dict.fromkeys(EXACT, 5)
     assert set(found.measured.forecasts) == set(EXACT)
-    assert "Forecast and outcome</h2>" in found.page.read_text(encoding="utf-8")
+    assert "How long it was expected" in found.page.read_text(encoding="utf-8")

@@ -80,7 +80,7 @@ def test_a_results_folder_has_the_runs_and_a_page_that_decides(file, tmp_path, c
     assert content["command"].startswith("understudy compare ")
     assert all(content[part] for part in ("selfchecks", "audit", "states"))
     page = (folder / "report.html").read_text(encoding="utf-8")
-    places = [page.index(part) for part in ('class="advice', "Which learner earns more</h2>", "Learning curves</h2>")]
+    places = [page.index(part) for part in ('class="advice', "Which learner earns more</h2>", "How it learned")]
     assert places == sorted(places)
     assert main(["report", str(folder)]) == 0  # draws the same page again
     assert content["decision"]["sentence"] in capsys.readouterr().out.splitlines()

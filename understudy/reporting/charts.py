@@ -56,8 +56,17 @@ def probe_chart(key: str, sets: Mapping[str, Runs], probe: str, measured: Measur
     }  # fmt: skip
 
 
-def returns_chart(key: str, sets: Mapping[str, Runs], reference: str | None, logged: float | None) -> dict[str, Any]:
-    """Return the chart of what episodes earned, by their number; `logged` is what an episode of the log earned."""
+def returns_chart(
+    key: str,
+    sets: Mapping[str, Runs],
+    reference: str | None,
+    logged: float | None,
+    trusted: Mapping[str, int] | None = None,
+) -> dict[str, Any]:
+    """Return the chart of what episodes earned, by their number; `logged` is what an episode of the log earned.
+
+    `trusted` is the last episode of each set that can be believed.
+    """
     sets = reference_first(sets, reference)
     places = points_of_run(sum(min(len(runs), MOST_RUNS) for runs in sets.values()))
     drawn = []
@@ -69,9 +78,10 @@ def returns_chart(key: str, sets: Mapping[str, Runs], reference: str | None, log
         values = np.full((len(runs), len(curve.steps)), np.nan)
         for place, (_, _, returns) in enumerate(readings):
             values[place, : len(returns)] = returns
-        one = curve_of(name, curve, values, len(runs), [curve.horizon])
+        upto = (trusted or {}).get(name) or None
+        one = curve_of(name, curve, values, len(runs), [curve.horizon, upto])
         singles = singles_of(readings[:MOST_RUNS], curve.steps, places)
-        marks = {"trusted": None, "exact": None, "longest": int(curve.steps[-1]), "going": None, "rungs": None}
+        marks = {"trusted": upto, "exact": None, "longest": int(curve.steps[-1]), "going": None, "rungs": None}
         drawn.append(one | marks | {"single": singles})
     title = "return of an episode"
     return {

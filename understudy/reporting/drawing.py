@@ -124,6 +124,14 @@ def draw_trusted(axes: "Axes", curve: MeanCurve, step: float, look: Look) -> Non
     axes.plot(step, height, "D", **diamond, zorder=9)
 
 
+def draw_longest(axes: "Axes", step: float, look: Look) -> None:
+    """Mark the end of the longest run of a set: a triangle on the x axis."""
+    axes.scatter(
+        [step], [0.02], s=60, marker="v", color=look["color"], edgecolors=PAPER, linewidths=1.0, zorder=9,
+        transform=axes.get_xaxis_transform(),
+    )  # fmt: skip
+
+
 def draw_beyond(axes: "Axes", step: float | None) -> None:
     """Lay gray over what lies beyond the last step that can be believed; the x axis must have its limits."""
     last = axes.get_xlim()[1]

@@ -13,7 +13,7 @@ from understudy.logs import Audit, Log, check
 from understudy.reporting import tables
 from understudy.reporting.belief import belief, concerning, without_evidence
 from understudy.reporting.cautions import cautions
-from understudy.reporting.decision import advice
+from understudy.reporting.decision import Advice, advice
 from understudy.reporting.document import document, json_beside, write_document
 from understudy.reporting.forecasts import forecast_table
 from understudy.reporting.glossary import explained
@@ -102,7 +102,7 @@ def write_page(
     found = belief(measured, audit, states, selfcheck)
     told = advice(measured, found)
     compared, upto = (None, None) if told is None else (told.whole, told.upto)
-    shown = _content(measured, audit, title, command, compared is not None) | {
+    shown = _content(measured, audit, title, command, told) | {
         "cautions": cautions(measured.finished, concerning(measured, audit), states_tested=states is not None),
         "state_boxes": boxes,
         "figures": figures_of(measured, audits, compared, upto),
@@ -166,12 +166,13 @@ def page_template(name: str) -> Any:
 
 
 def _content(
-    measured: Measurements, audit: Audit | None, title: str | None, command: str | None, compared: bool
+    measured: Measurements, audit: Audit | None, title: str | None, command: str | None, told: Advice | None
 ) -> dict[str, Any]:
-    """Return sentences and tables that the template shows; of learners that are `compared` the decision says enough."""
+    """Return sentences and tables that the template shows; a decision `told` that compares learners says enough."""
     from understudy import __version__
 
     finished, reference = measured.finished, measured.reference
+    compared = told is not None and told.whole is not None
     return {
         "title": title or "What the rehearsal showed",
         "lead": [
@@ -183,7 +184,7 @@ def _content(
             *pending_sentences(measured),
             *unjudged_rungs(measured),
         ],
-        "tiles": tiles(measured),
+        "tiles": tiles(measured, told),
         "efficiency": tables.efficiency_table(measured),
         "forecasts": forecast_table(measured),
         "fidelity": [tables.fidelity_table(found, probe) for probe, found in measured.fidelity.items()],

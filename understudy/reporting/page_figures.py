@@ -63,7 +63,7 @@ def figures_of(
         found.differences = _differences(found, compared, upto, [name for name in finished if name != reference])
     for probe in dict.fromkeys(probe for set_ in finished.values() for probe in set_.probes):
         _add_probe(found, probe, {name: set_ for name, set_ in finished.items() if probe in set_.probes}, measured)
-    found.returns = _returns(found, finished, reference)
+    found.returns = _returns(found, finished, reference, measured.trusted_episodes())
     found.states = [_state_picture(audit, name) for name, audit in states.items() if audit.merges.any()]
     return found
 
@@ -97,20 +97,27 @@ def _add_probe(found: Figures, probe: str, sets: Mapping[str, Runs], measured: M
         found.skipped.append(f"“{probe}” is not drawn: its readings are neither numbers nor vectors of one length.")
 
 
-def _returns(found: Figures, finished: Mapping[str, Runs], reference: str | None) -> dict[str, Any] | None:
+def _returns(
+    found: Figures, finished: Mapping[str, Runs], reference: str | None, trusted: Mapping[str, int]
+) -> dict[str, Any] | None:
     """Return the figure of what episodes earned; None where no run finished one."""
     sets = {name: set_ for name, set_ in finished.items() if any(len(run.returns) for run in set_)}
     if not any(np.isfinite(return_curve(set_, SHARE).mean).any() for set_ in sets.values()):
         return None
     shown, logged = reference if reference in sets else None, log_value(finished, "log_return")
     key = f"chart-{len(found.charts) + 1}"
-    found.charts.append(returns_chart(key, sets, shown, logged))
+    found.charts.append(returns_chart(key, sets, shown, logged, trusted))
     figure = drawn(
-        lambda width: episode_returns(sets, shown, logged=logged, share=SHARE, width=width),
+        lambda width: episode_returns(sets, shown, logged=logged, trusted=trusted, share=SHARE, width=width),
         f"Mean returns of episodes for {', '.join(sets)}",
         "episode_returns",
     )
-    return figure | {"reference": shown, "logged": logged is not None, "chart": key}
+    return figure | {
+        "reference": shown,
+        "logged": logged is not None,
+        "chart": key,
+        "trusted": any(trusted.get(name) for name in sets),
+    }
 
 
 def _differences(found: Figures, compared: Comparison, upto: int | None, learners: Sequence[str]) -> dict[str, Any]:

@@ -269,6 +269,7 @@
           `${set.name}: ${number(value)}${band === "–" ? "" : `, ${band}`}, ${runs} runs${notes.length ? `, ${notes.join(", ")}` : ""}`,
         );
       });
+      const narrow = this.width < 560; // there, what is to be said of a set has a line of its own
       const headings = [
         "",
         this.line,
@@ -289,6 +290,12 @@
             ),
           ),
         );
+      const folded = (line) => {
+        const notes = line[line.length - 1];
+        const rows = [cells("td", line.slice(0, -1).concat(""), null)];
+        if (notes) rows.push(make("tr", { class: "note" }, make("td", { colspan: line.length }, notes)));
+        return rows;
+      };
       const head = make(
         "tr",
         {},
@@ -300,7 +307,7 @@
       );
       this.table.replaceChildren(
         make("thead", {}, head),
-        make("tbody", {}, ...lines.map((line) => cells("td", line, null))),
+        make("tbody", {}, ...lines.flatMap((line) => (narrow ? folded(line) : [cells("td", line, null)]))),
       );
       this.slider.setAttribute("aria-valuetext", `${unit} ${whole.format(x)}. ${spoken.join(". ")}`);
       if (!move) return;
@@ -389,7 +396,7 @@
       this.plots = [];
       this.width = this.place.clientWidth;
       const height = this.width < 560 ? 250 : 340;
-      this.panels.append(make("p", { class: "panel-title" }, this.chart.title));
+      this.panels.append(make("p", { class: "panel-title" }, `${this.chart.title}, by ${this.chart.unit === "episode" ? "its number in the run" : "step"}`));
       this.plots.push(this.main(height));
       if (this.sets.some((set) => set.going)) this.plots.push(this.going());
       for (const set of this.sets) if (set.rungs) this.plots.push(this.strip(set));
@@ -778,6 +785,7 @@
     resize() {
       if (!this.place.clientWidth || this.place.clientWidth === this.width) return;
       this.draw();
+      this.read(this.at); // a narrow table is laid out in another way
     }
   }
 
@@ -792,12 +800,14 @@
       figure.classList.remove("drawn");
       console.error(error);
     }
-    performance.mark(`${chart.id} drawn`);
+    if (drawn.length === 1) performance.mark("first chart drawn");
     // One after the other, so that the first can be used while those further down are being drawn.
     if (others.length) setTimeout(drawNext, 0, others);
     else performance.mark("charts drawn");
   };
   document.documentElement.classList.add("scripted");
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawn.forEach((chart) => chart.draw()));
-  drawNext(charts);
+  // From the top of the page to its end, whatever their order in the data.
+  const places = [...document.querySelectorAll("figure[id]")].map((figure) => figure.id);
+  drawNext(charts.sort((one, other) => places.indexOf(one.id) - places.indexOf(other.id)));
 })();
