@@ -35,7 +35,7 @@ def contexts_of(log: us.Log) -> Any:
     if len(Vocabulary(log.observation[: 4 * most + 1])) > most:  # a few rows tell of most logs that there are too many
         return None
     encoder = us.encoders.Identity().fit(log)
-    return encoder if encoder.n_states <= most else None
+    return encoder if encoder.n_states is not None and encoder.n_states <= most else None
 
 
 def table_rows(log: us.Log, encoder: Any) -> tuple[int | None, Any]:

@@ -6,9 +6,6 @@ from collections.abc import Callable
 
 from understudy.cli.parsing import did_you_mean
 from understudy.errors import SettingError
-from understudy.evaluation.halves import FEWEST_HALVES
-from understudy.learners.delays import PERIODS, period_of
-from understudy.simulators.ladder import checked_rungs
 
 BANDITS = ("epsilon-greedy", "ucb1", "thompson", "gaussian-thompson", "exp3", "linucb", "linear-thompson")
 LINEAR = ("linucb", "linear-thompson")
@@ -30,6 +27,8 @@ def positive(text: str) -> int:
 
 def halves(text: str) -> int:
     """Return a number of halves of a log."""
+    from understudy.evaluation.halves import FEWEST_HALVES  # here and below: these take long, and help needs none
+
     number = positive(text)
     if number < FEWEST_HALVES:
         raise argparse.ArgumentTypeError(f"{text} is less than {FEWEST_HALVES}, which tell too little")
@@ -132,6 +131,8 @@ def delay(text: str) -> int | str:
 
 def period(text: str) -> float:
     """Return a period in seconds: a number above 0, or a name, such as day."""
+    from understudy.learners.delays import PERIODS, period_of
+
     try:
         return period_of(text if text in PERIODS else float(text))
     except (ValueError, SettingError):
@@ -173,6 +174,8 @@ LEARNER_SETTINGS: dict[str, Callable[[str], float | str]] = {
 
 def rungs(text: str) -> tuple[str, ...]:
     """Return lower rungs that are named with commas between them."""
+    from understudy.simulators.ladder import checked_rungs
+
     try:
         return checked_rungs(tuple(name.strip() for name in text.split(",")))
     except SettingError as error:
