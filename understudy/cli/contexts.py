@@ -58,18 +58,19 @@ def with_contexts(
     audit: us.Audit, log: us.Log, learners: Iterable[argparse.Namespace], tell: Callable[[str], None]
 ) -> us.Audit:
     """Return an audit that warns, too, of learners that do not look at the observations; what others see is told."""
-    for options in learners:
-        if not _has_plain_table(options) or has_codes(log):
-            continue
-        n_rows, _ = table_rows(log, None)
-        columns = f" ({listing(log.spec.coding.names)})" if log.spec.coding is not None else ""
+    names = dict.fromkeys(options.learner for options in learners if _has_plain_table(options))
+    if has_codes(log) or not names:
+        return audit
+    n_rows, _ = table_rows(log, None)
+    observed = log.spec.features if log.spec.coding is None else log.spec.coding.names
+    columns = f" ({listing(observed)})" if observed else ""
+    for name in names:
         if n_rows is not None:
-            tell(f"{options.learner}: its table has a row for each of {n_rows:,} distinct observations{columns}")
+            tell(f"{name}: its table has a row for each of {n_rows:,} distinct observations{columns}")
             continue
-        finding = us.Finding("warning", RULE, (), len(log), blind_sentence(log, options.learner, columns))
-        if finding not in audit.findings:
-            tell(str(finding))
-            audit = replace(audit, findings=errors_first([*audit.findings, finding]))
+        finding = us.Finding("warning", RULE, (), len(log), blind_sentence(log, name, columns))
+        tell(str(finding))
+        audit = replace(audit, findings=errors_first([*audit.findings, finding]))
     return audit
 
 
