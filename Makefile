@@ -38,7 +38,7 @@ bench-scale: $(VENV)/.test
 	$(BIN)/python -m benchmarks.sweeps
 	$(BIN)/python -m benchmarks.cluster
 
-# Kills, full disks and 100,000 damaged inputs: about an hour on two cores. `make soak SOAK="inputs --minutes 5"` is less.
+# Kills, full disks and 100,000 damaged inputs: some 40 minutes on two cores. `make soak SOAK="inputs --minutes 5"` is less.
 SOAK ?= --page
 soak: $(VENV)/.test
 	OMP_NUM_THREADS=1 $(BIN)/python -m soak $(SOAK)

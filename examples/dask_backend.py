@@ -14,7 +14,8 @@ def on_dask(client: Client, retries: int = 2):
     """Return a backend that makes runs on a Dask cluster; blocks that raise are tried again so often."""
 
     def backend(run_block, blocks, workers):
-        needed = client.scatter([run_block], broadcast=True, hash=False)[0]  # the log travels once to each worker
+        # A task of its own: the log travels once to each worker, and again where the last worker that had it died.
+        needed = client.submit(received, run_block, pure=False)
         futures = {client.submit(make_runs, needed, block, pure=False, retries=retries): block for block in blocks}
         try:
             for future in as_completed(futures):
@@ -28,6 +29,11 @@ def on_dask(client: Client, retries: int = 2):
 
     backend.n_workers = sum(client.nthreads().values())
     return backend
+
+
+def received(run_block):
+    """Return what runs need, on a worker, which keeps it for all of its tasks."""
+    return run_block
 
 
 def make_runs(run_block, block):

@@ -1,4 +1,4 @@
-"""`python -m soak`: faults and load. The full form takes about an hour on two cores, `--minutes` less."""
+"""`python -m soak`: faults and load. The full form takes some 40 minutes on two cores, `--minutes` less."""
 
 import argparse
 import sys

@@ -251,6 +251,20 @@ def test_halves_comparisons_and_forecasts_run_there(cluster, log):
     assert ours.to_json() == theirs.to_json()
 
 
+@pytest.mark.slow
+def test_a_sweep_has_the_same_tables(cluster, log, tmp_path):
+    options = {"runs": 10, "max_steps": 100, "every": 50, "probes": {"r": us.probes.reward_so_far}, "progress": False}
+    made = [
+        us.sweep({"q": make}, ["psrs", "qbe"], {"a": log}, out=tmp_path / backend, backend=backend, **options)
+        for backend in ("serial", "ray")
+    ]
+    for table, keys in (("runs", ("simulator", "number")), ("curves", ("simulator", "number", "step"))):
+        ours, theirs = (one.to_frame(table).sort_by([(key, "ascending") for key in keys]) for one in made)
+        equal = [ours[name].equals(theirs[name]) for name in ours.column_names if name != "seconds"]
+        assert len(ours) >= 20
+        assert all(equal)
+
+
 def test_it_is_a_backend_with_remote_workers(cluster):
     backend = us.backends.ray()
     assert offers(backend, Backend)

@@ -101,6 +101,49 @@ def test_options_change_runs_on_disk_as_they_do_in_memory(options, logs):
         assert_same_runs(make(memory, LATENT, **options), make(disk, LATENT, **options))
 
 
+@pytest.fixture(scope="module")
+def decisions(tmp_path_factory):
+    """The same log of decisions of one row each, in memory and on disk: contexts, and the propensity of the chosen."""
+    folder, rng = tmp_path_factory.mktemp("decisions"), np.random.default_rng(3)
+    context, action = rng.integers(4, size=3000), rng.integers(3, size=3000)
+    columns = {"observation": context, "action": action, "reward": rng.random(3000), "propensity": np.full(3000, 1 / 3)}
+    own = rng.dirichlet(np.ones(3), size=4)[context]
+    drawn = (own.cumsum(axis=1) < rng.random((3000, 1))).sum(axis=1)
+    found = []
+    for name, given in (("uniform", {}), ("own", {"action": drawn, "propensity": own})):
+        us.write(Log.from_columns(**columns | given, ends="every-row"), folder / f"{name}.parquet")
+        memory = us.read(folder / f"{name}.parquet")
+        found.append((memory, us.read(folder / f"{name}.parquet", on_disk=folder / name)))
+    return found
+
+
+@pytest.mark.parametrize("height", [7, 10**6])
+def test_whole_episodes_on_disk_are_those_in_memory(height, logs, decisions, monkeypatch):
+    monkeypatch.setattr(mapped, "BLOCK", height)
+    learners = [
+        lambda: QLearning(4, 3, seed=1), lambda: Uniform(3), lambda: us.learners.EpsilonGreedy(3, seed=1),
+        lambda: QLearning(2, 3, encoder=Function(lambda seen: seen % 2), seed=1),
+    ]  # fmt: skip
+    for memory, disk in decisions:
+        one, other = us.replay(memory), us.replay(disk)
+        assert repr(one) == repr(other)
+        source = other.start(0).source
+        assert is_mapped(source.rows)
+        assert is_mapped(source.episodes)
+        np.testing.assert_array_equal(one.start(0).source.rows, source.rows)
+        np.testing.assert_array_equal(one.start(0).source.episodes, source.episodes)
+        for make in learners:
+            assert_same_runs(one, other, make)
+        half = np.arange(0, memory.n_episodes, 2)
+        assert_same_runs(one.select(half), other.select(half), learners[0])
+        assert_same_runs(one.repeated(2), other.repeated(2), learners[0], max_steps=2000)
+        for options in ({"bound": "quantile"}, {"bound": "running", "order": "log"}):
+            assert_same_runs(us.replay(memory, **options), us.replay(disk, **options), learners[0])
+    memory, disk = logs["own"]
+    options = {"bound": 20.0, "order": "log"}
+    assert_same_runs(us.pers(memory, **options), us.pers(disk, **options))
+
+
 def test_baselines_means_and_copies_on_disk_are_those_in_memory(logs):
     memory, disk = logs["own"]
     for make in (

@@ -43,6 +43,21 @@ def later_pieces(episode: np.ndarray, starts: np.ndarray) -> np.ndarray:
     return np.sort(order[1:][ids[order[1:]] == ids[order[:-1]]])
 
 
+def longest_episode(starts: np.ndarray) -> int:
+    """Return the position of the longest episode; of several, the first.
+
+    >>> longest_episode(np.array([0, 2, 5, 8]))
+    1
+    """
+    best, longest = 0, -1
+    for episodes in slices(len(starts) - 1):
+        lengths = starts[one_later(episodes)] - starts[episodes]
+        at = int(lengths.argmax())
+        if lengths[at] > longest:
+            best, longest = episodes.start + at, int(lengths[at])
+    return best
+
+
 def step_numbers(starts: np.ndarray) -> np.ndarray:
     """Return the number of each row within its episode, from 0 up.
 

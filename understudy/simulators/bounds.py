@@ -11,7 +11,9 @@ import numpy as np
 
 from understudy.contracts import Log
 from understudy.errors import LogError, SettingError
+from understudy.logs.episodes import longest_episode
 from understudy.logs.propensities.sampling import chosen_propensities
+from understudy.mapped import blocks, new_array
 from understudy.settings import real
 
 RUNNING, QUANTILE = "running", "quantile"
@@ -30,16 +32,20 @@ class Bound(NamedTuple):
 def is_uniform(log: Log) -> bool:
     """True if every propensity that was logged is one over the number of actions."""
     assert log.propensity is not None
-    return bool((np.abs(log.propensity * log.spec.n_actions - 1) <= UNIFORM).all())
+    p, n_actions = log.propensity, log.spec.n_actions
+    return all((np.abs(p[rows] * n_actions - 1) <= UNIFORM).all() for rows in blocks(len(p)))
 
 
 def inverse_of_chosen(log: Log) -> np.ndarray:
     """Return one over the propensity of each row's action, (N,): of a uniform logger, the number of actions exactly."""
     if is_uniform(log):
-        return np.full(len(log), float(log.spec.n_actions))
-    chosen = chosen_propensities(log)
-    assert chosen is not None
-    return 1.0 / chosen
+        return np.broadcast_to(float(log.spec.n_actions), len(log))
+    inverse = new_array(len(log), np.float64)
+    for rows in blocks(len(log)):
+        chosen = chosen_propensities(log, rows)
+        assert chosen is not None
+        inverse[rows] = 1.0 / chosen
+    return inverse
 
 
 def ceilings(inverse: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -48,7 +54,9 @@ def ceilings(inverse: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.nd
     >>> ceilings(np.array([2.0, 3.0, 5.0]), np.array([0, 2, 3]))
     (array([3., 1., 1.]), array([6., 5.]))
     """
-    later, whole = np.ones(len(inverse)), np.ones(len(starts) - 1)
+    if len(starts) - 1 == len(inverse):  # episodes of one row
+        return np.broadcast_to(1.0, len(inverse)), inverse
+    later, whole = new_array(len(inverse), np.float64), np.ones(len(starts) - 1)
     lengths = np.diff(starts)
     with np.errstate(over="ignore"):
         for back in range(int(lengths.max())):  # the last row of each episode first
@@ -66,7 +74,8 @@ def bound_for(log: Log, given: Any, quantile: float | None) -> Bound:
     """
     if quantile is not None and given != QUANTILE:
         raise SettingError(f"quantile={quantile!r} is for bound='quantile', and bound is {given!r}; leave it out")
-    longest = int(np.diff(log.starts).max())
+    at = longest_episode(log.starts)
+    longest = int(log.starts[at + 1] - log.starts[at])
     if given is None:
         return found_bound(log, longest)
     if isinstance(given, str) and given == RUNNING:
@@ -91,8 +100,7 @@ def found_bound(log: Log, longest: int) -> Bound:
         # Shares of draws are 0 for actions that no draw took, and estimates have tails that no row was drawn from.
         source = log.propensity_source
         all_known = log.propensity.ndim == 2 and not (source is not None and source.is_uncertain)
-        known = log.propensity[log.propensity > 0] if all_known else 1.0 / inverse_of_chosen(log)
-        smallest = float(known.min())
+        smallest = smallest_above_zero(log.propensity) if all_known else 1.0 / float(inverse_of_chosen(log).max())
         which = "any action" if all_known else "chosen actions, for which the log alone vouches"
         bound = Bound(_power(1.0 / smallest, longest), f"the smallest propensity of {which}")
     if not np.isfinite(bound.value):
@@ -101,6 +109,11 @@ def found_bound(log: Log, longest: int) -> Bound:
             "use psrs or qbe, which go step by step, or give a bound="
         )
     return bound
+
+
+def smallest_above_zero(matrix: np.ndarray) -> float:
+    """Return the smallest number above 0."""
+    return min(float(np.where(matrix[rows] > 0, matrix[rows], np.inf).min()) for rows in blocks(len(matrix)))
 
 
 def _power(base: float, exponent: int) -> float:

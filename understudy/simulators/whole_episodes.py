@@ -9,10 +9,12 @@ from understudy.contracts import Exhausted, Log, LogUse, Step, Stop
 from understudy.contracts.compiling import compiled_for
 from understudy.contracts.streams import streams_of
 from understudy.errors import LogError, SettingError
+from understudy.logs.episodes import longest_episode
 from understudy.logs.policies import as_vector
+from understudy.mapped import advise_random, blocks, new_array, reserved
 from understudy.simulators.bounds import Bound, bound_for, ceilings, inverse_of_chosen
-from understudy.simulators.coding import LOG_POSITIONS, CodedArrays, largest_observation
-from understudy.simulators.index import inverse_propensities
+from understudy.simulators.coding import LOG_POSITIONS, CodedArrays, largest_observation, opening_positions
+from understudy.simulators.index_arrays import vectors_in_files
 from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.layout import PASSED_OVER
 from understudy.simulators.kernels.whole_episodes import (
@@ -29,6 +31,7 @@ from understudy.simulators.kernels.whole_episodes import (
 from understudy.simulators.options import option_code, require_log
 from understudy.simulators.read_only import read_only
 from understudy.simulators.rehearsal import STOPPED, begin_episode, refused_step, serve_step
+from understudy.stored_arrays import made_beside
 
 ORDERS = {"episodes": layout.BY_EPISODES, "log": layout.IN_LOG_ORDER}
 
@@ -46,13 +49,15 @@ class WholeEpisodes:
         self.log, self.bound, self.n_actions = log, bound, log.spec.n_actions
         self.settings: dict[str, Any] = {"simulator": name, "order": order}
         self.settings |= {"bound": "running" if bound.is_running else bound.value, "bound_from": bound.source}
-        self._inverse = inverse_of_chosen(log)
-        self._ceiling, whole = ceilings(self._inverse, log.starts)
-        self.steps_back = bool(np.diff(log.starts).max() > 1)
+        longest = longest_episode(log.starts)
+        self.steps_back = bool(log.starts[longest + 1] - log.starts[longest] > 1)
         self.compilable = not self.steps_back
 
         all_known = log.propensity is not None and log.propensity.ndim == 2
-        self._vector, inverse = inverse_propensities(log if all_known else None, len(log), self.n_actions)
+        with made_beside(log.action, *log.columns.values()):
+            self._inverse = inverse_of_chosen(log)
+            self._ceiling, self._whole = ceilings(self._inverse, log.starts)
+            self._vector, inverse = vectors_in_files(log if all_known else None, self.n_actions)
         self._never = never
         if not all_known and len(never):
             inverse[:, never] = np.inf
@@ -60,16 +65,9 @@ class WholeEpisodes:
         rules = {
             layout.READ_ORDER: option_code("order", order, ORDERS),
             layout.RUNNING_BOUND: bound.is_running,
-            layout.LACKS_SUPPORT: np.isinf(inverse).any(),
+            layout.LACKS_SUPPORT: any(np.isinf(inverse[rows]).any() for rows in blocks(len(inverse))),
         }
         self._rules = read_only(np.array([int(rules.get(position, 0)) for position in range(layout.N_RULES)]))
-
-        # As in `Replay`: an episode that the end of a recording cut off keeps its position.
-        unfinished = np.append(np.flatnonzero(log.unfinished), log.n_episodes)
-        self._episodes = np.empty(log.n_episodes, EPISODE)
-        self._episodes["first"], self._episodes["end"] = log.starts[:-1], log.starts[1:]
-        self._episodes["block_end"] = unfinished[np.searchsorted(unfinished, np.arange(log.n_episodes))]
-        self._episodes["ceiling"] = whole
         self._copies = 1
         self._arrays = self._coded_arrays()
 
@@ -78,7 +76,8 @@ class WholeEpisodes:
         rows, episodes = self._arrays(codes)
         weights, cursor = np.zeros(N_WEIGHTS), np.zeros(layout.N_CURSOR, np.int64)
         weights[NEXT_BOUND], cursor[layout.EPISODE_OVER], cursor[layout.STATE] = self.bound.value, 1, layout.EMPTY
-        order = np.zeros(len(episodes), np.int32)
+        advise_random(rows, episodes)
+        order = reserved(len(episodes), np.int32)
         source = EpisodeTape(
             rows, episodes, self._inverse_propensity, self._rules, order, streams_of(seed), weights, cursor
         )
@@ -114,24 +113,48 @@ class WholeEpisodes:
         return CodedArrays(self._coded, largest_observation(self.log.observation, self.log.next_observation))
 
     def _coded(self, codes: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows and episodes with a learner's codes of observations; None: integers are their own codes."""
-        log = self.log
-        rows, episodes = np.empty(len(log), ROW), np.tile(self._episodes, self._copies)
-        rows["reward"], rows["action"], rows["vector"] = log.reward, log.action, self._vector
-        rows["inverse"], rows["ceiling"] = self._inverse, self._ceiling
-        rows["end"] = np.where(log.terminated, TERMINATED, np.where(log.truncated, TRUNCATED, NOT_OVER))
-        first = log.observation[log.starts[:-1]]
-        if codes is not None and codes.encoder is LOG_POSITIONS:
-            rows["next_code"], opening = np.arange(len(log)), len(log) + np.arange(log.n_episodes)
-        elif codes is not None:
-            rows["next_code"], opening = codes.batch(log.next_observation, ~log.terminated), codes.batch(first)
-        elif log.spec.n_observations is not None:
-            rows["next_code"], opening = log.next_observation, first
-        else:
-            rows["next_code"], opening = 0, np.zeros(log.n_episodes, np.int32)
-        episodes["code"] = np.tile(opening, self._copies)
-        episodes["block_end"] += np.repeat(np.arange(self._copies) * log.n_episodes, log.n_episodes).astype(np.int32)
+        """Return rows and episodes with a learner's codes of observations; None: integers are their own codes.
+
+        Those of a log on disk are in files that are gone with them.
+        """
+        log, n_episodes = self.log, self.log.n_episodes
+        with made_beside(log.action, *log.columns.values()):
+            rows, episodes = new_array(len(log), ROW), new_array(self._copies * n_episodes, EPISODE)
+            for part in blocks(len(log)):
+                some, terminated = rows[part], log.terminated[part]
+                some["reward"], some["action"] = log.reward[part], log.action[part]
+                some["vector"] = 0 if self._vector is None else self._vector[part]
+                some["inverse"], some["ceiling"] = self._inverse[part], self._ceiling[part]
+                some["end"] = np.where(terminated, TERMINATED, np.where(log.truncated[part], TRUNCATED, NOT_OVER))
+                some["next_code"] = self._next_codes(codes, part)
+            # As in `Replay`: an episode that the end of a recording cut off keeps its position.
+            unfinished = np.append(np.flatnonzero(log.unfinished), n_episodes)
+            for part in blocks(n_episodes):
+                first = log.starts[part]
+                block_end = unfinished[np.searchsorted(unfinished, np.arange(part.start, part.stop))]
+                opening = self._opening_codes(codes, part)
+                for before in range(0, len(episodes), n_episodes):  # one copy of the log after another
+                    some = episodes[before + part.start : before + part.stop]
+                    some["first"], some["end"] = first, log.starts[part.start + 1 : part.stop + 1]
+                    some["ceiling"], some["code"], some["block_end"] = self._whole[part], opening, before + block_end
         return rows, episodes
+
+    def _next_codes(self, codes: Any, rows: slice) -> np.ndarray | int:
+        log = self.log
+        if codes is not None and codes.encoder is LOG_POSITIONS:
+            return np.arange(rows.start, rows.stop)
+        if codes is not None:
+            return codes.batch(log.next_observation[rows], ~log.terminated[rows])
+        return 0 if log.spec.n_observations is None else log.next_observation[rows]
+
+    def _opening_codes(self, codes: Any, episodes: slice) -> np.ndarray | int:
+        log = self.log
+        if codes is not None and codes.encoder is LOG_POSITIONS:
+            return opening_positions(len(log), range(episodes.start, episodes.stop))
+        first = log.observation[log.starts[episodes]]
+        if codes is not None:
+            return codes.batch(first)
+        return 0 if log.spec.n_observations is None else first
 
     def __repr__(self) -> str:
         settings, value = self.settings, "running" if self.bound.is_running else f"{self.bound.value:.6g}"
@@ -229,12 +252,12 @@ def replay(
     replay(100 rows, 100 episodes, order='episodes', bound=2: uniform propensities)
     """
     require_log(log)
-    lengths = np.diff(log.starts)
-    if lengths.max() > 1:
-        episode = int(lengths.argmax())
+    episode = longest_episode(log.starts)
+    first, end = log.starts[episode], log.starts[episode + 1]
+    if end - first > 1:
         raise LogError(
-            f"replay is for decisions of one row each, and the episode that begins in row {log.starts[episode]:,} has "
-            f"{lengths[episode]:,} rows; use psrs, which goes from state to state, or pers, which accepts whole "
+            f"replay is for decisions of one row each, and the episode that begins in row {first:,} has "
+            f"{end - first:,} rows; use psrs, which goes from state to state, or pers, which accepts whole "
             'episodes, or say ends="every-row" if each row is a decision by itself'
         )
     return _whole_episodes("replay", log, bound, quantile, order)
@@ -272,5 +295,9 @@ def _whole_episodes(
             'terminated= or truncated=, or ends="every-row" if each row is a decision by itself'
         )
     option_code("order", order, ORDERS)
-    never = np.flatnonzero(np.bincount(log.action, minlength=log.spec.n_actions) == 0)
-    return WholeEpisodes(name, log, bound_for(log, bound, quantile), order, never)
+    n_actions = log.spec.n_actions
+    taken = sum(np.bincount(log.action[rows], minlength=n_actions) for rows in blocks(len(log)))
+    never = np.flatnonzero(taken == 0)
+    with made_beside(log.action, *log.columns.values()):
+        found = bound_for(log, bound, quantile)
+    return WholeEpisodes(name, log, found, order, never)

@@ -29,6 +29,7 @@ from understudy.logs.propensities.recognition import rounding
 if TYPE_CHECKING:
     from understudy.logs.log import Log
 
+ALL_ROWS = slice(None)
 UNSEEN = 0.1
 """As how many draws an action counts that none of them took."""
 
@@ -82,15 +83,17 @@ def to_shares(propensity: np.ndarray, n_samples: int) -> np.ndarray:
     return seen / seen.sum(axis=1, keepdims=True)
 
 
-def chosen_propensities(log: "Log") -> np.ndarray | None:
+def chosen_propensities(log: "Log", part: slice = ALL_ROWS) -> np.ndarray | None:
     """Return the propensity of each row's action, (N,), for weights and bounds that are one number; None without any.
 
-    Where propensities of all actions are shares of draws, it is the one whose inverse is right on average.
+    Of some rows, where these are given. Where propensities of all actions are shares of draws, it is the one whose
+    inverse is right on average.
     """
     p, source = log.propensity, log.propensity_source
     if p is None or p.ndim == 1:
-        return p
-    rows = np.arange(len(log))
+        return p if p is None else p[part]
+    p, action = p[part], log.action[part]
+    rows = np.arange(len(action))
     if source is None or source.n_samples is None:
-        return p[rows, log.action]
-    return (to_shares(p, source.n_samples)[rows, log.action] * source.n_samples + 1) / (source.n_samples + 1)
+        return p[rows, action]
+    return (to_shares(p, source.n_samples)[rows, action] * source.n_samples + 1) / (source.n_samples + 1)
