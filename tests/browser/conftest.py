@@ -89,6 +89,16 @@ def page_file(tmp_path_factory, halved_of, on_ladder):
     return write_page(measure(sets, margin=0.3), path, audit=audit, title=HOSTILE, command=HOSTILE, rung_notes=notes)
 
 
+@pytest.fixture(scope="session")
+def comparison_file(tmp_path_factory, halved_of):
+    """A page of two learners with hostile names on the same halves of one log."""
+    sets = {}
+    for place, name in enumerate((HOSTILE, f"other {HOSTILE}")):
+        runs = halved_of([400] * 8, [240] * 4, learner={"class": HOSTILE, "gamma": place})
+        sets[name] = with_returns(runs, seed=place)
+    return write_page(measure(sets, margin=0.3), tmp_path_factory.mktemp("comparison") / "report.html", title=HOSTILE)
+
+
 def until_true(page, expression):
     """Wait until a JS expression is true: Playwright's own way evaluates texts, which the page does not allow."""
     for _ in range(PATIENCE // 50):

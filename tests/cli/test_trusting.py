@@ -75,7 +75,7 @@ def test_report_draws_the_same_page_from_the_folder(results, tmp_path, capsys):
     _, out = results
     assert main(["report", str(out), "--report", str(tmp_path / "again.html")]) == 0
     assert (tmp_path / "again.html").read_text() == (out / "report.html").read_text()
-    assert capsys.readouterr().out.lstrip().startswith(("Believable up to step", "Not "))
+    assert capsys.readouterr().out.lstrip().startswith(("Deploying", "Whether deploying", "Not "))
 
 
 def test_called_again_nothing_is_made_twice(results, monkeypatch):

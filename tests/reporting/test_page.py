@@ -161,6 +161,15 @@ def test_the_command_versions_and_the_fingerprint_of_the_log_are_told(tmp_path, 
     assert there.index(">abc<") < there.index("numpy")
 
 
+def test_runs_that_must_not_be_believed_have_no_believable_part_in_figures(tmp_path, halved_of):
+    sets = {"psrs": halved_of([100] * 8, [60] * 4, log_return=0.5)}
+    wrong = Audit((Finding("doubt", "a-rule", (1,), 1, "propensities are wrong"),), 9, 1, 2)
+    for audit, trusted in ((wrong, {None}), (None, {60, 12})):
+        report(sets, tmp_path / "report.html", audit=audit, margin=0.3)
+        charts = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["charts"]
+        assert {one["trusted"] for chart in charts for one in chart["sets"]} == trusted
+
+
 def test_words_are_explained_where_they_are_used(tmp_path, halved_of):
     text = page(tmp_path, {"psrs": halved_of([100] * 8, [60] * 4)})
     assert text.count("<dt>Luck of the log</dt>") == 1

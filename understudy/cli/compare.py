@@ -4,7 +4,7 @@ import argparse
 import json
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -145,7 +145,7 @@ def every_for(
     known = [every for text in learners if (every := every_of(folder / text)) is not None]
     intervals = []
     for make, one in [] if known else zip(learners.values(), given, strict=True):
-        with suppress(Exception) if one.keep_going else nullcontext():  # said of the runs themselves
+        with suppress(Exception):  # what raises here raises in the first run, which says where
             intervals.append(reading_interval(simulator, make, log, one))
     return min([*known, *intervals], default=round_number(len(log) / 200))
 

@@ -227,8 +227,13 @@ class StateAudit:
 
     def to_table(self, places: Sequence[int] | np.ndarray, heading: str = "state") -> Table:
         """Return a table for people of the states at these places of `state`."""
-        headings = (Column(heading, numeric=False), Column("rows"), Column("p-value"), Column("explained"))
-        rows = tuple(
+        headings: tuple[Column, ...] = (
+            Column(heading, numeric=False),
+            Column("rows"),
+            Column("p-value"),
+            Column("explained"),
+        )
+        rows: tuple[tuple[str, ...], ...] = tuple(
             (str(self.state[place]), f"{self.rows[place]:,}", *shown(self.p_value[place], self.explained[place]))
             for place in places
         )

@@ -161,7 +161,7 @@ def _of_halves(tested: Mapping[str, LuckOfSet], tried: Container[str] = ()) -> l
     """
     if len(tested) != 1:
         judged = {name: found for name, found in tested.items() if name not in tried}
-        helped = list(judged)[:MOST_NAMED]
+        helped = sorted(judged, key=lambda name: judged[name].horizon or 0)[:1]  # where a comparison ends
         return [
             f"“{name}”: {sentence}"
             for name, found in judged.items()
@@ -313,11 +313,14 @@ def _several(found: Any) -> dict[str, Any]:
 
 
 def _listed(reached: Mapping[str, LuckOfSet], measured: Measurements) -> str:
-    """Return the horizon of each set that has one, with what the luck of the log may have done up to there."""
+    """Return the horizon of each set that has one; of a single one, what the luck of the log may have done up to there.
+
+    Of several, a table tells that.
+    """
     if len(measured.luck) == 1:
         (found,) = reached.values()
         return f"{_upto(found)}: {WHY[found.trusted[found.probe].reason]}"
-    shown = [f"{_upto(found)} (“{name}”)" for name, found in list(reached.items())[:MOST_NAMED]]
+    shown = [f"{found.horizon:,} (“{name}”)" for name, found in list(reached.items())[:MOST_NAMED]]
     return "; ".join(shown + ["..."] * (len(reached) > MOST_NAMED))
 
 

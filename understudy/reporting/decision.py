@@ -182,7 +182,7 @@ def _evidence(who: str, found: DeployedLearner, single: bool) -> list[str]:
         *_how_fast(found, noun),
         f"By {noun} {found.last:,} deployments have earned {_more_or_less(total, in_all)} in all, on average "
         f"({_signed(high, in_all)} to {_signed(low, in_all)}). A single one may do worse than {LOGGED}: in {span}, "
-        f"with a probability of {against.worse[-1]:.0%}. The least that deployments earn, on average, is "
+        f"with a probability of {_chance(against.worse[-1])}. The least that deployments earn, on average, is "
         f"{_more_or_less(least, write)} {_one(noun)} than the log, in {_episodes(first, last, noun)}.",
     ]
 
@@ -235,6 +235,10 @@ def _compared(halved: Mapping[str, Halves], upto: int | None = None) -> Comparis
 
 def _more_or_less(value: float, write: Any) -> str:
     return f"{write(abs(value))} {'more' if value >= 0 else 'less'}"
+
+
+def _chance(probability: float) -> str:
+    return "less than 1%" if probability < 0.005 else f"{probability:.0%}"
 
 
 def _signed(value: float, write: Any) -> str:

@@ -49,7 +49,7 @@ def differences_chart(key: str, found: Comparison, upto: int | None, learners: S
     runs = found.halves[found.best].runs
     for name, curve in curves.items():
         values = readings[found.best].whole - readings[name].whole
-        one = curve_of(name, curve, values, len(runs), [upto, curve.horizon])
+        one = curve_of(name, curve, values, len(runs), [upto, curve.horizon], len(curves))
         pairs = [(run, curve.steps, values[place]) for place, run in enumerate(runs[:MOST_RUNS])]
         marks = {"trusted": upto or None, "exact": None, "longest": curve.horizon, "going": None, "rungs": None}
         color = 1 + list(learners).index(name) % len(PALETTE)

@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+POINTS_OF_SINGLE, FEWEST_OF_SINGLE = 4800, 16
+"""Readings of all single runs of a figure together, and of one at least."""
+
+
 def learning_curves(
     named_runs: Mapping[str, Runs],
     probe: str,
@@ -164,8 +168,9 @@ def curves_of_runs(
             first = first or axes
             theirs = sets_read.get(reference) if reference is not None and name != reference else None
             plots.individual_runs(
-                runs, probe, reference=theirs, epoch=epoch or 1, share=share, look=looks[name], ax=axes
-            )
+                runs, probe, reference=theirs, epoch=epoch or 1, share=share, look=looks[name], ax=axes,
+                points=points_of_single(sum(min(len(one), plots.MOST_RUNS) for one in sets_read.values())),
+            )  # fmt: skip
             style_axes(axes, 3)
             if log_scale:
                 style_log_scale(axes)
@@ -180,6 +185,15 @@ def curves_of_runs(
             longest = max(int(runs.lengths.max()) for runs in sets_read.values())
             first.set_xlim(0, 1.01 * longest / (epoch or 1))
     return figure
+
+
+def points_of_single(n_runs: int) -> int:
+    """Return how many readings of each of so many runs are drawn in the panels of a figure.
+
+    >>> points_of_single(30), points_of_single(150), points_of_single(1000)
+    (60, 32, 16)
+    """
+    return int(np.clip(POINTS_OF_SINGLE // max(1, n_runs), FEWEST_OF_SINGLE, plots.MOST_POINTS_OF_RUN))
 
 
 def visitation_bars(

@@ -40,6 +40,7 @@ class Measurements:
     forecasts: dict[str, Forecast] = field(default_factory=dict)  # of finished sets: how long they were to last
     rungs: dict[str, RungUse] = field(default_factory=dict)  # of finished sets on a ladder: what served their steps
     beyond: dict[str, Beyond] = field(default_factory=dict)  # of these, where it was tested: how far to believe them
+    doubted: bool = False  # True if something speaks against all runs, so that no step is to be drawn as believable
 
     @property
     def finished(self) -> dict[str, Runs]:
@@ -52,6 +53,8 @@ class Measurements:
         That of a set on a ladder is what `us.beyond` found. Where that was not asked, halves of the log say nothing of
         what lower rungs did, so it is at most the exact one.
         """
+        if self.doubted:
+            return {}
         found = horizons_of(self.luck, probe)
         found |= {name: min(step, self.rungs[name].exact) for name, step in found.items() if name in self.rungs}
         return found | {name: one.steps for name, one in self.beyond.items() if probe in (None, one.probe)}

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,11 +102,12 @@ def write_page(
     boxes, audits = state_boxes(states), _several(states)
     found = belief(measured, audit, states, selfcheck)
     told = advice(measured, found)
+    drawn = replace(measured, doubted=found is not None and found.severity == "error")
     compared, upto = (None, None) if told is None else (told.whole, told.upto)
     shown = _content(measured, audit, title, command, told) | {
         "cautions": cautions(measured.finished, concerning(measured, audit), states_tested=states is not None),
         "state_boxes": boxes,
-        "figures": figures_of(measured, audits, compared, upto),
+        "figures": figures_of(drawn, audits, compared, upto),
         "advice": told,
         "against_log": [] if told is None else [one.against.table() for one in told.deployments.values()],
         "learners": None if told is None or told.comparison is None else told.comparison.table(),

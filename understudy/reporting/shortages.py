@@ -26,6 +26,23 @@ TAKEN_FOR_GRANTED = {
 """What each flag does to answer for longer, and on what condition."""
 
 
+CAUSES_IN_WORDS = {
+    "queue empty": "no row was left",
+    "queue empty for action": "no row with the chosen action was left",
+    "unsupported": "no row was left in which the chosen action could be taken",
+    "never logged": "the log never acted from there",
+    "no state": "the encoder knows no state for it",
+    "no row": "every row was used",
+    "no opening": "no episode was left to begin with",
+    "used up": "every episode was offered",
+    "too many cut": "too many episodes had to be cut",
+    "max steps": "it was to go no further (--max-steps)",
+    "learner ended": "the learner asked for no further step",
+    "cut off": "the recording stopped there",
+}
+"""Why a run stopped, for readers who know nothing of queues. Causes that are not here are words already."""
+
+
 def shortage_sentences(sets: Mapping[str, Runs]) -> list[str]:
     """Return what to log more of, a sentence for each set of which runs stopped since the log had no answer.
 

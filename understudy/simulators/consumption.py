@@ -59,5 +59,5 @@ def queue_stop(queue: int, rules: np.ndarray, index: Index, cause: str) -> Stop:
         return Stop(cause, **index.stop_fields(queue))
     state, action = divmod(queue, index.log.spec.n_actions)
     spec = index.log.spec
-    acted = {"action": action, "label": action_label(spec, action), "column": action_column(spec)}
+    acted: dict[str, Any] = {"action": action, "label": action_label(spec, action), "column": action_column(spec)}
     return Stop("queue empty for action", **acted, **index.stop_fields(state))

@@ -122,7 +122,7 @@ class KernelRehearsal:
         action = int(cursor[layout.STOP_ACTION])
         mass = cursor[layout.STOP_NANOMASS] / 1e9 if cause == "unsupported" else None
         spec = self._index.log.spec
-        acted = {"action": action, "label": action_label(spec, action), "column": action_column(spec)}
+        acted: dict[str, Any] = {"action": action, "label": action_label(spec, action), "column": action_column(spec)}
         return Stop(cause, mass=mass, counts=counts, **acted, **where)
 
     def use(self) -> LogUse | None:
