@@ -133,9 +133,13 @@ def test_it_is_said_that_rehearsed_days_and_delays_have_fewer_decisions(timed, t
     by_decisions = [flag for flag in shared if flag not in ("--order-by", "--time", "at")]
     assert main([*by_decisions, str(tmp_path / "plain"), "--delay", "45", "--order-by", "at"]) == 0
     assert "thinned-times" not in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_compare_says_so_too(timed, tmp_path, capsys):
     flags = ["--learner", "ucb1", "--learner", "ucb1:period=hour", "--runs", "3", "--halves", "5", "--json"]
     assert main(["compare", str(timed), *TIMED, *flags, "--out", str(tmp_path / "compared")]) == 0
-    assert by_period in capsys.readouterr().out
+    assert "a rehearsed hour has about 30 decisions, where the log has 60" in capsys.readouterr().out
 
 
 def test_learners_by_the_times_of_the_log_are_compared(timed, tmp_path, capsys):
