@@ -35,7 +35,10 @@ def test_six_simulators_are_compared_with_the_true_environment(found):
     assert result.runs["PSRS, latent states"].about.n_states == 25
     assert said[0] == f"Recorded 120 episodes, {len(result.log):,} rows, of the 5x5 grid with 4 noise bits."
     assert said[1] == str(result.audit)
-    assert said[2].strip().startswith("How far to believe this was not tested")
+    assert (
+        said[2].strip().startswith("Whether deploying QLearning is better than the policy that logged cannot be told")
+    )
+    assert said[3].strip().startswith("How far to believe this was not tested")
 
 
 def test_the_page_names_every_set_and_the_verdict_on_states(found):
@@ -50,4 +53,4 @@ def test_exact_simulators_have_halves_and_a_forecast_where_runs_are_not_too_few(
     found = demo(tmp_path / "report.html", runs=5, seed=3, workers=1, tell=lambda text: None)
     assert {name: len(runs.halves) for name, runs in found.runs.items() if runs.halves} == dict.fromkeys(EXACT, 5)
     assert set(found.measured.forecasts) == set(EXACT)
-    assert "Forecast and outcome</h2>" in found.page.read_text(encoding="utf-8")
+    assert "How long it was expected" in found.page.read_text(encoding="utf-8")

@@ -67,6 +67,12 @@ def test_nothing_is_said_where_nothing_is_asked_for_nor_of_what_is_short(hasty, 
     assert capsys.readouterr().err == ""
 
 
+def test_of_nothing_there_is_no_progress(hasty, capsys):
+    with progress_bar("testing states", 0, show=True):
+        sleep(0.02)
+    assert capsys.readouterr().err == ""
+
+
 def test_without_a_standard_error_nothing_is_said(hasty, monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr", None)
     with progress_bar("training", 1):

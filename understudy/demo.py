@@ -8,6 +8,7 @@ import understudy as us
 from understudy.envs import NoisyGrid
 from understudy.logs import Audit, Log
 from understudy.reporting.belief import belief
+from understudy.reporting.decision import advice
 from understudy.reporting.measurements import Measurements, measure
 from understudy.reporting.page import write_page
 from understudy.runs import Runs
@@ -87,6 +88,9 @@ def demo(
     results["real"] = us.experiment(us.real(env, latent), make, max_steps=longest, title="real", **options)
     title = f"Q-learning rehearsed on {log.n_episodes:,} logged episodes of a noisy grid"
     measured, states = measure(results, forecasts=forecasts), latent.audit(log)
-    tell(f"\n{belief(measured, audit, states)}\n")
+    verdict = belief(measured, audit, states)
+    if (told := advice(measured, verdict)) is not None:
+        tell("\n".join(["", told.sentence, *(f"  {sentence}" for sentence in told.evidence)]))
+    tell(f"\n{verdict}\n")
     path = write_page(measured, page, audit=audit, states=states, title=title, command=command)
     return Demo(log, audit, measured, path)

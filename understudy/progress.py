@@ -30,7 +30,7 @@ def progress_bar(title: str, total: int | None, show: bool | None = None, done: 
     By default as a bar where that is a terminal, as one below the cell of a notebook, and elsewhere (a file, a pipe) as
     a line after ten seconds and then each minute. `show=True` draws the bar anywhere, `show=False` shows nothing.
     """
-    if _silence.is_set():
+    if _silence.is_set() or total == 0:  # nothing to wait for
         show = False
     if show is not False and _in_notebook():
         with _bar_below_cell(title, total, done) as report:

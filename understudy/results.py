@@ -325,5 +325,6 @@ def forecast_from_json(content: Any) -> Forecast:
         interval=(low, high),
         level=expect("level", content["level"], "a number"),
         runs_out={what: expect("runs_out", share, "a number") for what, share in runs_out.items()},
+        longer={flag: expect("longer", steps, "a count") for flag, steps in content.get("longer", {}).items()},
         **counts,
     )

@@ -62,7 +62,7 @@ def axe():
 def with_returns(runs, seed=0):
     """The same runs, whose episodes earn more and more."""
     rng = np.random.default_rng(seed)
-    stop = Stop("queue empty for action", state=3, place=f"{HOSTILE}=3", action=1, label=HOSTILE)
+    stop = Stop("queue empty for action", state=3, place=f"{HOSTILE}=3", action=1, label=HOSTILE, column=HOSTILE)
 
     def paid(set_):
         made = (
@@ -86,9 +86,17 @@ def page_file(tmp_path_factory, halved_of, on_ladder):
     audit = Audit((Finding("warning", HOSTILE, (1,), 1, HOSTILE),), 200, 20, 2)
     path = tmp_path_factory.mktemp(HOSTILE.replace("/", "")) / "report.html"
     notes = {HOSTILE: HOSTILE}
-    return write_page(
-        measure(sets, margin=0.3), path, audit=audit, title=HOSTILE, command=HOSTILE, action=HOSTILE, rung_notes=notes
-    )
+    return write_page(measure(sets, margin=0.3), path, audit=audit, title=HOSTILE, command=HOSTILE, rung_notes=notes)
+
+
+@pytest.fixture(scope="session")
+def comparison_file(tmp_path_factory, halved_of):
+    """A page of two learners with hostile names on the same halves of one log."""
+    sets = {}
+    for place, name in enumerate((HOSTILE, f"other {HOSTILE}")):
+        runs = halved_of([400] * 8, [240] * 4, learner={"class": HOSTILE, "gamma": place})
+        sets[name] = with_returns(runs, seed=place)
+    return write_page(measure(sets, margin=0.3), tmp_path_factory.mktemp("comparison") / "report.html", title=HOSTILE)
 
 
 def until_true(page, expression):

@@ -99,6 +99,17 @@ def test_dragging_zooms_and_a_double_click_shows_all_again(page):
     assert view(page) == whole
 
 
+def test_the_cursor_begins_where_the_log_can_be_believed(page):
+    assert step_read(page) == max(one["trusted"] for one in charts_of(page)[0]["sets"])
+    assert any("believable" in row[-1] for row in rows(page))
+
+
+def test_charts_are_drawn_from_the_top_of_the_page_on(page):
+    tops = page.evaluate("[...document.querySelectorAll('figure.drawn')].map((one) => one.id)")
+    assert tops[0] == "chart-2"  # what an episode earned comes before the learning curve
+    assert page.evaluate("performance.getEntriesByName('first chart drawn').length") == 1
+
+
 def test_the_keyboard_zooms_moves_and_shows_all_again(page):
     whole = view(page)
     figure = page.locator("#chart-1")

@@ -28,6 +28,23 @@ def test_nothing_is_wider_than_the_screen(opened, until, viewport):
 
 
 @pytest.mark.parametrize("viewport", [PHONE, DESK], ids=["phone", "desk"])
+def test_learners_compared_have_a_chart_of_their_differences(opened, comparison_file, hostile, viewport):
+    page = opened(comparison_file, viewport=viewport)
+    figure = page.locator("#chart-1")
+    assert hostile[:20] in figure.locator(".panel-title").first.text_content()
+    assert figure.locator(".set").count() == 1  # the other learner, beside the choice
+    assert "0: both earn the same" in figure.locator(".key").text_content()
+    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+
+
+def test_on_a_phone_what_is_said_of_a_reading_is_not_cut(opened):
+    page = opened(viewport=PHONE)
+    note = page.locator("#chart-1 .readout tr.note").first.bounding_box()
+    assert note["x"] >= 0
+    assert note["x"] + note["width"] <= PHONE["width"]
+
+
+@pytest.mark.parametrize("viewport", [PHONE, DESK], ids=["phone", "desk"])
 def test_on_paper_there_are_the_still_figures(opened, viewport):
     page = opened(viewport=viewport)
     page.emulate_media(media="print")

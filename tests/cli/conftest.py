@@ -105,3 +105,16 @@ def clicks(tmp_path):
     frame["click"] = (rng.random(600) < 0.3 + 0.4 * (arm == (x[:, 1] > 0))).astype(int)
     frame.to_csv(tmp_path / "clicks.csv", index=False)
     return tmp_path / "clicks.csv"
+
+
+@pytest.fixture
+def mails(tmp_path):
+    """A CSV of 600 mails: a click depends on segment, device and mail; `customer` is another one in each row."""
+    rng, n = np.random.default_rng(3), 600
+    segment, device, mail = rng.choice(["new", "old"], n), rng.choice(["phone", "desk"], n), rng.choice(["a", "b"], n)
+    liked = ((segment == "new") == (device == "phone")) == (mail == "a")
+    click = (rng.random(n) < np.where(liked, 0.9, 0.1)).astype(int)
+    columns = zip(segment, device, mail, click, strict=True)
+    lines = [f"c{number},{s},{d},{m},{c},0.5" for number, (s, d, m, c) in enumerate(columns)]
+    (tmp_path / "mails.csv").write_text("\n".join(["customer,segment,device,mail,click,prob", *lines]))
+    return tmp_path / "mails.csv"

@@ -380,7 +380,7 @@ def test_bounds_are_for_simulators_that_have_one(clicks, tmp_path, refused, caps
 def test_what_cannot_be_replayed_is_refused_in_the_words_of_the_command_line(clicks, events, columns, refused):
     bare = [*CLICKS[:-2], "--bandit", "--learner", "uniform"]
     message = refused("simulate", clicks, *bare)
-    assert "no propensities" in message
+    assert "no propensities; name the column of the probability of each row's action with --propensity (" in message
     assert "--estimate-propensities, or use qbe" in message
     message = refused("simulate", events, *columns, "--simulator", "replay")
     assert "use psrs" in message

@@ -11,7 +11,7 @@ from understudy.cli.trusting import OF_SIMULATORS
 from understudy.results import read_off_policy
 
 FLAGS = ["--observation", "x0", "x1", "--action", "arm", "--reward", "click", "--propensity", "p", "--bandit"]
-TITLE = "Beside the curve: off-policy estimates"
+TITLE = "A second opinion"
 
 
 @pytest.fixture

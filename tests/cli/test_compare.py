@@ -9,11 +9,12 @@ from understudy.cli.flags import build_parser
 from understudy.cli.simulate import run_simulate
 
 PAIR = ["--learner", "q-learning:epsilon=0.9,gamma=0.95", "--learner", "q-learning:epsilon=0.4,gamma=0.95"]
-QUICK = ["--runs", "6", "--halves", "5"]
+QUICK = ["--runs", "6", "--halves", "5", "--no-selfcheck"]
 
 
 @pytest.fixture
-def file(log, tmp_path):
+def file(log, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where results folders go by default
     us.write(log, tmp_path / "log.parquet")
     return str(tmp_path / "log.parquet")
 
@@ -21,7 +22,9 @@ def file(log, tmp_path):
 def test_compare_says_which_learner_to_choose(file, capsys):
     assert main(["compare", file, *PAIR, *QUICK]) == 0
     said = capsys.readouterr().out
+    assert "As far as this log can be believed (step " in said or "Choose q-learning:epsilon=0.4" in said
     assert "What an episode earns, episodes " in said
+    assert "told apart" in said
     assert "expected regret of choosing q-learning:epsilon=0.4,gamma=0.95: " in said
     assert "against the logging policy" in said
 
@@ -54,18 +57,47 @@ def test_with_keep_going_runs_that_a_learner_raises_in_are_left_out(file, capsys
     (tmp_path / "sometimes_raising.py").write_text(OWN.format(rest=0))
     monkeypatch.chdir(tmp_path)
     own = ["--learner", "sometimes_raising:Sometimes", *PAIR[:2], "--runs", "10", "--halves", "5", "--workers", "1"]
+    own += ["--no-selfcheck"]
     assert main(["compare", file, *own]) == 2
     assert "overflow in my code" in capsys.readouterr().err
     assert main(["compare", file, *own, "--keep-going", "--json"]) == 0
+    assert (tmp_path / "log-comparison" / "report.html").exists()
     told = json.loads(capsys.readouterr().out)["left_out"]
     assert 0 < told["runs"] < told["of"] == 10
     assert told["failed"]["q-learning:epsilon=0.9,gamma=0.95"] == 0
     assert "ArithmeticError: overflow in my code" in told["first"]
 
 
-def test_runs_are_kept_in_a_folder(file, tmp_path):
-    assert main(["compare", file, *PAIR, *QUICK, "--out", str(tmp_path / "out")]) == 0
-    assert len(us.load(tmp_path / "out" / "q-learning:epsilon=0.9,gamma=0.95")) == 6
+def test_a_results_folder_has_the_runs_and_a_page_that_decides(file, tmp_path, capsys):
+    assert main(["compare", file, *PAIR, "--runs", "6", "--halves", "5", "--json"]) == 0
+    folder = tmp_path / "log-comparison"
+    assert json.loads(capsys.readouterr().out)["page"] == "log-comparison/report.html"
+    assert len(us.load(folder / "q-learning:epsilon=0.9,gamma=0.95")) == 6
+    content = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    assert content["title"] == "2 learners compared on log.parquet"
+    assert content["decision"]["comparison"]["best"] == "q-learning:epsilon=0.4,gamma=0.95"
+    assert [chart["kind"] for chart in content["charts"]] == ["difference", "probe", "probe", "return"]
+    assert content["command"].startswith("understudy compare ")
+    assert all(content[part] for part in ("selfchecks", "audit", "states"))
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    places = [page.index(part) for part in ('class="advice', "Which learner earns more</h2>", "How it learned")]
+    assert places == sorted(places)
+    assert main(["report", str(folder)]) == 0  # draws the same page again
+    assert content["decision"]["sentence"] in capsys.readouterr().out.splitlines()
+    again = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    assert again["decision"]["comparison"] == content["decision"]["comparison"]
+
+
+def test_a_comparison_goes_on_with_further_learners_and_refuses_another_log_or_seed(file, tmp_path, capsys, refused):
+    assert main(["compare", file, *PAIR, *QUICK]) == 0
+    runs = tmp_path / "log-comparison" / "q-learning:epsilon=0.9,gamma=0.95" / "runs"
+    written = {path: path.stat().st_mtime_ns for path in runs.iterdir()}
+    assert main(["compare", file, *PAIR, "--learner", "expected-sarsa", *QUICK]) == 0
+    assert {path: path.stat().st_mtime_ns for path in runs.iterdir()} == written
+    content = json.loads((tmp_path / "log-comparison" / "report.json").read_text(encoding="utf-8"))
+    assert set(content["sets"]) == {PAIR[1], PAIR[3], "expected-sarsa"}
+    assert content["selfchecks"] == {}
+    assert "holds another rehearsal: seed" in refused("compare", file, *PAIR, *QUICK, "--seed", "5")
 
 
 def test_settings_that_are_not_named_are_as_the_flags_say():

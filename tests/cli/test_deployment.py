@@ -115,6 +115,33 @@ def test_outcomes_arrive_when_the_log_says(timed, tmp_path, capsys, refused):
     assert main(["forecast", str(timed), *TIMED, "--period", "hour", "--pre-runs", "3", "--workers", "1"]) == 0
 
 
+def test_it_is_said_that_rehearsed_days_and_delays_have_fewer_decisions(timed, tmp_path, capsys):
+    """One row in two is accepted: an hour of 60 decisions has 30 in runs, and a delay of 90 has 45."""
+    shared = ["simulate", str(timed), *TIMED, "--runs", "2", "--quick", "--workers", "1", "--learner", "ucb1", "--out"]
+    by_period = "a rehearsed hour has about 30 decisions, where the log has 60"
+    assert main([*shared, str(tmp_path / "hour"), "--period", "hour"]) == 0
+    told = capsys.readouterr().out
+    assert (
+        f"warning: thinned-times: one row in 2 is accepted, and the log's times go by all the same, so that {by_period}"
+        in told
+    )
+    assert "with --batch 60 in place of --period" in told
+    for file in ("report.html", "report.json", "rehearsal.json"):
+        assert by_period in (tmp_path / "hour" / file).read_text()
+    assert main([*shared, str(tmp_path / "late"), "--arrival", "known"]) == 0
+    assert "known 90 decisions late in the log (the median) is known 45 late in runs" in capsys.readouterr().out
+    by_decisions = [flag for flag in shared if flag not in ("--order-by", "--time", "at")]
+    assert main([*by_decisions, str(tmp_path / "plain"), "--delay", "45", "--order-by", "at"]) == 0
+    assert "thinned-times" not in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_compare_says_so_too(timed, tmp_path, capsys):
+    flags = ["--learner", "ucb1", "--learner", "ucb1:period=hour", "--runs", "3", "--halves", "5", "--json"]
+    assert main(["compare", str(timed), *TIMED, *flags, "--out", str(tmp_path / "compared")]) == 0
+    assert "a rehearsed hour has about 30 decisions, where the log has 60" in capsys.readouterr().out
+
+
 def test_learners_by_the_times_of_the_log_are_compared(timed, tmp_path, capsys):
     flags = ["--learner", "ucb1:delay=0", "--learner", "ucb1", "--learner", "ucb1:period=day", "--arrival", "known"]
     quick = ["--runs", "3", "--halves", "5", "--workers", "1", "--out", str(tmp_path / "out")]

@@ -8,7 +8,7 @@ import understudy as us
 from tests.cli.test_unused import COMMANDS
 from understudy.cli import main
 from understudy.cli.flags import build_parser
-from understudy.cli.flags_runs import add_run_settings
+from understudy.cli.flags_runs import BACKENDS, add_run_settings
 from understudy.cli.words import as_flags
 from understudy.runs.backends import NAMES
 
@@ -19,6 +19,10 @@ def test_commands_with_runs_have_them(command):
     options = build_parser(COMMANDS).parse_args(given)
     assert (options.seed, options.max_steps, options.workers, options.keep_going) == (3, 5, 2, False)
     assert build_parser(COMMANDS).parse_args([*given, "--keep-going"]).keep_going
+
+
+def test_backends_are_those_that_there_are():
+    assert BACKENDS == NAMES
 
 
 def test_help_says_what_becomes_of_runs_that_raise(capsys):

@@ -87,9 +87,9 @@ def test_what_ran_out_is_told_in_the_words_of_the_file(tmp_path, capsys):
     arguments = [str(tmp_path / "visits.csv"), *flags, "--simulator", "qbe", "--out", str(out)]
     assert main(["simulate", *arguments, "--actions", "<wait>", "buy"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert re.search(r"page=[01], action (<wait>|buy) \(", printed)
+    assert re.search(r"page=[01], arm=(<wait>|buy) \(", printed)
     stop = us.load(out / "qbe")[0].stopped
-    assert re.fullmatch(r"page=[01] has no row left with action (<wait>|buy)", stop.reason)
+    assert re.fullmatch(r"page=[01] has no row left with arm=(<wait>|buy)", stop.reason)
     assert str(stop) in str(us.load(out / "qbe")[0])
     assert main(["report", str(out), "--report", str(tmp_path / "page.html")]) == 0
     page = (tmp_path / "page.html").read_text()

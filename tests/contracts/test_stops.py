@@ -32,17 +32,18 @@ def test_an_exhausted_log_says_why():
     assert str(Exhausted(stop)) == str(stop)
 
 
-def test_a_state_is_named_by_its_observation_or_its_number_and_an_example():
+def test_a_state_is_named_by_its_observation_or_by_one_of_them_and_those_like_it():
     assert Stop("queue empty", state=3, place="page=3").reason == "page=3 has no row left"
-    assert Stop("queue empty", state=3, example="x=1").reason == "state 3 (such as x=1) has no row left"
+    assert Stop("queue empty", state=3, example="x=1").reason == "x=1 (and others like it) has no row left"
     assert Stop("queue empty", state=3).reason == "state 3 has no row left"
     assert Stop("queue empty").reason == "the log has no row left"
     assert Stop("exogenous queue empty", state=3).reason == "exogenous part 3 has no row left"
 
 
 def test_an_action_is_named_by_its_label_where_there_is_one():
-    assert Stop("queue empty for action", state=1, action=2, label="buy").what == "state 1, action buy"
-    assert Stop("queue empty for action", state=1, action=2).what == "state 1, action 2"
+    assert Stop("queue empty for action", state=1, action=2, label="buy").what == "state 1, action=buy"
+    assert Stop("queue empty for action", state=1, action=2).what == "state 1, action=2"
+    assert Stop("queue empty for action", state=1, action=2, column="arm").reason.endswith("no row left with arm=2")
 
 
 def test_stops_are_grouped_by_cause_place_and_action_whatever_their_counts():
@@ -72,6 +73,6 @@ def test_an_exhausted_log_reaches_another_process_with_its_stop_and_notes():
 
 def test_where_a_run_stopped_is_told_by_the_observation_if_there_is_one():
     assert Stop("queue empty", state=3, place="page=3").where == "page=3"
-    assert Stop("queue empty", state=3, example="x=1").where == "state 3 (such as x=1)"
+    assert Stop("queue empty", state=3, example="x=1", others=2).where == "x=1 (and 2 like it)"
     assert Stop("exogenous queue empty", state=3).where == "exogenous part 3"
     assert Stop("no opening").where is None

@@ -69,7 +69,7 @@ def test_runs_that_stopped_alike_are_counted_together_whatever_their_examples():
     stops += [Stop("unsupported", state=3, action=1, mass=mass) for mass in (0.25, 0.5, 0.75)]
     found = efficiency(Runs(tuple(run(5, stop) for stop in stops)))
     assert list(found.stops.values()) == [4, 3, 2]
-    assert next(iter(found.stops)) == "state 3 (such as x=0) has no row left"
+    assert next(iter(found.stops)) == "x=0 (and others like it) has no row left"
     assert "x=9 has no row left" in found.stops
 
 

@@ -5,9 +5,10 @@ import pytest
 
 from understudy.contracts.learning import BoundsRewards
 from understudy.contracts.offering import offers
-from understudy.encoders import Boxes
+from understudy.encoders import Boxes, Identity
 from understudy.errors import SettingError
 from understudy.learners.arms import ArmTable, reward_limits
+from understudy.logs import Log
 
 
 def test_without_a_number_of_observations_all_share_a_row():
@@ -26,9 +27,12 @@ def test_with_one_each_has_a_row_and_an_encoder_tells_which():
     assert [boxes.row(np.array([x])) for x in (0.1, 0.9)] == [0, 1]
 
 
-def test_an_encoder_needs_the_number_of_its_states():
-    with pytest.raises(SettingError, match="n_states"):
-        ArmTable(3, None, Boxes(edges=[[0.5]]))
+def test_an_encoder_tells_the_number_of_its_states_or_it_is_asked_for():
+    log = Log.from_columns(observation=[[0, 5], [1, 5], [0, 5]], action=[0, 1, 2], reward=[0, 1, 0], ends="every-row")
+    table = ArmTable(3, None, Identity().fit(log))
+    assert (table.shape, table.rows(log.observation).tolist()) == ((2, 3), [0, 1, 0])
+    with pytest.raises(SettingError, match=r"n_states.*fit it to the log first, or give n_observations="):
+        ArmTable(3, None, Identity())
 
 
 @pytest.mark.parametrize(("n_actions", "n_observations"), [(0, None), (2.5, None), (3, 0), (2, 2**28)])

@@ -97,7 +97,7 @@ def test_one_column_of_categories_is_a_single_code_that_tables_take():
         assert log.observation.tolist() == [1, 0, 1, 2]
         assert log.spec.n_observations == 3
     run = us.simulate(us.qbe(log), us.learners.QLearning(3, 2, seed=0), seed=0)
-    assert "page=home has no row left with action b" in str(run)
+    assert "page=home has no row left with action=b" in str(run)
 
 
 def test_numbers_and_truth_values_need_no_coding():

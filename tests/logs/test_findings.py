@@ -33,7 +33,7 @@ def test_an_audit_shows_itself():
 def test_an_audit_is_plain_json():
     plain = Audit((ERROR,), 4, 1, 2).to_json()
     assert json.loads(json.dumps(plain)) == plain
-    assert plain["ok"] is False
+    assert plain["accepted"] is False
     assert plain["findings"][0]["rows"] == [0]
 
 

@@ -1,10 +1,12 @@
 """Observations and actions in words."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import understudy as us
 from understudy.logs import Coding, ColumnCoding, Spec
-from understudy.logs.naming import action_label, is_category, is_date, observation_words, value_words
+from understudy.logs.naming import action_label, action_words, is_category, is_date, observation_words, value_words
 
 
 def spec(shape=(), features=None, actions=None):
@@ -71,3 +73,14 @@ def test_dates_are_known_in_both_forms():
         coded = Spec(2, None, (len(dates),), np.dtype(int), None, coding=Coding(both, form=form))
         assert [is_date(coded, entry) for entry in range(len(dates))] == dates
     assert not is_date(spec(), 0)
+
+
+def test_an_action_is_named_by_the_column_it_was_read_from_also_after_it_was_written_and_joined(tmp_path):
+    frame = pd.DataFrame({"page": [0, 1, 0], "arm": ["a", "b", "a"], "reward": 1.0, "terminated": True})
+    log = us.read(frame, observation="page", action="arm")
+    assert [action_words(log.spec, action) for action in (0, 1)] == ["arm=a", "arm=b"]
+    us.write(log, tmp_path / "log.parquet")
+    assert action_words(us.read(tmp_path / "log.parquet").spec, 1) == "arm=b"
+    assert action_words(us.concatenate([log, log]).spec, 1) == "arm=b"
+    other = us.read(frame.rename(columns={"arm": "action"}), observation="page")
+    assert action_words(us.concatenate([log, other]).spec, 1) == "action=b"

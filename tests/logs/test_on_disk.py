@@ -16,7 +16,6 @@ import understudy as us
 from understudy import mapped
 from understudy.errors import LogError, SettingError
 from understudy.logs import on_disk
-from understudy.logs.log import Log
 from understudy.logs.on_disk import MANIFEST, is_log_folder, open_log, place_of, source_of
 from understudy.logs.streamed import StreamedTable
 from understudy.mapped import is_mapped
@@ -128,7 +127,7 @@ def test_a_log_is_made_once_and_then_opened(written, tmp_path, monkeypatch):
 def test_the_fingerprint_is_kept_beside_the_log(written, tmp_path, monkeypatch):
     log = us.read(written(given()), on_disk=tmp_path / "log")
     expected = log.fingerprint
-    monkeypatch.setattr(Log, "_fingerprint", None)
+    monkeypatch.setattr("understudy.logs.log.fingerprint_of", None)
     assert us.read(tmp_path / "log").fingerprint == expected
 
 

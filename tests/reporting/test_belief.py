@@ -28,7 +28,7 @@ def test_it_begins_with_the_step_up_to_which_to_believe_and_why_it_ends(measured
     found = belief(measured, GOOD, None, FINE)
     assert found.severity == "note"
     luck = f"{measured.luck['psrs'].give_or_take:.2g}"
-    assert found.title == f"Believable up to step 60, give or take {luck}: {WHY['halves end']}"
+    assert found.title == f"Believable up to step 60, “g” give or take {luck}: {WHY['halves end']}"
     text = str(found)
     assert text.startswith(found.title)
     counts = "10 random halves of the log (4 runs each; 20 halves would tell more)"
@@ -124,11 +124,13 @@ def test_several_sets_have_a_table_and_baselines_are_not_judged(halved_of, runs_
     measured = measure(sets | {"bare": runs_of([40] * 3)}, margin=0.3)
     found = belief(measured, GOOD)
     luck = f"{measured.luck['a'].give_or_take:.2g}"
-    one = f"60, give or take {luck}"
-    assert found.title == f"Believable up to step {one} (“a”); {one} (“b”); {one} (“c”); ..."
+    assert found.title == "Believable up to step 60 (“a”); 60 (“b”); 60 (“c”); ..."
+    assert sum("To believe it for longer" in sentence for sentence in found.sentences) == 1
     assert [row[:3] for row in found.table.rows] == [(name, "60", luck) for name in "abcd"]
     _, _, _, _, mean, between, why = found.table.rows[3]
-    assert f"“d”: up to step {one}; {why}. At step 100 its mean is {mean} (95 %: {between})." in str(found)
+    assert f"“d”: up to step 60, give or take {luck}; {why}. At step 100 its mean is {mean} (95 %: {between})." in str(
+        found
+    )
     assert "“worse”: not judged, since it leaves a part of the log out" in str(found)
     assert "Of “bare”, bands leave the luck of this log out" in str(found)
 
@@ -156,7 +158,7 @@ def test_an_unlucky_log_is_believed_give_or_take_its_luck_however_well_its_halve
     upto = interval.steps <= 60
     assert set_.give_or_take == pytest.approx(((interval.high - interval.low) / 2)[upto].max())
     assert set_.give_or_take > 2 * set_.trusted["g"].margin
-    assert found.title.startswith(f"Believable up to step 60, give or take {set_.give_or_take:.2g}: ")
+    assert found.title.startswith(f"Believable up to step 60, “g” give or take {set_.give_or_take:.2g}: ")
     wide = f"The interval is as wide as give or take {set_.give_or_take:.2g} up to step 60, more than the margin of 0.3"
     assert found.severity == "warning"
     assert wide in str(found)
@@ -168,7 +170,7 @@ def test_where_nothing_was_shown_it_does_not_say_that_halves_differ(halved_of):
     sets = {"noisy": halved_of([100] * 8, [60] * 4, n_halves=3, luck=0.5)}
     found = belief(measure(sets, margin=0.3))
     assert "were not shown to give the same g as the whole" in found.sentences[0]
-    assert found.sentences[0].endswith("only: more halves (halves=, or --halves) would tell.")
+    assert found.sentences[0].endswith("only: more halves would tell.")
     both = belief(measure(sets | {"other": halved_of([100] * 8, [60] * 4, n_halves=3, luck=0.5)}, margin=0.3))
     assert "“noisy”: at no step; at the first reading, there are too few halves of the log to tell." in str(both)
 
@@ -178,7 +180,7 @@ def test_runs_on_a_ladder_are_exact_up_to_a_step_and_agreement_beyond_it_is_not_
     ladder = on_ladder(halved, {40: 1}, cuts=[70])
     found = belief(measure({"qbe": ladder}, margin=0.3), GOOD, None, FINE)
     assert found.severity == "warning"
-    assert found.title.startswith("Exact up to step 40; halves of the log agree up to step 60, give or take")
+    assert found.title.startswith("Exact up to step 40; halves of the log agree up to step 60, “g” give or take")
     assert found.sentences[0].startswith("Exact up to step 40; beyond it 100% of steps came from states alike, 8 of")
     assert found.sentences[1] == SHARED_ERRORS
     named = belief(measure({"qbe": ladder, "psrs": halved}, margin=0.3), GOOD, None, FINE)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from understudy.evaluation.curves import mean_curve
-from understudy.reporting.charts import MOST_POINTS, probe_chart, returns_chart
+from understudy.reporting.charts import probe_chart, returns_chart
+from understudy.reporting.drawing import MOST_POINTS, points_of_mean
 from understudy.reporting.measurements import measure
 from understudy.runs import Runs
 
@@ -55,6 +56,17 @@ def test_long_curves_are_thinned_but_not_at_their_horizon(run_of):
     assert {one["complete"], 30_000} <= set(one["x"])
     assert one["complete"] == 29_470
     assert 29_480 in one["x"]  # the reading after the edge
+
+
+def test_of_many_sets_fewer_readings_are_kept_but_never_less_at_the_horizon(run_of):
+    lengths = [20_000, 20_000, 12_340]
+    sets = {
+        f"set {n}": Runs(tuple(run_of(length, {"g": lambda step: step % 70}) for length in lengths)) for n in range(10)
+    }
+    chart = probe_chart("chart-1", sets, "g", measure(sets))
+    for one in chart["sets"]:
+        assert len(one["x"]) <= points_of_mean(10) + 20
+        assert {12_330, 12_340, 12_350} <= set(one["x"])
 
 
 def test_the_last_reading_of_each_single_run_stays(run_of):

@@ -38,7 +38,9 @@ def test_a_learner_that_earns_more_is_likely_better_from_some_step_on(halved_of)
         "this log can be believed up to step 400."
     )
     assert 100 < deployment.from_step < 200
-    assert "less an episode" in found.evidence[1]
+    assert found.evidence[1].startswith("At least half of that gain is there from episode ")
+    assert "on average, is " in found.evidence[2]
+    assert "less an episode than the log, in episodes 1 to " in found.evidence[2]
     assert found.to_json()["deployments"]["psrs"]["verdict"] == "better"
 
 
@@ -111,3 +113,43 @@ def test_what_tells_learners_apart_beyond_the_believed_step_is_said_to_be_beyond
     nowhere = halved_of([400] * 8, [400] * 4, shift=5.0)
     found = advised({"a": learner(earning(nowhere, 0.0, 1.0), 0.1), "b": learner(earning(nowhere, 0.0, 9.0), 0.2)})
     assert found.sentence.startswith("Which learner to choose cannot be told from this log: at no step")
+
+
+def test_how_fast_is_told_by_when_half_of_the_gain_is_there(halved_of):
+    runs = halved_of([400] * 8, [400] * 4)
+    late = advised({"psrs": earning(runs, 1.0, 3.0, waits=0.2)})
+    against, gain = late.deployments["psrs"].against, late.deployments["psrs"].mean
+    place = next(place for place in range(len(against.last)) if (against.difference.mean[place:] >= gain / 2).all())
+    assert late.evidence[1] == (
+        f"At least half of that gain is there from episode {against.first[place]} (step "
+        f"{against.difference.steps[place - 1]}) on, on average over runs."
+    )
+    assert "from the first episodes on" in advised({"psrs": earning(runs, 3.0, 3.0)}).evidence[1]
+    worse = advised({"psrs": earning(runs, 0.0, 0.0)})
+    assert not any("gain" in sentence for sentence in worse.evidence)
+
+
+def test_what_all_deployments_earned_has_its_interval_and_a_single_ones_risk_its_episodes(halved_of):
+    found = advised({"psrs": earning(halved_of([400] * 8, [400] * 4), 0.0, 3.0)})
+    against = found.deployments["psrs"].against
+    total, low, high = (-value for value in against.regret.final)
+    assert found.evidence[-1].startswith(
+        f"By episode {against.last[-1]} deployments have earned {total:.1f} more in all, on average (+{high:.1f} to "
+        f"+{low:.1f}). A single one may do worse than the policy that logged: in episodes {against.first[-1]} to "
+        f"{against.last[-1]}, with a probability of "
+    )
+
+
+def test_episodes_of_one_row_are_decisions(halved_of):
+    found = advised({"replay": earning(halved_of([400] * 8, [400] * 4, log_rows=20), 0.0, 3.0)})
+    assert found.evidence[0].startswith("In decisions ")
+    assert " a decision than the log, whose decisions earned " in found.evidence[0]
+    assert "step" not in found.evidence[0]
+
+
+def test_a_choice_that_is_not_told_is_not_shown_as_a_good_one(halved_of):
+    runs = halved_of([400] * 8, [400] * 4)
+    sets = {name: learner(earning(runs, 2.0, 2.0, seed=seed), seed) for seed, name in enumerate("abc")}
+    found = advised(sets)
+    assert (found.answer, found.tone) == ("better", "not told")
+    assert found.sentence.startswith("This log cannot tell which learner to choose: as far as this log can be believed")

@@ -2,8 +2,11 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from understudy.evaluation.earnings import SHARE
 from understudy.reporting import figures
+from understudy.reporting.charts import probe_chart, returns_chart
 from understudy.reporting.drawing import looks_of
+from understudy.reporting.measurements import measure
 from understudy.reporting.svg import INK, PALETTE, inline_svg
 from understudy.runs import Runs
 
@@ -101,3 +104,39 @@ def test_vectors_of_several_lengths_have_strips_of_their_own(run_of):
 def test_any_name_can_be_drawn(runs_of, draw, name):
     text = inline_svg(draw({name: runs_of([40, 50], probe=name)}, name, width=380), "a figure")
     assert "<script" not in text
+
+
+def marks_of(axes):
+    """What a still figure marks: where gray begins, diamonds, triangles, and thin lines from top to bottom."""
+    triangles = [path.get_offsets()[0, 0] for path in axes.collections if path.get_zorder() == 9]
+    lines = [float(line.get_xdata()[0]) for line in axes.lines if line.get_linewidth() == 0.9]
+    return {
+        "gray": [float(patch.get_x()) for patch in axes.patches if patch.get_alpha() == 0.11],
+        "trusted": sorted(float(line.get_xdata()[0]) for line in axes.lines if line.get_marker() == "D"),
+        "longest": sorted(map(float, triangles)),
+        "exact": sorted(lines),
+    }
+
+
+def test_still_and_interactive_figures_mark_the_same_horizons(halved_of, on_ladder):
+    ladder = on_ladder(halved_of([380] * 8, [240] * 4, level=1.0), {250: 1})
+    measured = measure({"psrs": halved_of([400] * 7 + [390], [120] * 4), "ladder": ladder}, margin=0.3)
+    chart = probe_chart("chart-1", measured.finished, "g", measured)
+    still = figures.learning_curves(
+        measured.finished, "g", None, trusted=measured.trusted("g"), rungs=measured.rungs, share=SHARE
+    ).axes[0]
+    live = {name: sorted(one[name] for one in chart["sets"] if one[name]) for name in ("trusted", "exact", "longest")}
+    assert marks_of(still) == live | {"gray": [max(live["trusted"])]}
+    assert live == {"trusted": [120, 240], "exact": [250], "longest": [380, 400]}
+    assert still.get_xlim() == (0, pytest.approx(1.03 * 400))
+
+
+def test_what_episodes_earned_beyond_the_believed_one_is_gray_in_both_figures(halved_of):
+    measured = measure({"psrs": halved_of([400] * 8, [120] * 4, log_return=0.0)}, margin=0.3)
+    trusted = measured.trusted_episodes()
+    assert trusted == {"psrs": 24}  # an episode takes five steps, and step 120 can be believed
+    chart = returns_chart("chart-1", measured.finished, None, 0.0, trusted)
+    assert [one["trusted"] for one in chart["sets"]] == [24]
+    marks = marks_of(figures.episode_returns(measured.finished, trusted=trusted, share=SHARE).axes[0])
+    assert (marks["gray"], marks["trusted"]) == ([24], [24])
+    assert marks_of(figures.episode_returns(measured.finished, share=SHARE).axes[0])["gray"] == []

@@ -50,11 +50,27 @@ def test_episodes_that_are_missing_are_allowed_for(earning):
     assert "runs that stopped early allowed for" in found.sentences[0]
 
 
-@pytest.mark.parametrize("about", [{"log": "another"}, {"simulator": {"simulator": "qbe"}}, {"states": "others"}])
-def test_on_different_logs_or_under_different_simulators_learners_are_not_compared(earning, about):
+@pytest.mark.parametrize(
+    ("about", "words"),
+    [
+        ({"log": "another"}, "the rows, actions, rewards or propensities of their logs"),
+        ({"simulator": {"simulator": "qbe"}}, "the simulator or its settings"),
+        ({"states": "others"}, "the states that observations are merged into"),
+    ],
+)
+def test_on_different_logs_or_under_different_simulators_learners_are_not_compared(earning, about, words):
     found = compare_learners({"a": earning(A, 1.0), "b": earning(B, 2.0, **about)})
     assert "no two of them ran on the same log" in found.sentences[0]
+    assert f"(“a” and “b” differ in {words}); rehearse them on the same file" in found.sentences[0]
     assert not found.earned
+
+
+def test_logs_of_the_same_rows_are_one_however_observations_are_coded(earning):
+    codes, columns = {"log": "codes", "log_content": "same"}, {"log": "one-hot", "log_content": "same"}
+    found = compare_learners({"a": earning(A, 1.0, **codes), "b": earning(B, 2.0, **columns)})
+    assert "“b” earned most" in found.sentences[0]
+    others = columns | {"log_content": "other"}
+    assert not compare_learners({"a": earning(A, 1.0, **codes), "b": earning(B, 2.0, **others)}).earned
 
 
 def test_learners_are_compared_within_one_simulator_of_several(earning):

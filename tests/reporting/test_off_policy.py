@@ -44,6 +44,6 @@ def test_the_page_has_them_only_where_they_are_given(rehearsed, tmp_path):
     runs, found = rehearsed
     with_them = us.report({"a": runs}, tmp_path / "with.html", off_policy={"a": found}).read_text()
     without = us.report({"a": runs}, tmp_path / "without.html").read_text()
-    assert "Beside the curve: off-policy estimates" in with_them
+    assert "A second opinion" in with_them
     assert "IPS, SNIPS, DM, DR" in with_them
     assert "off-policy" not in without

@@ -65,8 +65,9 @@ def whole_page(tmp_path, runs, **options):
 
 def test_a_page_has_its_parts_in_order(tmp_path, runs_of, real_of):
     text = page(tmp_path, {"psrs": runs_of([40] * 3), "real": real_of([90] * 3)}, title="My rehearsal")
-    order = ["My rehearsal</h1>", "RMSE of", "Learning curves", "Efficiency</h2>", "Fidelity</h2>", "What ran out"]
-    order += ["Individual runs</h2>", "Settings</h2>", "Made by understudy"]
+    order = ["My rehearsal</h1>", "RMSE of", "How it learned", "How long the log could answer</h2>"]
+    order += ["How close the simulated", "What ran out"]
+    order += ["Every run by itself</h2>", "What was run, and how", "Made by understudy"]
     places = [text.index(part) for part in order]
     assert places == sorted(places)
 
@@ -80,8 +81,13 @@ def test_a_page_begins_with_how_far_to_believe_it(tmp_path, halved_of):
     )  # fmt: skip
     tags(text)
     assert "<script" not in text
-    assert text.index("Believable up to step 60") < text.index('class="lead"') < text.index("Learning curves</h2>")
-    for part in ("Forecast and outcome</h2>", "Self-check</h2>", "intervals of 95 %", "variance was extrapolated"):
+    assert text.index("Believable up to step 60") < text.index('class="lead"') < text.index("How it learned")
+    for part in (
+        "How long it was expected",
+        "Does the log agree",
+        "intervals of 95 %",
+        "variance was extrapolated",
+    ):
         assert part in text
     assert "The diamond marks the trusted horizon" in text
     assert "leave\nthe luck of the log out" not in text
@@ -97,14 +103,17 @@ def test_bands_without_halves_are_said_to_leave_the_luck_of_the_log_out(tmp_path
     assert "Other bands are 1.96 standard errors over runs, which leave" in both
     real = page(tmp_path, {"real": real_of([40] * 3)})
     assert 'class="belief' not in real
-    assert "leave\nthe luck of the log out" not in real[real.index("Mean of “g”") : real.index("What episodes earned")]
+    assert (
+        "leave\nthe luck of the log out"
+        not in real[real.index("Mean of “g”") : real.index("How long the log could answer")]
+    )
 
 
 def test_several_self_checks_are_told_by_their_names(tmp_path, halved_of):
     one = Selfcheck((), 0.05, 200, 20, tested_states=False)
     text = page(tmp_path, {"a": halved_of([100] * 8, [60] * 4)}, selfcheck={"x/<b>": one, "other": one})
     assert "Self-check of x/&lt;b&gt;: could not be told" in text
-    assert text.count("Self-check</h2>") == 1
+    assert text.count("Does the log agree") == 1
 
 
 def test_a_page_is_one_file_that_loads_nothing(tmp_path, runs_of, real_of):
@@ -137,9 +146,10 @@ def test_the_data_of_charts_is_in_the_page_and_in_the_file_beside_it(tmp_path, r
 
 def test_a_section_whose_part_was_not_run_is_absent(tmp_path, runs_of, halved_of):
     text = page(tmp_path, runs_of([40] * 3))
-    for part in ("Audit of the log", "Self-check", "Forecast and outcome", "Fidelity", "The states",
-                 "Learners compared", "Past the exact horizon", "Against the policy that logged"):  # fmt: skip
-        assert f"{part}</h2>" not in text
+    for part in ("Is anything wrong with the log?", "Does the log agree", "How long it was expected",
+                 "How close the simulated", "Which observations were treated", "Which learner earns more",
+                 "How far to believe what the log", "Against the policy that logged"):  # fmt: skip
+        assert f"<h2>{part}" not in text
         assert f"<h3>{part}" not in text
 
 
@@ -151,10 +161,19 @@ def test_the_command_versions_and_the_fingerprint_of_the_log_are_told(tmp_path, 
     assert there.index(">abc<") < there.index("numpy")
 
 
+def test_runs_that_must_not_be_believed_have_no_believable_part_in_figures(tmp_path, halved_of):
+    sets = {"psrs": halved_of([100] * 8, [60] * 4, log_return=0.5)}
+    wrong = Audit((Finding("doubt", "a-rule", (1,), 1, "propensities are wrong"),), 9, 1, 2)
+    for audit, trusted in ((wrong, {None}), (None, {60, 12})):
+        report(sets, tmp_path / "report.html", audit=audit, margin=0.3)
+        charts = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["charts"]
+        assert {one["trusted"] for chart in charts for one in chart["sets"]} == trusted
+
+
 def test_words_are_explained_where_they_are_used(tmp_path, halved_of):
     text = page(tmp_path, {"psrs": halved_of([100] * 8, [60] * 4)})
     assert text.count("<dt>Luck of the log</dt>") == 1
-    assert text.index("<dt>Luck of the log</dt>") < text.index("Learning curves</h2>") < text.index("<dt>Return</dt>")
+    assert text.index("<dt>Luck of the log</dt>") < text.index("<dt>Return</dt>") < text.index("How it learned")
     assert "<dt>Fidelity</dt>" not in text
 
 
@@ -178,18 +197,18 @@ def test_a_name_that_utf8_cannot_hold_is_no_obstacle(tmp_path, runs_of):
 def test_one_set_alone_has_no_fidelity(tmp_path, runs_of):
     text = page(tmp_path, runs_of([40] * 3))
     assert "<summary>psrs</summary>" in text
-    assert "Fidelity</h2>" not in text
+    assert "How close the simulated" not in text
 
 
 def test_without_probes_and_finished_episodes_there_are_tables_only(tmp_path, runs_of):
     text = page(tmp_path, {"psrs": runs_of([4] * 3, probe=None), "b": runs_of([3], probe=None)})
     assert "<svg" not in text
-    assert "Efficiency</h2>" in text
+    assert "How long the log could answer</h2>" in text
 
 
 def test_what_episodes_earned_is_drawn_without_a_probe(tmp_path, runs_of):
     text = page(tmp_path, {"psrs": runs_of([40] * 3, probe=None, log_return=0.5)})
-    assert "What episodes earned</h2>" in text
+    assert "What an episode earned, beside" in text
     assert "what an episode of the log earned" in text
     assert "what an episode of the log earned" not in page(tmp_path, {"psrs": runs_of([40] * 3)})
 
@@ -347,7 +366,7 @@ def test_what_was_found_of_a_ladder_is_where_the_diamond_is(tmp_path, halved_of,
     assert "script" not in {tag for tag, _ in tags(text)}
     assert "<h2>Believe &#39;g&#39; up to step 50, 1.25 times the 40 steps that are exact" in text
     assert "the trusted horizon, up to which all evidence agrees" in text
-    section = text[text.index("<h2>Past the exact horizon</h2>") :]
+    section = text[text.index("<h2>How far to believe what the log") :]
     assert section.index("Believe &#39;g&#39; up to step 50") < section.index("<td")
     assert HOSTILE not in text
     assert text.count("&lt;script&gt;") >= 2  # in the table: what it is, and why it ends there

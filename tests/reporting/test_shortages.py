@@ -9,9 +9,9 @@ def stopped(runs, *stops):
 
 
 def test_what_to_log_more_of_is_told_by_columns_labels_and_values(runs_of):
-    there = Stop("queue empty for action", state=94, place="page=3", action=1, label="b")
+    there = Stop("queue empty for action", state=94, place="page=3", action=1, label="b", column="arm")
     runs = stopped(runs_of([40] * 3), there, there, Stop("queue empty", state=5, place="page=home, device=phone"))
-    (sentence,) = shortage_sentences({"psrs": runs}, "arm")
+    (sentence,) = shortage_sentences({"psrs": runs})
     assert sentence == (
         "Log more of what ran out first: page=3, arm=b (2 of 3 runs); page=home, device=phone (1 of 3 runs)."
     )
@@ -32,5 +32,5 @@ def test_runs_that_the_log_did_not_stop_lack_nothing(runs_of):
 
 
 def test_a_state_of_several_observations_is_told_by_one_of_them():
-    stop = Stop("queue empty for action", state=7, example="x=0.12, v=-0.4", action=2)
-    assert shortage(stop, "arm") == "state 7 (such as x=0.12, v=-0.4), arm=2"
+    stop = Stop("queue empty for action", state=7, example="x=0.12, v=-0.4", action=2, column="arm")
+    assert shortage(stop) == "x=0.12, v=-0.4 (and others like it), arm=2"

@@ -1,5 +1,9 @@
 from dataclasses import replace
 
+import pytest
+
+from understudy.reporting.belief import belief
+from understudy.reporting.decision import advice
 from understudy.reporting.measurements import measure
 from understudy.reporting.summary import (
     earnings_sentences,
@@ -14,8 +18,8 @@ from understudy.reporting.summary import (
 def test_what_was_done_names_learner_log_and_reference(runs_of, real_of):
     sets = {"psrs": runs_of([40] * 3), "qbe": runs_of([60] * 3), "real": real_of([100] * 5)}
     assert setup_sentence(measure(sets)) == (
-        "A QLearning learner rehearsed on a log of 200 rows (20 episodes) 3 times in each of 2 sets of runs, "
-        "to be compared with 5 runs of “real”."
+        "A QLearning learner (gamma 0.5) rehearsed on a log of 200 rows (20 episodes) 3 times in each of 2 sets of "
+        "runs, to be compared with 5 runs of “real”."
     )
 
 
@@ -25,7 +29,7 @@ def test_one_run_alone_is_said_plainly(runs_of):
 
 
 def test_runs_in_an_environment_rehearse_on_no_log(real_of):
-    assert setup_sentence(measure({"real": real_of([40] * 2)})) == "A QLearning learner ran 2 times."
+    assert setup_sentence(measure({"real": real_of([40] * 2)})) == "A QLearning learner (gamma 0.5) ran 2 times."
 
 
 def test_the_answer_is_how_long_and_how_far_off(runs_of, real_of):
@@ -92,6 +96,17 @@ def test_runs_on_a_ladder_of_which_nothing_else_is_said_tell_how_far_they_are_ex
     assert sentence.startswith("Exact up to step 40")
     assert unjudged_rungs(measure({"qbe": ladder})) == []  # what is said of runs on one log includes it
     assert unjudged_rungs(measure({"psrs": runs_of([40] * 3)})) == []
+
+
+def test_tiles_tell_what_is_earned_as_far_as_it_can_be_believed(halved_of):
+    measured = measure({"psrs": halved_of([400] * 8, [120] * 4, log_return=0.5)}, margin=0.3)
+    told = advice(measured, belief(measured))
+    found = told.deployments["psrs"]
+    *_, earned, logged = tiles(measured, told)
+    assert earned.label.startswith(f"an episode, episodes {found.first} to {found.last}, as far as believed (95 %: ")
+    assert float(earned.value) == pytest.approx(0.5 + found.mean, abs=0.01)
+    assert (float(logged.value), logged.label) == (0.5, "an episode of the log")
+    assert "(up to step 400, beyond what can be believed)" in earnings_sentences(measured)[0]
 
 
 def test_the_number_that_an_episode_earned_says_that_cut_ones_are_left_out(runs_of, on_ladder):

@@ -67,17 +67,18 @@ def test_a_run_of_no_step_has_its_row(runs_of):
 def test_what_ran_out_is_counted_by_cause_and_state(run_of):
     stops = [Stop("queue empty", state=state) for state in (4, 4, *range(10, 16))] + [Stop("no opening")]
     table = stops_table({"psrs": Runs(tuple(run_of(20, stop=stop) for stop in stops))})
-    assert table.rows[0][1:3] == ("queue empty", "8")
+    assert table.rows[0][1:3] == ("no row was left", "8")
     assert table.rows[0][3].startswith("state 4 (2); ")
     assert table.rows[0][3].endswith("; 2 others")
-    assert table.rows[1] == ("psrs", "no opening", "1", NONE)
+    assert table.rows[1] == ("psrs", "no episode was left to begin with", "1", NONE)
+    assert [line[1] for line in table.values] == ["queue empty", "no opening"]  # as in results folders
 
 
 def test_what_ran_out_is_told_in_the_logs_own_words(run_of):
-    stops = [Stop("queue empty for action", state=4, action=1, place="page=4", label="buy")] * 3
-    stops += [Stop("queue empty for action", state=5, action=0, example="x=0.5", label="wait")]
-    table = stops_table({"qbe": Runs(tuple(run_of(20, stop=stop) for stop in stops))}, "arm")
-    assert table.rows[0][3] == "page=4, arm=buy (3); state 5 (such as x=0.5), arm=wait (1)"
+    stops = [Stop("queue empty for action", state=4, action=1, place="page=4", label="buy", column="arm")] * 3
+    stops += [Stop("queue empty for action", state=5, action=0, example="x=0.5", label="wait", column="arm")]
+    table = stops_table({"qbe": Runs(tuple(run_of(20, stop=stop) for stop in stops))})
+    assert table.rows[0][3] == "page=4, arm=buy (3); x=0.5 (and others like it), arm=wait (1)"
 
 
 def test_all_sets_are_compared_up_to_the_smallest_common_horizon(runs_of, real_of):

@@ -201,8 +201,10 @@ def test_what_ran_out_is_named_with_an_example(log, play):
     stops += [play(exo_psrs(log, Function(lambda x: x % 4), **ORACLES), lambda t, x: EVENLY, 0).stop]
     for stop in stops:
         if stop.state is not None:
-            assert " (such as observation=" in stop.reason
-            assert stop.reason.startswith("exogenous part " if stop.cause.startswith("exogenous") else "state ")
+            assert " like it)" in stop.reason
+            assert stop.reason.startswith(
+                "the exogenous part of " * stop.cause.startswith("exogenous") + "observation="
+            )
     assert any(stop.state is not None for stop in stops)
 
 

@@ -407,13 +407,13 @@ HALVES = Function(lambda points: (points[:, 0] > 1).astype(int))
     [
         (named("page", **PAGES), None, ["page=3", "page=7"]),
         (named(["x", "v"], **POINTS), None, ["x=0.1235, v=-0.4", "x=0.2, v=0.7", "x=5, v=1"]),
-        (named(["x", "v"], **POINTS), HALVES, ["state 0 (such as x=0.1235, v=-0.4)", "x=5, v=1"]),
+        (named(["x", "v"], **POINTS), HALVES, ["x=0.1235, v=-0.4 (and 1 like it)", "x=5, v=1"]),
     ],
 )
 def test_a_stop_names_the_observation_by_columns_and_values_and_the_action_by_its_label(log, encoder, places, compiled):
     simulator = qbe(log, encoder)
     reasons = {simulate(simulator, Uniform(2), seed, compiled=compiled).stopped.reason for seed in range(30)}
-    expected = {f"{place} has no row left with action {label}" for place in places for label in ("wait", "buy")}
+    expected = {f"{place} has no row left with action={label}" for place in places for label in ("wait", "buy")}
     assert reasons <= expected
     assert all(any(reason.startswith(place) for reason in reasons) for place in places)
 
@@ -422,11 +422,11 @@ def test_an_unsupported_action_is_named_by_its_label(play):
     n = 4
     log = named("page", page=[3] * n, action=["wait"] * n, propensity_0=np.ones(n), propensity_1=np.zeros(n))
     stop = play(psrs(log), lambda t, x: EVENLY, 0).stop
-    assert stop.reason.startswith("page=3 has no row left whose logger could take action buy (policy mass 0.5 ")
-    assert stop.what == "page=3, action buy"
+    assert stop.reason.startswith("page=3 has no row left whose logger could take action=buy (policy mass 0.5 ")
+    assert stop.what == "page=3, action=buy"
     everywhere = play(actions_only(log), lambda t, x: EVENLY, 0).stop
-    assert everywhere.what == "rows, action buy"
-    assert everywhere.reason.startswith("the log has no row left whose logger could take action buy")
+    assert everywhere.what == "rows, action=buy"
+    assert everywhere.reason.startswith("the log has no row left whose logger could take action=buy")
 
 
 def test_a_state_that_was_only_reached_is_named_by_what_was_seen_there(walk_log, play):

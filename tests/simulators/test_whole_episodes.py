@@ -211,7 +211,9 @@ def test_what_cannot_be_replayed_is_refused_with_the_next_move():
     with pytest.raises(us.LogError, match=r'one row each, and the episode .* use psrs.* or pers.* ends="every-row"'):
         us.replay(short_episodes())
     bare = us.Log.from_columns(observation=[0, 1], action=[0, 1], reward=[0, 1], ends="every-row")
-    with pytest.raises(us.LogError, match=r"no propensities; give the probability .* estimate it with .*, or use qbe"):
+    with pytest.raises(
+        us.LogError, match=r"no propensities; name the column .* propensity= .* estimate it with .*, or use qbe"
+    ):
         us.replay(bare)
     with pytest.raises(us.SettingError, match="order='rows' is not one of 'episodes', 'log'"):
         us.replay(arms(), order="rows")

@@ -138,7 +138,7 @@ def test_a_log_that_answers_nothing_is_said_to():
     )  # fmt: skip
     found = us.forecast(us.qbe(log), lambda seed: us.learners.Uniform(2), steps=10)
     assert (found.steps, found.interval, found.episodes) == (0, (0, 0), 0)
-    assert found.runs_out == {"observation=0 has no row left with action 1": 1.0}
+    assert found.runs_out == {"observation=0 has no row left with action=1": 1.0}
     assert found.episodes_needed is None
     assert "cannot be told" in str(found)
 

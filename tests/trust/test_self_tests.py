@@ -65,7 +65,7 @@ def test_a_test_can_fire_at_any_level_that_selfcheck_gives_it(log, level):
 
 def test_the_state_that_shows_it_best_is_named(log):
     found, _ = sufficiency_test(stated(log, _merged), 0.0125, merges=True, seed=0)
-    assert "most clearly in 16" in found.found
+    assert "most clearly in observation=1 (and 1 like it))" in found.found
     assert found.fires
 
 

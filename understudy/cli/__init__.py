@@ -1,37 +1,30 @@
-"""The command line: demo, check, convert, forecast, simulate, compare, sweep, report, gate, completion."""
+"""The command line: demo, check, convert, forecast, simulate, compare, sweep, report, gate, completion.
+
+A command is imported when it is run: help and bad flags need neither Numba nor SciPy, which take seconds.
+"""
 
 import argparse
 import json
 import shlex
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
-import understudy as us
-from understudy.cli.choices import read_log, suggest_bandit
-from understudy.cli.compare import run_compare
 from understudy.cli.completion import add_completion, subcommands
-from understudy.cli.flags import build_parser
-from understudy.cli.forecast import run_forecast
-from understudy.cli.gate import add_gate
-from understudy.cli.report import run_report
+from understudy.cli.flags import Command, build_parser
+from understudy.cli.flags_results import add_gate
 from understudy.cli.running import run_command, run_with_learner, use_escapes
-from understudy.cli.settings_file import is_settings_file, with_settings_file
-from understudy.cli.simulate import run_simulate
-from understudy.cli.sweep import run_sweep_command
 from understudy.cli.telling import EXIT_CODES, add_telling, keep_for_json, told
-from understudy.cli.words import as_flags, audit_of, print_table, say, show_table
-from understudy.logs.propensities.advice import source_words
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command, and return its exit code. Bad input gives one sentence on standard error and exit code 2."""
-    commands = {
-        "demo": run_demo, "check": run_check, "convert": run_convert, "forecast": run_forecast,
-        "simulate": run_simulate, "compare": run_compare, "sweep": run_sweep_command, "report": run_report,
-    }  # fmt: skip
+    commands: dict[str, Command] = {"demo": run_demo, "check": run_check, "convert": run_convert}
+    commands |= {name: later(name, f"run_{name}") for name in ("forecast", "simulate", "compare", "report", "gate")}
+    commands["sweep"] = later("sweep", "run_sweep_command")
     use_escapes()
     parser = build_parser(commands)
-    add_gate(subcommands(parser))
+    add_gate(subcommands(parser), commands["gate"])
     add_completion(parser)
     add_telling(subcommands(parser))
     parser.epilog = EXIT_CODES
@@ -39,14 +32,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.typed = shlex.join(["understudy", *(sys.argv[1:] if arguments is None else arguments)])
 
     def run() -> int:
-        from_file = options.command is run_simulate and is_settings_file(options.log)
+        from understudy.cli.settings_file import is_settings_file, with_settings_file
+
+        from_file = options.command is commands["simulate"] and is_settings_file(options.log)
         return run_with_learner(with_settings_file(parser, options, arguments) if from_file else options)
 
     return run_command("understudy", lambda: told(options, run))
 
 
+def later(module: str, name: str) -> Command:
+    """Return a command that imports its module when it is called."""
+
+    def run(options: argparse.Namespace) -> int:
+        return vars(import_module(f"understudy.cli.{module}"))[name](options)
+
+    return run
+
+
 def run_demo(options: argparse.Namespace) -> int:
     """Run `understudy demo`, and return its exit code."""
+    from understudy.cli.words import say, show_table
     from understudy.demo import demo
 
     settings = {"runs": options.runs, "seed": options.seed, "workers": options.workers}
@@ -59,6 +64,10 @@ def run_demo(options: argparse.Namespace) -> int:
 
 def run_check(options: argparse.Namespace) -> int:
     """Run `understudy check`, and return 1 where the log must not be believed, else 0. An unreadable file raises."""
+    from understudy.cli.choices import read_log, suggest_bandit
+    from understudy.cli.words import audit_of, print_table, say
+    from understudy.logs.propensities.advice import source_words
+
     log = read_log(options)
     audit = audit_of(log, options)
     if options.json:
@@ -74,6 +83,10 @@ def run_check(options: argparse.Namespace) -> int:
 
 def run_convert(options: argparse.Namespace) -> int:
     """Run `understudy convert`, and return its exit code."""
+    import understudy as us
+    from understudy.cli.choices import read_log
+    from understudy.cli.words import as_flags, say
+
     log = read_log(options)
     us.write(log, options.to, options.to_format)
     say(f"{options.to} has {len(log):,} rows, {log.n_episodes:,} episodes and {log.spec.n_actions:,} actions")

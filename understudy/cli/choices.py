@@ -77,17 +77,23 @@ def suggest_bandit(log: us.Log, options: argparse.Namespace) -> None:
 def shared_options(options: argparse.Namespace, log: us.Log) -> dict[str, Any]:
     """Return the options that all runs of a results folder share, by the names of their flags, and the log's hash."""
     shared: tuple[str, ...] = (
-        "learner", "epsilon", "alpha", "gamma", "initial", "epoch_steps", "encoder", "bins", "states", "seed", "every",
-        "max_steps",
+        "learner", "epsilon", "alpha", "gamma", "initial", "epoch_steps", "every",
     )  # fmt: skip
     if options.learner in BANDITS:  # other learners do not have these, and folders of theirs go on without them
         shared = (*shared, "exploration", "noise", "ridge")
-    found = columns_of(options) | {name: getattr(options, name) for name in shared} | {"log": log.fingerprint}
-    found |= deployment_settings(options)
+    found = {name: getattr(options, name) for name in shared} | options_of_log(options, log)
     if options.no_scaling and options.learner in LINEAR:
         found["no_scaling"] = True
     if options.learner == "epsilon-greedy" and constant_alpha(options) is not None:
         found["constant_alpha"] = True
+    return found
+
+
+def options_of_log(options: argparse.Namespace, log: us.Log) -> dict[str, Any]:
+    """Return the options that all learners on a log share: columns, states, seed, deployment; and the log's hash."""
+    shared = ("encoder", "bins", "states", "seed", "max_steps")
+    found = columns_of(options) | {name: getattr(options, name) for name in shared} | {"log": log.fingerprint}
+    found |= deployment_settings(options)
     if options.propensities is not None or options.estimate_propensities:
         found["propensities"] = str(log.propensity_source)
     if options.encoder not in (*ENCODERS, "identity") and os.path.isfile(options.encoder):

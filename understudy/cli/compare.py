@@ -3,6 +3,10 @@
 import argparse
 import json
 import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import understudy as us
@@ -10,15 +14,23 @@ from understudy.cli.choices import (
     MODEL_NEEDS_STEPS,
     encoder_for,
     learner_for,
+    options_of_log,
     read_log,
+    reading_interval,
     refuse_suspicious,
+    round_number,
     simulator_for,
     simulators_of,
     states_for,
     suggest_bandit,
 )
+from understudy.cli.contexts import with_contexts
 from understudy.cli.defaults import for_linear_learners
-from understudy.cli.deployment import deployed, in_log_order, with_arrivals
+from understudy.cli.deployment import deployed, deployment_probes, in_log_order, with_arrivals, with_thinned_times
+from understudy.cli.large import part_to_test
+from understudy.cli.learners import probes_of_rewards
+from understudy.cli.parsing import did_you_mean
+from understudy.cli.trusting import every_of, selfcheck_for, uses_propensities, with_dependence
 from understudy.cli.unused import (
     USERS,
     WITHOUT_STATES,
@@ -28,13 +40,21 @@ from understudy.cli.unused import (
     refuse_unused_times,
 )
 from understudy.cli.values import LEARNER_SETTINGS, LEARNERS, LINEAR, is_own_learner
-from understudy.cli.words import audit_of, say
-from understudy.errors import SettingError
+from understudy.cli.words import audit_of, name_of_log, plain_name, print_table, say, say_decision
+from understudy.errors import SettingError, visible
 from understudy.logs.propensities.advice import source_words
+from understudy.reporting.belief import belief, doubts_propensities
+from understudy.reporting.measurements import measure
+from understudy.reporting.page import write_page
+from understudy.results import ResultsFolder, write_state_audit
+from understudy.runs.experiment import check_folder
 
 
 def run_compare(options: argparse.Namespace) -> int:
-    """Run `understudy compare`, and return its exit code. With --json, nothing but JSON is printed."""
+    """Run `understudy compare`, and return its exit code. With --json, nothing but JSON is printed.
+
+    Nothing is written before all options are checked.
+    """
     given = [settings_of(text, options) for text in options.learner]
     if len(set(options.learner)) < len(given):
         raise SettingError("two of the learners are the same; give each --learner once")
@@ -43,38 +63,92 @@ def run_compare(options: argparse.Namespace) -> int:
     refuse_unused_settings([one.learner for one in given], given_settings(options))
     options = in_log_order(options, given)
     refuse_unused_times(options, given)
+    tell = (lambda text: None) if options.json else say
     log = read_log(options)
+    audit = with_dependence(audit_of(log, options), log)
+    tell(audit)
+    tell(f"propensities: {source_words(log)}")
     if not options.json:
-        say(audit_of(log, options))
-        say(f"propensities: {source_words(log)}")
         suggest_bandit(log, options)
     log.require_no_errors()
     log = for_linear_learners(log, [one.learner for one in given], options)
-    encoder = encoder_for(log, options, None)
+    audit = with_contexts(audit, log, given, tell)
     name, *others = simulators_of(log, options)
     if others:
         raise SettingError(f"learners are compared under one simulator; give --simulator {name} or {others[0]}")
     if name == "model" and options.max_steps is None:
         raise SettingError(MODEL_NEEDS_STEPS)
     refuse_unused_encoder(options, [one.learner for one in given], [name])
+
+    folder = Path(options.out or f"{plain_name(options.log)}-comparison")
+    title = f"{len(given)} learners compared on {visible(name_of_log(options.log))}"
+    results = ResultsFolder(folder, title, options_of_log(options, log), audit, vars(options).get("typed"))
+    goes_on = results.check()
+    encoder = encoder_for(log, options, folder / "encoder.npz" if goes_on else None)
     simulator = simulator_for(name, log, encoder, options)
-    if not options.anyway and name not in WITHOUT_STATES:
-        refuse_suspicious(states_for(log, encoder, None))
+    audit = with_thinned_times(audit, simulator, given, tell)
+    results = replace(results, audit=audit)
+    states, tested = None, log
+    if name not in WITHOUT_STATES:
+        tested = part_to_test(log)
+        states = states_for(tested, encoder, folder if goes_on else None)
+        if not options.anyway:
+            refuse_suspicious(states)
     learners = {}
     for text, one in zip(options.learner, given, strict=True):  # all on the same episodes, whatever the learner
         replayed, learners[text] = deployed(simulator, learner_for(log, encoder, one)[0], one)
+    probes = probes_of_rewards() | deployment_probes(options)  # which every learner has, whatever it keeps
+    every = every_for(learners, given, replayed, log, folder)
+    for text, make in learners.items():  # before anything is written that belongs to runs of before
+        settings = {"seed": options.seed, "max_steps": options.max_steps, "probes": probes, "every": every}
+        check_folder(folder / text, replayed, make, **settings)
+    results.create()
+    if states is not None:
+        write_state_audit(folder, states)
+    if encoder is not None:
+        us.encoders.save(encoder, folder / "encoder.npz")
+    selfcheck = None
+    if states is not None:
+        propensities = uses_propensities([name]) or not doubts_propensities(audit)
+        selfcheck = selfcheck_for(tested, encoder, folder, options, propensities=propensities)
+    if selfcheck is not None:
+        tell(f"self-check: {selfcheck.verdict}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", us.FailedRunsWarning)  # said with what was found
         found = us.compare(
-            learners, replayed, runs=options.runs, halves=options.halves, seed=options.seed,
-            max_steps=options.max_steps, workers=options.workers, backend=options.backend, out=options.out,
+            learners, replayed, runs=options.runs, halves=options.halves, max_steps=options.max_steps, probes=probes,
+            every=every, seed=options.seed, workers=options.workers, backend=options.backend, out=folder,
             errors="keep" if options.keep_going else "raise", progress=False if options.json else None,
         )  # fmt: skip
+    measured = measure({text: one.runs for text, one in found.halves.items()})
+    verdict = belief(measured, audit, states, selfcheck)
+    page = write_page(
+        measured, folder / "report.html", audit=audit, states=states, selfcheck=selfcheck, title=title,
+        command=(ResultsFolder.read(folder) or results).command,
+    )  # fmt: skip
     if options.json:
-        print(json.dumps(found.to_json(), indent=1))
-    else:
-        show(found)
+        print(json.dumps(found.to_json() | {"findings": audit.to_json()["findings"], "page": str(page)}, indent=1))
+        return 0
+    say_decision(measured, verdict)
+    print_table(found.table())
+    say(f"Over all episodes that runs finished, beyond what can be believed, too: {found}")
+    say(f"\nThe page is {page}")
     return 0
+
+
+def every_for(
+    learners: Mapping[str, Any], given: Sequence[argparse.Namespace], simulator: Any, log: us.Log, folder: Path
+) -> int:
+    """Return the steps between two readings, the same for all learners: so that the shortest median run has a hundred.
+
+    Where the folder has runs already, it is theirs.
+    """
+    known = [every for text in learners if (every := every_of(folder / text)) is not None]
+    intervals = []
+    for make, one in [] if known else zip(learners.values(), given, strict=True):
+        with suppress(Exception):  # what raises here raises in the first run, which says where
+            intervals.append(reading_interval(simulator, make, log, one))
+    return min([*known, *intervals], default=round_number(len(log) / 200))
 
 
 def settings_of(text: str, options: argparse.Namespace) -> argparse.Namespace:
@@ -87,7 +161,10 @@ def settings_of(text: str, options: argparse.Namespace) -> argparse.Namespace:
         return with_arrivals(argparse.Namespace(**vars(options) | shared))
     name, _, rest = text.partition(":")
     if name not in LEARNERS:
-        raise SettingError(f"there is no learner {name!r} in --learner {text}; give one of {', '.join(LEARNERS)}")
+        meant = did_you_mean(name, LEARNERS)
+        raise SettingError(
+            f"there is no learner {name!r}{meant} in --learner {text}; give one of {', '.join(LEARNERS)}"
+        )
     found: dict[str, Any] = dict(vars(options)) | {"learner": name, "no_scaling": options.no_scaling and name in LINEAR}
     given = [*_of_any_learner(options), *(one for one in options.given if name in USERS.get(one, ()))]
     for setting in filter(None, rest.split(",")):
@@ -108,13 +185,3 @@ def settings_of(text: str, options: argparse.Namespace) -> argparse.Namespace:
 def _of_any_learner(options: argparse.Namespace) -> tuple[str, ...]:
     """Return the given flags that are not settings of some learners only."""
     return tuple(one for one in options.given if one not in USERS)
-
-
-def show(found: us.Comparison) -> None:
-    """Print the decision and a table of learners."""
-    from rich.console import Console
-
-    from understudy.reporting.terminal import as_rich
-
-    Console().print(as_rich(found.table()))
-    say(found)

@@ -1,16 +1,24 @@
 """How a learner is deployed: with outcomes that arrive late or in batches, and with what it knows when it starts."""
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 import understudy as us
 from understudy.cli.learners import Make
 from understudy.cli.words import say
 from understudy.errors import SettingError
 from understudy.learners.delays import PERIODS
+from understudy.logs.findings import errors_first
 from understudy.reporting.learners import ON_THEIR_WAY
 from understudy.runs.probes import pending
+from understudy.simulators.whole_episodes import WholeEpisodes
+
+FEWEST_TIMES = 1.5
+"""Rows offered for one that is accepted, from which it is said that the log's times go by with fewer decisions."""
 
 
 def is_delayed(options: argparse.Namespace) -> bool:
@@ -52,6 +60,55 @@ def deployed(simulator: Any, make: Make, options: argparse.Namespace) -> tuple[A
         us.learners.Delayed(us.learners.Uniform(1), **how).check_simulator(simulator)  # now, not in the first run
         make = us.learners.delayed(make, **how)
     return simulator, make
+
+
+def with_thinned_times(
+    audit: us.Audit, simulator: Any, learners: Iterable[argparse.Namespace], tell: Callable[[str], None]
+) -> us.Audit:
+    """Return an audit that warns, too, where the log's times go by with fewer decisions than in a deployment."""
+    if not isinstance(simulator, WholeEpisodes) or simulator.bound.is_running or simulator.bound.value < FEWEST_TIMES:
+        return audit
+    sentences = [thinned_sentence(simulator, one) for one in learners if goes_by_times(one)]
+    for sentence in filter(None, dict.fromkeys(sentences)):
+        finding = us.Finding("warning", "thinned-times", (), len(simulator.log), sentence)
+        tell(str(finding))
+        audit = replace(audit, findings=errors_first([*audit.findings, finding]))
+    return audit
+
+
+def thinned_sentence(simulator: WholeEpisodes, options: argparse.Namespace) -> str | None:
+    """Return how many decisions a rehearsed period has, or a delay lasts, beside the log, and what to give instead.
+
+    None where that is the same, or where the log has no times, without which the learner is refused.
+    """
+    log, bound = simulator.log, simulator.bound.value
+    if log.time is None:
+        return None
+    noun = "episode" if simulator.steps_back else "row"
+    if options.period is not None:
+        names = {seconds: name for name, seconds in PERIODS.items()}
+        span, what = options.period, names.get(options.period, f"period of {options.period:,g} seconds")
+        words = f"a rehearsed {what} has about {{here:,}} decisions, where the log has {{there:,}}"
+        instead = "learn from as many outcomes as a period of the log has with --batch {there} in place of --period"
+    elif log.arrival is None:
+        return None
+    else:
+        late = (log.arrival - log.time)[np.isfinite(log.arrival)]
+        span = float(np.median(late)) if len(late) else 0.0
+        words = (
+            "an outcome that was known {there:,} decisions late in the log (the median) is known {here:,} late in runs"
+        )
+        instead = "count decisions with --delay {there} in place of --delay arrival"
+    length = float(log.time.max() - log.time.min())
+    there = len(log) * min(1.0, span / length) if length > 0 else 0.0
+    counts = {"there": round(there), "here": round(there / bound)}
+    if counts["there"] == counts["here"]:
+        return None
+    return (
+        f"one {noun} in {bound:,.4g} is accepted, and the log's times go by all the same, so that "
+        f"{words.format(**counts)}: the learner is told what it earned after fewer decisions than in a "
+        f"deployment; {instead.format(**counts)}"
+    )
 
 
 def refuse_undeployable(options: argparse.Namespace) -> None:

@@ -8,6 +8,7 @@ import understudy as us
 from understudy.cli.flags_results import add_report, add_sweep
 from understudy.cli.flags_runs import add_backend, add_run_settings
 from understudy.cli.flags_scale import add_on_disk
+from understudy.cli.parsing import BriefParser
 from understudy.cli.values import (
     LEARNERS,
     above_zero,
@@ -35,6 +36,7 @@ COLUMN_FLAGS = {
     "observation": "column or columns of what the learner sees",
     "action": "column of the action taken",
     "reward": "column of the reward",
+    "cost": "column of what a row cost, in place of the reward: less is better",
     "next-observation": "column or columns of the observation that followed",
     "terminated": "column that says an episode ended by itself; of a column of words, the words: --terminated end=left",
     "truncated": "column that says an episode was cut off, likewise: --truncated end=timeout",
@@ -72,9 +74,7 @@ class StoreGiven(argparse.Action):
 
 def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     """Return the parser of all commands; `run` has the function of each."""
-    parser = argparse.ArgumentParser(
-        prog="understudy", description="Rehearse a learning agent on your logs before it goes live."
-    )
+    parser = BriefParser(prog="understudy", description="Rehearse a learning agent on your logs before it goes live.")
     parser.add_argument("--version", action="version", version=f"understudy {us.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
@@ -340,5 +340,9 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
     runs.add_argument("--runs", type=several, help="of each learner (40; with more than four learners, 20)")
     runs.add_argument("--halves", type=halves, metavar="NUMBER", default=20, help="halves of the log (%(default)s)")
     add_run_settings(runs, "where a learner raises an error in a run, leave the runs of that seed out of all learners")
-    runs.add_argument("--out", metavar="DIR", help="keep the runs there; called again, it goes on there (not kept)")
+    runs.add_argument(
+        "--out", metavar="DIR", help="results folder; called again, it goes on there (LOG's name-comparison)"
+    )
+    runs.add_argument("--no-selfcheck", action="store_true", help="do not test the log and its states on themselves")
+    parser.set_defaults(quick=False)
     runs.add_argument("--json", action="store_true", help="print what was found as JSON")

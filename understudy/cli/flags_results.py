@@ -1,4 +1,4 @@
-"""The flags of the commands that are about results folders: sweep and report."""
+"""The flags of the commands that are about results folders: sweep, report and gate."""
 
 import argparse
 from collections.abc import Callable
@@ -34,3 +34,16 @@ def add_report(commands: Any, run: Command) -> None:
         "--report", metavar="FILE", help="the page to write (DIR/report.html; for several comparison.html, here)"
     )
     report.set_defaults(command=run)
+
+
+def add_gate(commands: Any, run: Command) -> None:
+    """Add `understudy gate`."""
+    gate = commands.add_parser("gate", help="exit code 1 where results do not suffice to deploy by")
+    gate.add_argument("folder", metavar="DIR", help="what was --out of simulate")
+    gate.add_argument("--min-horizon", type=int, metavar="STEPS", help="runs must be trusted up to this step")
+    gate.add_argument(
+        "--better-than-log", action="store_true", help="an episode must earn more than the log's, as far as trusted"
+    )
+    gate.add_argument("--set", metavar="NAME", help="judge one set of runs, such as psrs (all, except baselines)")
+    gate.add_argument("--json", action="store_true", help="print the conditions as JSON")
+    gate.set_defaults(command=run)

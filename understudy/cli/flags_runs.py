@@ -3,7 +3,9 @@
 import argparse
 
 from understudy.cli.values import positive
-from understudy.runs.backends import NAMES
+
+BACKENDS = ("serial", "threads", "processes", "ray")
+"""The names of `runs.backends`, whose import takes long; a test holds them equal."""
 
 
 def add_run_settings(runs: argparse._ArgumentGroup, keep_going: str) -> None:
@@ -18,6 +20,6 @@ def add_backend(runs: argparse._ActionsContainer) -> None:
     """Add --workers and --backend, which say where runs are made."""
     runs.add_argument("--workers", type=positive, help="threads, processes or tasks at a time (one for each core)")
     runs.add_argument(
-        "--backend", choices=NAMES,
+        "--backend", choices=BACKENDS,
         help="where runs are made (the fastest on this machine); ray: on a cluster, by RAY_ADDRESS or on this machine",
     )  # fmt: skip

@@ -6,8 +6,10 @@ import sys
 
 import understudy as us
 from understudy.cli.choices import encoder_for, learner_for, read_log, simulator_for, simulators_of, suggest_bandit
+from understudy.cli.contexts import with_contexts
 from understudy.cli.defaults import for_linear_learners, with_default_learner
 from understudy.cli.deployment import deployed, in_log_order, with_arrivals
+from understudy.cli.longer import with_longer
 from understudy.cli.unused import refuse_unused_encoder, refuse_unused_times
 from understudy.cli.words import audit_of, print_table, say
 from understudy.errors import visible
@@ -31,6 +33,9 @@ def run_forecast(options: argparse.Namespace) -> int:
     options = with_default_learner(options, log)
     refuse_unused_encoder(options, [options.learner], names)
     log = for_linear_learners(log, [options.learner], options)
+    blind = with_contexts(us.Audit(()), log, [options], lambda text: None).findings
+    for finding in blind:  # beside the forecast, as above
+        print(visible(str(finding)), file=sys.stderr)
     encoder = encoder_for(log, options, None)
     make_new, _ = learner_for(log, encoder, options)
     found = {}
@@ -40,6 +45,7 @@ def run_forecast(options: argparse.Namespace) -> int:
             simulator, make, steps=options.steps, seed=options.seed, pre_runs=options.pre_runs,
             max_steps=options.max_steps, workers=options.workers, backend=options.backend,
         )  # fmt: skip
+        found[name] = with_longer(found[name], name, log, encoder, make_new, options)
     if options.json:
         print(json.dumps({name: one.to_json() for name, one in found.items()}, indent=1))
     else:

@@ -73,16 +73,3 @@ def better_than_log(results: ShownResults, name: str, upto: int) -> Condition:
     except UnderstudyError as error:
         return Condition(**told, found=str(error))
     return Condition(**told | {"holds": found.better}, found=str(found))
-
-
-def add_gate(commands: Any) -> None:
-    """Add the command and its flags."""
-    gate = commands.add_parser("gate", help="exit code 1 where results do not suffice to deploy by")
-    gate.add_argument("folder", metavar="DIR", help="what was --out of simulate")
-    gate.add_argument("--min-horizon", type=int, metavar="STEPS", help="runs must be trusted up to this step")
-    gate.add_argument(
-        "--better-than-log", action="store_true", help="an episode must earn more than the log's, as far as trusted"
-    )
-    gate.add_argument("--set", metavar="NAME", help="judge one set of runs, such as psrs (all, except baselines)")
-    gate.add_argument("--json", action="store_true", help="print the conditions as JSON")
-    gate.set_defaults(command=run_gate)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import understudy as us
+from understudy.cli.contexts import table_rows
 from understudy.cli.values import LINEAR
 from understudy.contracts import HasValue
 from understudy.contracts.offering import offers
@@ -25,7 +26,7 @@ def bandit_for(log: us.Log, encoder: Any, options: argparse.Namespace) -> tuple[
     """Return a function that makes a bandit learner from a seed, and the probes to read it with.
 
     Linear learners see the numbers of the observation. The others keep a row for each state of an encoder, or for each
-    observation where observations are codes; else one row for all.
+    observation where these are codes, or few; else one row for all, see `cli.contexts`.
     """
     make = linear_bandit(log, options) if options.learner in LINEAR else table_bandit(log, encoder, options)
     make(0)  # raises now, before anything is written, where a setting cannot be used
@@ -76,12 +77,7 @@ def scaling_of(log: us.Log) -> dict[str, np.ndarray]:
 def table_bandit(log: us.Log, encoder: Any, options: argparse.Namespace) -> Make:
     """Return a function that makes a bandit learner with a table."""
     n_actions, name = log.spec.n_actions, options.learner
-    coding = log.spec.coding
-    if encoder is None and coding is not None and coding.form != "codes" and len(coding.columns) == 1:
-        encoder = us.encoders.Identity().fit(log)  # one label a row, as columns of 0 and 1
-    n_rows = log.spec.n_observations if encoder is None else encoder.n_states
-    if n_rows is not None and n_rows > 4 * len(log) + 1024:  # numbers, such as ids, and not codes
-        n_rows = None
+    n_rows, encoder = table_rows(log, encoder)
     table = {} if n_rows is None else {"n_observations": n_rows, "encoder": encoder}
     low, high = min(0.0, float(log.reward.min())), max(1.0, float(log.reward.max()))
     of_learner: dict[str, tuple[Any, dict[str, Any]]] = {

@@ -6,7 +6,7 @@ from pathlib import Path
 import understudy as us
 from understudy.cli.shown_results import shown_results
 from understudy.cli.telling import keep_for_json
-from understudy.cli.words import print_table, say, say_pending, show_table
+from understudy.cli.words import print_table, say, say_decision, say_pending, show_table
 from understudy.reporting.page import write_page
 from understudy.reporting.sweep_page import write_sweep_page
 from understudy.sweeps.folder import is_sweep
@@ -22,17 +22,15 @@ def run_report(options: argparse.Namespace) -> int:
         title, page = (rehearsals[0].title if rehearsals else None), found.folders[0] / "report.html"
     else:  # the folders' own pages stay as they are
         title, page = f"{len(measured.runs)} sets of runs compared: {', '.join(measured.runs)}", Path("comparison.html")
-    if (verdict := found.belief) is not None:
-        say(f"{verdict}\n")
+    say_decision(measured, found.belief)
     show_table(measured)
     say_pending(measured)
     for name, one in found.off_policy.items():
         say(f"{name}: {one.sentence}")
     commands = [one.command for one in rehearsals if one.command]
-    columns = {str(one.settings.get("action") or "action") for one in rehearsals}
     page = write_page(
         measured, options.report or page, off_policy=found.off_policy, rung_notes=found.rung_notes, title=title,
-        command="; ".join(dict.fromkeys(commands)) or None, action=columns.pop() if len(columns) == 1 else "action",
+        command="; ".join(dict.fromkeys(commands)) or None,
         **found.checks,
     )  # fmt: skip
     say(f"\nThe page is {page}")

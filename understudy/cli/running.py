@@ -8,7 +8,6 @@ import traceback
 from collections.abc import Callable
 
 from understudy.cli.values import is_own_learner
-from understudy.cli.words import as_flags
 from understudy.errors import ContractError, UnderstudyError, visible
 
 
@@ -54,6 +53,8 @@ def run_command(program: str, command: Callable[[], int]) -> int:
     try:
         return command()
     except (UnderstudyError, ModuleNotFoundError) as error:
+        from understudy.cli.words import as_flags  # takes long, and is not needed for help
+
         print(f"{program}: {visible(as_flags(str(error)))}", file=sys.stderr)
         return 2
     except MemoryError:

@@ -52,7 +52,7 @@ def shown_results(given: list[str]) -> ShownResults:
         if not paths:
             raise us.ResultsError(f"{folder} holds no results: neither it nor a folder in it has an experiment.json")
         sets |= {path: load_set(path) for path in paths if path not in sets}
-    runs = dict(zip(names_of(list(sets)), sets.values(), strict=True))
+    runs = dict(zip(names_of_sets(list(sets)), sets.values(), strict=True))
     unfinished = [name for name, found in runs.items() if not len(found)]
     if unfinished:
         raise us.ResultsError(f"no run of {', '.join(unfinished)} is finished; go on with understudy simulate")
@@ -71,6 +71,18 @@ def shown_results(given: list[str]) -> ShownResults:
         checks[name] = next(iter(several.values())) if len(folders) == len(several) == 1 else several
     off_policy = {name: estimated[0] for name, estimated in beside(read_off_policy).items()}
     return ShownResults(folders, measured, checks, off_policy, beside(read_rungs), rehearsals)
+
+
+def names_of_sets(paths: list[Path]) -> list[str]:
+    """Return a name for each set of runs: that of its learner, where rehearsals of several differ in it; else folders.
+
+    Where some of them have several simulators, each set is named by both.
+    """
+    rehearsals = {path.parent: ResultsFolder.read(path.parent) for path in paths}
+    learners = {folder: found and found.settings.get("learner") for folder, found in rehearsals.items()}
+    if len(learners) < 2 or None in learners.values() or len(set(learners.values())) < len(learners):
+        return names_of(paths)
+    return names_of([Path("/", str(learners[path.parent]), path.name) for path in paths])
 
 
 def rehearsal_of(folder: Path) -> ResultsFolder | None:

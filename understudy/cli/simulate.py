@@ -1,8 +1,9 @@
 """`understudy simulate`: rehearse a learner on a log, into a results folder with a page."""
 
 import argparse
-import os
 import warnings
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +25,18 @@ from understudy.cli.choices import (
     suggest_bandit,
 )
 from understudy.cli.classics import classics_for
+from understudy.cli.contexts import blind_words, with_contexts
 from understudy.cli.defaults import for_linear_learners, with_default_learner
-from understudy.cli.deployment import deployed, deployment_words, in_log_order, with_arrivals
+from understudy.cli.deployment import deployed, deployment_words, in_log_order, with_arrivals, with_thinned_times
 from understudy.cli.flags import WHOLE_EPISODES
 from understudy.cli.large import part_in_words, part_to_test
+from understudy.cli.longer import with_longer
 from understudy.cli.settings_file import write_settings
 from understudy.cli.telling import keep_for_json
 from understudy.cli.trusting import (
     beyond_for,
     check_halves,
+    every_of,
     experiment_for,
     forecast_for,
     going_on,
@@ -42,7 +46,7 @@ from understudy.cli.trusting import (
     with_dependence,
 )
 from understudy.cli.unused import WITHOUT_STATES, refuse_unused_encoder, refuse_unused_times
-from understudy.cli.words import audit_of, name_of_log, plain_name, say, say_pending, show_table
+from understudy.cli.words import audit_of, name_of_log, plain_name, say, say_decision, say_pending, show_table
 from understudy.errors import visible
 from understudy.logs.naming import feature_name, is_date
 from understudy.logs.propensities.advice import source_words
@@ -52,7 +56,6 @@ from understudy.reporting.page import write_page
 from understudy.results import ResultsFolder, write_state_audit
 from understudy.runs.experiment import check_folder
 from understudy.runs.failures import failures_sentence
-from understudy.runs.folder import Folder
 from understudy.simulators.ladder import LadderReplay
 
 
@@ -75,14 +78,6 @@ def rung_note(simulator: Any, options: argparse.Namespace) -> str | None:
     left_out = [rung for rung in options.then if rung not in simulator.ladder]
     words = f"left out of --then {','.join(options.then)} by the audit of the log: {', '.join(left_out)}; "
     return f"{words * bool(left_out)}{simulator.audit.sentence}"
-
-
-def every_of(folder: Path) -> int | None:
-    """Return the steps between two readings of runs that are there already; None where there are none.
-
-    A run on trial that raised then and does not now would give another number, and another experiment.
-    """
-    return Folder(folder).about.get("every") if os.path.exists(folder / "experiment.json") else None
 
 
 def say_failed(name: str, runs: us.Runs) -> None:
@@ -132,9 +127,11 @@ def run_simulate(options: argparse.Namespace) -> int:
     options = with_default_learner(options, log)
     refuse_unused_encoder(options, [options.learner], names)
     log = for_linear_learners(log, [options.learner], options)
+    audit = with_contexts(audit, log, [options], say)
 
     folder = Path(options.out or f"{plain_name(options.log)}-rehearsal")
-    title = f"{options.learner}{deployment_words(options)} rehearsed on {visible(name_of_log(options.log))}"
+    how = blind_words(log, options) + deployment_words(options)
+    title = f"{options.learner}{how.replace(',,', ',')} rehearsed on {visible(name_of_log(options.log))}"
     results = ResultsFolder(folder, title, shared_options(options, log), audit, vars(options).get("typed"))
     goes_on = results.check()
     encoder = encoder_for(log, options, folder / "encoder.npz" if goes_on else None)
@@ -143,6 +140,8 @@ def run_simulate(options: argparse.Namespace) -> int:
     deployments = {name: deployed(simulators[name], make_new, options) for name in names}
     for name in set(names) & set(WHOLE_EPISODES):
         say(f"{name}: {simulators[name].acceptance}")
+        audit = with_thinned_times(audit, simulators[name], [options], say)
+    results = replace(results, audit=audit)
     notes = {name: note for name in names if (note := rung_note(simulators[name], options)) is not None}
     for name, note in notes.items():
         say(f"{name}: {note}")
@@ -178,7 +177,8 @@ def run_simulate(options: argparse.Namespace) -> int:
         simulator, make = deployments[name]
         forecast, further, beside = None, None, None
         with going_on(options, f"{name}: no forecast"):
-            forecast = forecast_for(name, simulator, make, folder, options)
+            more = partial(with_longer, name=name, log=log, encoder=encoder, make=make_new, options=options)
+            forecast = forecast_for(name, simulator, make, folder, options, more)
         if forecast is not None:
             forecasts[name] = forecast
             say(f"{name}: {forecast}")
@@ -203,13 +203,12 @@ def run_simulate(options: argparse.Namespace) -> int:
             classics[name] = beside
             say(f"{name}: {beside.sentence}")
     measured = measure(runs, forecasts=forecasts, beyond=past)
-    say(f"\n{belief(measured, audit, states, selfcheck)}\n")
+    say_decision(measured, belief(measured, audit, states, selfcheck))
     show_table(measured)
     say_pending(measured)
     page = write_page(
         measured, folder / "report.html", audit=audit, states=states, selfcheck=selfcheck, off_policy=classics,
         rung_notes=notes, title=title, command=(ResultsFolder.read(folder) or results).command,
-        action=str(results.settings.get("action") or "action"),
     )  # fmt: skip
     say(f"\nThe page is {page}")
     keep_for_json(options, page=page)

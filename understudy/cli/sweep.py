@@ -9,6 +9,7 @@ from typing import Any
 
 import understudy as us
 from understudy.cli.choices import encoder_for, learner_for, read_log, round_number, simulator_for, states_for
+from understudy.cli.contexts import with_contexts
 from understudy.cli.defaults import for_linear_learners
 from understudy.cli.deployment import deployed, goes_by_times
 from understudy.cli.learners import own_class
@@ -31,6 +32,7 @@ class FileParts:
 
     def __init__(self, file: SweepFile, tell: Callable[[str], None] = say) -> None:
         self.file, self.names, self._tell = file, file.names, tell
+        self.warnings: list[str] = []  # of learners that do not look at the observations
         self._learners = {name: file.learner_options(learner=name) for name in self.names["learner"]}
 
     @property
@@ -73,11 +75,21 @@ class FileParts:
 
     def deployment(self, combination: Combination, log: us.Log, encoder: Any, simulator: Any) -> SweepExperiment:
         options = self._learners[combination.learner]
+        if encoder is None:
+            self._warn_of_blind(combination, log, options)
         make, probes = learner_for(log, encoder, options)
         steps = options.max_steps or len(log) / 2
         return SweepExperiment(
             *deployed(simulator, make, options), probes, options.every or round_number(steps / READINGS)
         )
+
+    def _warn_of_blind(self, combination: Combination, log: us.Log, options: argparse.Namespace) -> None:
+        """Tell, once for each learner and log, that the learner does not look at the observations."""
+        for finding in with_contexts(us.Audit(()), log, [options], lambda text: None).findings:
+            sentence = f"log {combination.log}, learner {combination.learner}: {finding.sentence}"
+            if sentence not in self.warnings:
+                self.warnings.append(sentence)
+                self._tell(f"warning: {sentence}")
 
 
 def run_sweep_command(options: argparse.Namespace) -> int:
@@ -99,7 +111,7 @@ def run_sweep_command(options: argparse.Namespace) -> int:
     write_sweep_file(file, Path(out), options.runs)
     if options.json:
         lines = [one._asdict() | dict(count) for one, count in found.counts.items()]
-        print(json.dumps({"sweep": str(found.path), "combinations": lines}, indent=1))
+        print(json.dumps({"sweep": str(found.path), "combinations": lines, "warnings": parts.warnings}, indent=1))
     else:
         print_table(found.table())
         for one in caught:

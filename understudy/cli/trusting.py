@@ -1,6 +1,7 @@
 """What `understudy simulate` does to tell how far to believe its runs: self-check, forecasts, halves of the log."""
 
 import argparse
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -34,6 +35,7 @@ from understudy.results import (
     write_selfcheck,
 )
 from understudy.runs.describing import plain
+from understudy.runs.folder import Folder
 from understudy.simulators.ladder import LadderReplay
 from understudy.storage import error_reason
 from understudy.trust.self_tests import SHAPES, SelfTest
@@ -71,6 +73,14 @@ def going_on(options: argparse.Namespace, what: str) -> Iterator[None]:
         if not options.keep_going:
             raise
         say(f"{what}: {type(error).__name__}: {error_reason(error)}")
+
+
+def every_of(folder: Path) -> int | None:
+    """Return the steps between two readings of runs that are there already; None where there are none.
+
+    A run on trial that raised then and does not now would give another number, and another experiment.
+    """
+    return Folder(folder).about.get("every") if os.path.exists(folder / "experiment.json") else None
 
 
 def check_halves(options: argparse.Namespace) -> None:
@@ -120,10 +130,14 @@ def uses_propensities(names: Iterable[str]) -> bool:
     return bool(set(names) - {"qbe", *BASELINES})
 
 
-def forecast_for(name: str, simulator: Any, make: Any, folder: Path, options: argparse.Namespace) -> us.Forecast | None:
+def forecast_for(
+    name: str, simulator: Any, make: Any, folder: Path, options: argparse.Namespace,
+    more: Callable[[us.Forecast], us.Forecast] = lambda found: found,
+) -> us.Forecast | None:  # fmt: skip
     """Return the forecast for a simulator, from the folder if it has one; None where it is skipped or never ends.
 
-    Where it is skipped, one that the folder has of the same simulator is returned all the same.
+    `more` is called with a new one, and may add to it. Where a forecast is skipped, one that the folder has of the same
+    simulator is returned all the same.
     """
     if not is_exhaustible(simulator):
         return None
@@ -135,10 +149,11 @@ def forecast_for(name: str, simulator: Any, make: Any, folder: Path, options: ar
         there = of_known.get(name)
         return known[name] if there is not None and is_as_good(there, asked | {"pre_runs": 0}) else None
     if name not in known or not is_as_good(of_known[name], asked):
-        known[name] = us.forecast(
+        made = us.forecast(
             simulator, make, seed=options.seed, pre_runs=asked["pre_runs"], max_steps=options.max_steps,
             workers=options.workers, backend=options.backend,
         )  # fmt: skip
+        known[name] = more(made)
         of_known[name] = asked
         write_forecasts(folder, known, of_known)
     return known[name]

@@ -4,10 +4,8 @@ import argparse
 import math
 from collections.abc import Callable
 
+from understudy.cli.parsing import did_you_mean
 from understudy.errors import SettingError
-from understudy.evaluation.halves import FEWEST_HALVES
-from understudy.learners.delays import PERIODS, period_of
-from understudy.simulators.ladder import checked_rungs
 
 BANDITS = ("epsilon-greedy", "ucb1", "thompson", "gaussian-thompson", "exp3", "linucb", "linear-thompson")
 LINEAR = ("linucb", "linear-thompson")
@@ -16,7 +14,10 @@ LEARNERS = ("q-learning", "expected-sarsa", "ppo", "uniform", *BANDITS)
 
 def positive(text: str) -> int:
     """Return a whole number from 1 to 2**63 - 1."""
-    number = int(text)
+    try:
+        number = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is less than 1")
     if number >= 2**63:
@@ -26,6 +27,8 @@ def positive(text: str) -> int:
 
 def halves(text: str) -> int:
     """Return a number of halves of a log."""
+    from understudy.evaluation.halves import FEWEST_HALVES  # here and below: these take long, and help needs none
+
     number = positive(text)
     if number < FEWEST_HALVES:
         raise argparse.ArgumentTypeError(f"{text} is less than {FEWEST_HALVES}, which tell too little")
@@ -45,17 +48,26 @@ def bound(text: str) -> float | str:
     if text in ("running", "quantile"):
         return text
     try:
-        number = finite(text)
+        float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is neither a number, nor running, nor quantile") from None
+    number = finite(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is less than 1")
     return number
 
 
+def number_of(text: str) -> float:
+    """Return a number, which may be infinite."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+
+
 def finite(text: str) -> float:
     """Return a finite number."""
-    number = float(text)
+    number = number_of(text)
     if not math.isfinite(number):
         raise argparse.ArgumentTypeError(f"{text} is not a finite number")
     return number
@@ -63,7 +75,7 @@ def finite(text: str) -> float:
 
 def probability(text: str) -> float:
     """Return a number from 0 to 1."""
-    number = float(text)
+    number = number_of(text)
     if not 0.0 <= number <= 1.0:
         raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
     return number
@@ -73,7 +85,8 @@ def learner_name(text: str) -> str:
     """Return the name of a learner: one of ours, or the module and class of one's own, module:Class."""
     if text not in LEARNERS and not is_own_learner(text):
         raise argparse.ArgumentTypeError(
-            f"there is no learner {text!r}; give one of {', '.join(LEARNERS)}, or module:Class for one of your own"
+            f"there is no learner {text!r}{did_you_mean(text, LEARNERS)}; give one of {', '.join(LEARNERS)}, or "
+            "module:Class for one of your own"
         )
     return text
 
@@ -110,13 +123,16 @@ def delay(text: str) -> int | str:
     if text == "arrival":
         return text
     try:
-        return not_negative_whole(text)
+        int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is neither a number of decisions nor arrival") from None
+    return not_negative_whole(text)
 
 
 def period(text: str) -> float:
     """Return a period in seconds: a number above 0, or a name, such as day."""
+    from understudy.learners.delays import PERIODS, period_of
+
     try:
         return period_of(text if text in PERIODS else float(text))
     except (ValueError, SettingError):
@@ -158,6 +174,8 @@ LEARNER_SETTINGS: dict[str, Callable[[str], float | str]] = {
 
 def rungs(text: str) -> tuple[str, ...]:
     """Return lower rungs that are named with commas between them."""
+    from understudy.simulators.ladder import checked_rungs
+
     try:
         return checked_rungs(tuple(name.strip() for name in text.split(",")))
     except SettingError as error:

@@ -11,6 +11,8 @@ import understudy as us
 from understudy.cli.flags import COLUMN_FLAGS
 from understudy.errors import visible
 from understudy.logs.source_files import is_pattern
+from understudy.reporting.belief import Belief
+from understudy.reporting.decision import advice
 from understudy.reporting.measurements import Measurements
 from understudy.reporting.summary import pending_sentences
 from understudy.tables import Table
@@ -27,7 +29,8 @@ ADVICE = {
     "states are tested before the first run",
     r"log\.with_propensities\(\.\.\.\)": "--propensities FILE",
     r"us\.estimate_propensities\(log\)": "--estimate-propensities",
-    r"us\.replay\(log\)": "--bandit",
+    r"us\.replay\(log\)": "--bandit without --simulator",
+    r'(decision by itself,[^;]*) say ends="every-row"': r"\1 give --bandit",
     r'propensity="state mean"': "--mean-propensity",
     r"\bthen=\('like', 'cut'\)": "--then like,cut",
     r", or give it repeated\(copies\), as understudy\.contracts\.\w+ describes it": "",
@@ -108,6 +111,15 @@ def audit_of(log: us.Log, options: argparse.Namespace) -> us.Audit:
 def say(text: Any) -> None:
     """Print text with control characters written out: names from files may hold escape bytes."""
     print("\n".join(map(visible, str(text).split("\n"))))
+
+
+def say_decision(measured: Measurements, found: Belief | None) -> None:
+    """Print what to do, as the page begins, and how far to believe the runs."""
+    told = advice(measured, found)
+    if told is not None and told.answer != "not believed":  # which the next lines say
+        say("\n".join(["", told.sentence, *(f"  {sentence}" for sentence in told.evidence)]))
+    if found is not None:
+        say(f"\n{found}\n")
 
 
 def say_pending(measured: Measurements) -> None:

@@ -4,18 +4,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from understudy.errors import ContractError
+from understudy.logs.naming import like_words
 
 
 @dataclass(frozen=True)
 class Stop:
     """Why a run ended, as a record that prints as a sentence.
 
-    A state is shown as the observation it stands for; where it stands for several, by its number and one of them.
+    A state is shown as the observation it stands for; where it stands for several, as one of them and those like it.
+    An action is shown as its column and its label or number.
 
     >>> print(Stop("queue empty", state=3, place="page=3", counts={"steps": 120}))
     page=3 has no row left after 120 steps
-    >>> print(Stop("queue empty for action", state=7, example="x=0.12, v=-0.4", action=1, label="buy"))
-    state 7 (such as x=0.12, v=-0.4) has no row left with action buy after 0 steps
+    >>> print(Stop("queue empty for action", state=7, example="x=1, v=4", others=14, action=1, label="b", column="arm"))
+    x=1, v=4 (and 14 like it) has no row left with arm=b after 0 steps
     """
 
     cause: str  # one of CAUSES
@@ -26,6 +28,8 @@ class Stop:
     place: str | None = None  # the observation that the state stands for, in words; None where there are several
     example: str | None = None  # one of several observations, in words
     label: str | None = None  # the label of the action, where the log has labels
+    column: str | None = None  # the log's column of actions, where it has a name
+    others: int | None = None  # how many observations the state stands for beside the example, where they were counted
     bias: float | None = None  # by how much the law of an episode may be off, in total variation: an estimate, on the
     # safe side, where a bound was exceeded or the log does not support the policy; None where nothing of that was met
 
@@ -50,16 +54,18 @@ class Stop:
         return CAUSES[self.cause][1].format(place=self._where("the log"), action=self._action, mass=mass)
 
     @property
-    def _action(self) -> str | int | None:
-        return self.action if self.label is None else self.label
+    def _action(self) -> str:
+        return f"{self.column or 'action'}={self.action if self.label is None else self.label}"
 
     @property
     def where(self) -> str | None:
         """The state that had no answer, in words; None where the run did not stop in a state."""
         if self.state is None or self.place is not None:
             return None if self.state is None else self.place
-        noun = "exogenous part" if self.cause == "exogenous queue empty" else "state"
-        return f"{noun} {self.state}" + ("" if self.example is None else f" (such as {self.example})")
+        is_part = self.cause == "exogenous queue empty"
+        if self.example is not None:
+            return "the exogenous part of " * is_part + like_words(self.example, self.others)
+        return f"{'exogenous part' if is_part else 'state'} {self.state}"
 
     def _where(self, everywhere: str) -> str:
         return everywhere if self.where is None else self.where
@@ -73,10 +79,10 @@ CAUSES = {
     "max steps": ("nothing", "max_steps was reached"),
     "learner ended": ("nothing", "the learner asked for no further step"),
     "queue empty": ("{place}", "{place} has no row left"),
-    "queue empty for action": ("{place}, action {action}", "{place} has no row left with action {action}"),
+    "queue empty for action": ("{place}, {action}", "{place} has no row left with {action}"),
     "unsupported": (
-        "{place}, action {action}",
-        "{place} has no row left whose logger could take action {action} "
+        "{place}, {action}",
+        "{place} has no row left whose logger could take {action} "
         "(policy mass {mass} on actions the log does not support there)",
     ),
     "never logged": ("{place}", "{place} was never logged as a state to act from"),

@@ -10,6 +10,7 @@ from understudy.contracts.offering import offers
 from understudy.contracts.vocabulary import Vocabulary
 from understudy.encoders.state_audit import MOST_STATES, StateAudit
 from understudy.encoders.sufficiency import holm, sufficiency
+from understudy.logs.naming import observation_words
 from understudy.progress import progress_bar
 
 LEVEL = 0.01
@@ -49,6 +50,10 @@ def audit(encoder: Encodes, log: Log, *, level: float = LEVEL, seed: int = 0) ->
         same_log=fitted_here or (offers(encoder, RemembersLog) and encoder.fitted_on == log.fingerprint),
         sample_observation=sample_observation,
         sample_state=sample_state,
+        examples={
+            int(state): observation_words(log.spec, log.observation[int(np.argmax(states == state))])
+            for state in largest
+        },
     )
 
 

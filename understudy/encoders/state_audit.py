@@ -1,6 +1,6 @@
 """What an audit found: the states that an encoder makes of a log, and whether they are sufficient."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
@@ -54,6 +54,7 @@ class StateAudit:
     sample_state: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))  # (n,)
     n_unlisted: int = 0  # states of one observation beyond the K: JSON leaves them out
     rows_unlisted: int = 0  # rows of the log in those
+    examples: Mapping[int, str] = field(default_factory=dict)  # of states that merge: an observation
 
     @property
     def n_states(self) -> int:
@@ -175,7 +176,7 @@ class StateAudit:
         columns = (self.state, self.rows, self.p_value, self.explained, self.suspicious)
         table = [
             {"state": state, "rows": rows, "p_value": None if p != p else p, "explained": None if e != e else e,
-             "suspicious": suspicious}
+             "suspicious": suspicious, "example": self.examples.get(state)}
             for state, rows, p, e, suspicious in zip(*(column[listed].tolist() for column in columns), strict=True)
         ]  # fmt: skip
         return {
@@ -200,12 +201,15 @@ class StateAudit:
             p_value, explained = (_shares([row[name] for row in table]) for name in ("p_value", "explained"))
             suspicious = [row["suspicious"] for row in table]
             flags = [*suspicious, content["same_log"]]
-            if {type(flag) for flag in flags} - {bool} or type(content["encoder"]) is not str:
-                raise ValueError("a flag or the encoder's name is something else")
+            examples = {row["state"]: row.get("example") for row in table}
+            texts = [content["encoder"], *(text for text in examples.values() if text is not None)]
+            if {type(flag) for flag in flags} - {bool} or {type(text) for text in texts} - {str}:
+                raise ValueError("a flag, the encoder's name or an example is something else")
             found = cls(
                 content["encoder"], state, rows, p_value, explained, np.array(suspicious, dtype=bool),
                 np.ones(len(table), dtype=bool), float(_shares([content["level"]])[0]), same_log=content["same_log"],
                 n_dead_ends=n_dead_ends, n_unlisted=n_unlisted, **counts,
+                examples={state: text for state, text in examples.items() if text is not None},
             )  # fmt: skip
             in_states = int(rows.sum()) + found.rows_unlisted
             if n_unlisted < 0 or (rows < 1).any() or in_states + found.n_without_state != found.n_rows:
@@ -229,11 +233,20 @@ class StateAudit:
 
     def to_table(self, places: Sequence[int] | np.ndarray, heading: str = "state") -> Table:
         """Return a table for people of the states at these places of `state`."""
-        headings = (Column(heading, numeric=False), Column("rows"), Column("p-value"), Column("explained"))
-        rows = tuple(
+        headings: tuple[Column, ...] = (
+            Column(heading, numeric=False),
+            Column("rows"),
+            Column("p-value"),
+            Column("explained"),
+        )
+        rows: tuple[tuple[str, ...], ...] = tuple(
             (str(self.state[place]), f"{self.rows[place]:,}", *shown(self.p_value[place], self.explained[place]))
             for place in places
         )
+        if any(self.state[place] in self.examples for place in places):
+            headings = (headings[0], Column("such as", numeric=False), *headings[1:])
+            words = [self.examples.get(int(self.state[place]), "") for place in places]
+            rows = tuple((row[0], example, *row[1:]) for row, example in zip(rows, words, strict=True))
         return Table(f"{self.encoder}: {self.n_rows:,} rows in {self.n_states:,} states", headings, rows)
 
     def _repr_html_(self) -> str:
@@ -255,7 +268,8 @@ class StateAudit:
         if self.merges.any():
             lines.append(f"  {'state':>7} {'rows':>11} {'p-value':>9} {'explained':>10}")
             for place in self.worst_first[:LISTED]:
-                mark = "  suspicious" if self.suspicious[place] else ""
+                example = self.examples.get(int(self.state[place]))
+                mark = ("  suspicious" if self.suspicious[place] else "") + (f"  such as {example}" if example else "")
                 p, explained = shown(self.p_value[place], self.explained[place])
                 lines.append(f"  {self.state[place]:>7} {self.rows[place]:>11,} {p:>9} {explained:>10}{mark}")
             if self.n_states > LISTED:

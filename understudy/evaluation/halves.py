@@ -195,8 +195,8 @@ def paired(one: Halves, other: Halves, probe: str | None) -> HalvedReadings:
 
 def check_paired(one: Halves, other: Halves) -> None:
     """Raise `SettingError` where two sets of runs are not of the same log, halves, seed and steps between readings."""
-    for name in ("log", "seed", "every"):
-        ours, theirs = (getattr(found.runs.about, name) for found in (one, other))
+    for name, field in (("log", "rows_of_log"), ("seed", "seed"), ("every", "every")):
+        ours, theirs = (getattr(found.runs.about, field) for found in (one, other))
         if ours != theirs:
             raise SettingError(
                 f"these runs cannot be paired: {name} is {ours!r} in one and {theirs!r} in the other; make both with "

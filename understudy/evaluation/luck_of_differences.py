@@ -40,7 +40,7 @@ def luck_of_difference(runs: Runs, reference: Runs, probe: str, points: np.ndarr
 
 def on_same_halves(one: Runs, other: Runs) -> bool:
     """True if two sets of runs are on the same halves of one log."""
-    return [half.about.log for half in one.halves] == [half.about.log for half in other.halves]
+    return [half.about.rows_of_log for half in one.halves] == [half.about.rows_of_log for half in other.halves]
 
 
 def _moments(runs: Runs, probe: str, points: np.ndarray) -> tuple[np.ndarray, Moments, np.ndarray]:

@@ -30,7 +30,7 @@ class Trusted:
         return {
             "difference": f"then halves of the log and the whole differ by {self.difference:.3g}, more than the margin",
             "noise": f"then the difference of halves and whole is known to {self.error:.2g} only: more halves "
-            "(halves=, or --halves) would tell",
+            "would tell",
             "halves end": "then halves of the log have no answer, so that nothing more can be compared",
             "runs end": "which is as far as the runs go",
         }[self.reason]

@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import Encoder
+from understudy.contracts.encoding import CountsStates
 from understudy.contracts.learning import reward_refusal
+from understudy.contracts.offering import offers
 from understudy.errors import SettingError
 from understudy.learners.codes import Codes
 from understudy.learners.tabular import MOST_ENTRIES
@@ -24,7 +26,12 @@ class ArmTable:
     def __init__(self, n_actions: int, n_observations: int | None, encoder: Encoder | None) -> None:
         self.n_actions = whole("n_actions", n_actions)
         if n_observations is None and encoder is not None:
-            raise SettingError("an encoder= was given without n_observations=; give its number of states, n_states")
+            n_observations = encoder.n_states if offers(encoder, CountsStates) else None
+            if n_observations is None:
+                raise SettingError(
+                    "an encoder= was given that does not know its number of states (n_states); fit it to the log "
+                    "first, or give n_observations="
+                )
         n_rows = 1 if n_observations is None else whole("n_observations", n_observations)
         if n_rows * self.n_actions > MOST_ENTRIES:
             raise SettingError(

@@ -1,7 +1,9 @@
 """Bandit learners that keep a mean reward of each action: epsilon-greedy, UCB1 and Thompson sampling.
 
-Without `n_observations` they ignore what is observed: a plain bandit. With it they keep a row for each observation, or
-for each state of an encoder. They learn from every step by itself and bootstrap nothing.
+Without `n_observations` and `encoder` they ignore what is observed: a plain bandit. With the former they keep a row for
+each observation, where observations are codes; with the latter for each of its states, and observations of several
+columns need one: `encoder=Identity().fit(log)` has a state for each distinct observation. They learn from every step by
+itself and bootstrap nothing.
 """
 
 from typing import Any

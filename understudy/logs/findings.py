@@ -106,9 +106,9 @@ class Audit:
     def to_json(self) -> dict[str, Any]:
         """Return the audit as a dictionary of plain types, with the verdict and the rates of false alarms."""
         return {
-            "ok": self.ok,
             "believable": self.believable,
             "verdict": self.verdict,
+            "accepted": self.ok,  # by simulators, which may take a log that must not be believed
             "rates": dict(RATES),
             **asdict(self),
             "findings": [_as_dict(finding) for finding in self.findings],

@@ -1,8 +1,6 @@
 """Logged steps, held as columns in the order they were recorded."""
 
-import hashlib
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,11 +17,11 @@ from understudy.logs.columns import CLEAN, COLUMNS, action_codes, common_length,
 from understudy.logs.ends import add_ends
 from understudy.logs.episodes import common_time_limit, starts_of, step_numbers, take_episodes
 from understudy.logs.findings import Finding, counted
+from understudy.logs.fingerprints import content_of, fingerprint_of
 from understudy.logs.lookalikes import notes_on_categories, notes_on_labels
 from understudy.logs.next_observations import add_next_observations
 from understudy.logs.propensities import PropensityOptions, PropensitySource, prepare
 from understudy.logs.propensities.given import given_propensities
-from understudy.logs.repeated_rows import blocks_of
 from understudy.logs.spec import Spec
 from understudy.logs.times import TIMES, check_times
 from understudy.stored_arrays import made_beside, remembered
@@ -186,23 +184,16 @@ class Log:
 
         So the source of propensities is not in it: runs depend on their values only.
         """
-        home: tuple[Path, str] | None = self.__dict__.get("_home")  # where a log on disk is, and which it is
-        return (
-            self._fingerprint()
-            if home is None
-            else remembered(home[0] / "fingerprint.json", home[1], self._fingerprint)
-        )
+        return self._remembered("fingerprint.json", fingerprint_of)
 
-    def _fingerprint(self) -> str:
-        digest = hashlib.blake2b(digest_size=16)
-        digest.update(json.dumps([self.spec.n_actions, self.spec.actions]).encode())
-        if self.spec.coding is not None:
-            digest.update(json.dumps(self.spec.coding.to_json()).encode())
-        for name, column in self.columns.items():
-            digest.update(f"{name} {column.dtype.str} {column.shape}".encode())
-            for block in blocks_of(column):
-                digest.update(np.ascontiguousarray(block).data.cast("B"))
-        return digest.hexdigest()
+    @cached_property
+    def content(self) -> str:
+        """A hash of the rows without their observations: equal for the same rows, however these are coded."""
+        return self._remembered("content.json", content_of)
+
+    def _remembered(self, file: str, make: Callable[["Log"], str]) -> str:
+        home: tuple[Path, str] | None = self.__dict__.get("_home")  # where a log on disk is, and which it is
+        return make(self) if home is None else remembered(home[0] / file, home[1], lambda: make(self))
 
     def select(self, episodes: Any) -> "Log":
         """Return the log of these episodes, given by position, in this order; one given twice is two episodes."""

@@ -36,6 +36,7 @@ def known_of(log: Log) -> dict[str, Any]:
         "notes": log.notes,
         "derived": log.derived,
         "features": log.spec.features,
+        "action_column": log.spec.action_column,
         "action_features": None if log.spec.action_features is None else log.spec.action_features.to_json(),
         "coding": None if log.spec.coding is None else log.spec.coding.to_json(),
         "propensity_source": None if log.propensity_source is None else log.propensity_source.to_json(),
@@ -86,6 +87,7 @@ def with_known(columns: dict[str, np.ndarray], known: dict[str, Any]) -> Log:
         None if known["features"] is None else tuple(known["features"]),
         coding,
         None if of_actions is None else ActionFeatures.from_json(of_actions),
+        known["action_column"],
     )
     given: dict[str, Any] = {"propensity": None, **columns}
     source = known["propensity_source"]
@@ -116,7 +118,12 @@ def stored_coding(known: Any, observations: Mapping[str, np.ndarray]) -> Coding:
 
 
 def with_stored(
-    log: Log, stored: dict[str, Any], notes: tuple[str, ...], wanted: dict[str, Any], observation: Selection
+    log: Log,
+    stored: dict[str, Any],
+    notes: tuple[str, ...],
+    wanted: dict[str, Any],
+    observation: Selection,
+    acted_name: str,
 ) -> Log:
     """Return the log with what the file's metadata tells about it beyond its columns."""
     n_observations = stored.get("n_observations") if wanted["observation"] is None else None
@@ -138,6 +145,7 @@ def with_stored(
             n_observations=largest,
             features=log.spec.features or features,
             action_features=None if of_actions is None else ActionFeatures.from_json(of_actions),
+            action_column=stored.get("action_column") if wanted["action"] in (None, "action") else acted_name,
         ),
         derived=(*derived, *log.derived),
     )
@@ -197,6 +205,7 @@ FIELDS: dict[str, Callable[[Any], bool]] = {
     "max_episode_steps": _is_limit,
     "notes": _are_strings,
     "features": lambda value: value is None or (_are_strings(value) and all(map(_can_be_written, value))),
+    "action_column": lambda value: value is None or (isinstance(value, str) and _can_be_written(value)),
     "action_features": lambda value: value is None or are_action_features(value),
     "coding": _is_coding,
     "derived": lambda value: value is None or (_are_strings(value) and set(value) <= set(DERIVABLE)),

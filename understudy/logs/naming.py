@@ -48,6 +48,32 @@ def action_label(spec: Spec, action: int) -> str | None:
     return _short(spec.actions[action]) if known and spec.actions is not None else None
 
 
+def action_words(spec: Spec, action: int) -> str:
+    """Return an action as its column and label, or its number where there are no labels.
+
+    >>> action_words(Spec(2, ("wait", "buy"), (), np.dtype(int), 3, action_column="arm"), 1)
+    'arm=buy'
+    >>> action_words(Spec(2, None, (), np.dtype(int), 3), 1)
+    'action=1'
+    """
+    label = action_label(spec, action)
+    return f"{action_column(spec)}={int(action) if label is None else label}"
+
+
+def action_column(spec: Spec) -> str:
+    """Return the name of the column of actions, shortened where it is long."""
+    return _short(spec.action_column or "action")
+
+
+def like_words(example: str, others: int | None = None) -> str:
+    """Return a state that stands for several observations: one of them, and how many others, where that is known.
+
+    >>> like_words("page=3, age=31", 14), like_words("page=3, age=31")
+    ('page=3, age=31 (and 14 like it)', 'page=3, age=31 (and others like it)')
+    """
+    return f"{example} (and {'others' if others is None else f'{others:,}'} like it)"
+
+
 def feature_name(spec: Spec, entry: int) -> str:
     """Return the name of one entry of an observation, numbered as in a flat array.
 

@@ -36,7 +36,9 @@ DTYPES = {"action": "<i4", "reward": "<f8", "terminated": "|b1", "truncated": "|
           "propensity": "<f8", "time": "<f8", "arrival": "<f8"}  # fmt: skip
 """The dtypes that a log has of its columns; observations are numbers of any."""
 
-OWN = re.compile(rf"\..*|columns-[0-9a-f]{{16}}|index-[0-9a-f]{{24}}[-.].*|fingerprint\.json|{re.escape(MANIFEST)}")
+OWN = re.compile(
+    rf"\..*|columns-[0-9a-f]{{16}}|index-[0-9a-f]{{24}}[-.].*|(fingerprint|content)\.json|{re.escape(MANIFEST)}"
+)
 """The names of what is in the folder of a log. It may be removed, so a folder with anything else is not used."""
 
 

@@ -18,6 +18,7 @@ from understudy.logs.columns import (
     REQUIRED,
     common_length,
 )
+from understudy.logs.costs import negated, notes_on_reward
 from understudy.logs.episodes import ranks_by_first_appearance
 from understudy.logs.formats.loaded import LoadedTable
 from understudy.logs.labels import checked_labels, listing
@@ -42,6 +43,7 @@ def read(
     observation: Names = None,
     action: Names = None,
     reward: Names = None,
+    cost: Names = None,
     next_observation: Names = None,
     terminated: Names = None,
     truncated: Names = None,
@@ -70,7 +72,8 @@ def read(
     of names, or spread over `observation_0, observation_1, ...`; propensities also a mapping from each action's label
     to its column. Propensity columns that are named like the actions belong to the actions of their names, whatever
     their order. Where a column tells in words how episodes ended, the words are named, too:
-    `terminated="end=left,bought", truncated="end=timeout"`; rows with other words, or none, did not end them. With
+    `terminated="end=left,bought", truncated="end=timeout"`; rows with other words, or none, did not end them. Of what
+    was paid, `cost` names the column in place of `reward`: its sign is changed. With
     `order_by`, rows are sorted by those columns (text that spells numbers as numbers) and the rows of an episode
     brought together. `actions`, `n_actions`, `ends`, `n_samples` and `renormalize` are as in `Log.from_columns`, and so
     are `time` and `arrival`, except that these are read only where they are named here, or where the file is a Parquet
@@ -107,9 +110,10 @@ def read(
     the log is made again. Use it for logs that do not fit into memory, or that several processes work on.
     """
     given: dict[str, Any] = {
-        "observation": observation, "action": action, "reward": reward, "next_observation": next_observation,
-        "terminated": terminated, "truncated": truncated, "episode": episode, "step": step, "propensity": propensity,
-        "time": time, "arrival": arrival, "order_by": order_by, "actions": actions, "n_actions": n_actions,
+        "observation": observation, "action": action, "reward": reward, "cost": cost,
+        "next_observation": next_observation, "terminated": terminated, "truncated": truncated,
+        "episode": episode, "step": step, "propensity": propensity, "time": time, "arrival": arrival,
+        "order_by": order_by, "actions": actions, "n_actions": n_actions,
         "ends": ends, "categories": categories, "coding": coding, "unseen": unseen, "like": like, "format": format,
         "n_samples": n_samples, "renormalize": renormalize or None,
     }  # fmt: skip
@@ -123,6 +127,10 @@ def read(
     like_spec = None if like is None else spec_of(read(like) if isinstance(like, str | os.PathLike) else like)
     rules = coding_rules(categories, unseen, None if like_spec is None else like_spec.coding)
     wanted: dict[str, Any] = {role: given[role] for role in (*COLUMNS, *TIMES)}
+    if cost is not None:
+        if reward is not None:
+            raise SettingError("reward= and cost= are both given; give the one that the log has")
+        wanted["reward"] = cost
     labels: Sequence[str] | None = None if actions is None else checked_labels(actions)
     if isinstance(propensity, Mapping):
         if labels is not None and labels != tuple(propensity):
@@ -130,8 +138,9 @@ def read(
         labels = list(propensity)
     form = rules.like.form if coding is None and rules.like is not None else coding
     options = _Options(
-        rules, form, like_spec, order_by, labels, n_actions, ends, PropensityOptions(n_samples, renormalize)
-    )
+        rules, form, like_spec, order_by, labels, n_actions, ends, PropensityOptions(n_samples, renormalize),
+        cost is not None,
+    )  # fmt: skip
     observed, following = (_columns_of_names(wanted, [role]) for role in ROLES)
     if observation is None and rules.like is not None:
         observed = list(rules.like.names)
@@ -167,6 +176,7 @@ class _Options(NamedTuple):
     n_actions: int | None
     ends: str | None
     propensities: PropensityOptions
+    has_costs: bool  # in place of rewards
 
 
 def _log_of_loaded(loaded: LoadedTable, wanted: dict[str, Names], options: _Options) -> Log:
@@ -213,8 +223,11 @@ def _log_of(table: Any, wanted: dict[str, Any], options: _Options) -> Log:
     as_stored = stored if wanted["observation"] in (None, "observation") else {}
     observed, coding = observations_of(table, selections, options.rules, as_stored.get("coding"))
     columns |= observed
+    if options.has_costs:
+        columns["reward"] = negated(columns["reward"])
+    earned = notes_on_reward(selections["reward"].names[0], columns["reward"], options.has_costs)
     found_coding = as_stored.get("coding") is None and options.rules.like is None
-    notes: tuple[str, ...] = tuple(stored.get("notes", ()))
+    notes: tuple[str, ...] = (*stored.get("notes", ()), *earned)
     if sort_names is not None and order is not None:
         order, how = with_episodes_together(order, columns.get("episode"))
         if np.any(order[1:] < order[:-1]):
@@ -236,7 +249,7 @@ def _log_of(table: Any, wanted: dict[str, Any], options: _Options) -> Log:
         propensities=options.propensities._replace(stored=stored_source(stored, wanted["propensity"])),
         owned=True,  # what came from memory is a read-only view of Arrow's
     )
-    return in_form(with_stored(log, stored, notes, wanted, selections["observation"]), options.form)
+    return in_form(with_stored(log, stored, notes, wanted, selections["observation"], acted_name), options.form)
 
 
 def _columns_of_names(wanted: dict[str, Names], roles: Iterable[str]) -> list[str]:

@@ -10,6 +10,7 @@ from understudy.evaluation import Fidelity, Interval, Trusted
 from understudy.logs import Audit
 from understudy.logs.statistics.calibration import RULE as PROPENSITY_RULE
 from understudy.reporting.formatting import three_digits
+from understudy.reporting.helping import what_would_help
 from understudy.reporting.luck import LuckOfSet, are_qbe, is_baseline, use_no_states
 from understudy.reporting.measurements import Measurements
 from understudy.reporting.rung_words import SHARED_ERRORS, agreed, believed, evidence_sentences, rung_sentences
@@ -31,6 +32,12 @@ WHY = {
     "runs end": "as far as the runs go",
 }
 """Why a trusted horizon ends where it does, in a few words."""
+
+MEANINGS = {
+    "start value": "what the learner itself expects to earn in an episode",
+    "reward so far": "all that was earned by then",
+}
+"""Probes of ours in words, where a sentence is about them."""
 
 FITTED = (
     "Halves of the log keep its states as they are: where an encoder was fitted on this log, the luck of that fit is "
@@ -155,12 +162,18 @@ def _of_halves(tested: Mapping[str, LuckOfSet], tried: Container[str] = ()) -> l
     """
     if len(tested) != 1:
         judged = {name: found for name, found in tested.items() if name not in tried}
-        return [f"“{name}”: {sentence}" for name, found in judged.items() for sentence in _wide(found)]
+        helped = sorted(judged, key=lambda name: judged[name].horizon or 0)[:1]  # where a comparison ends
+        return [
+            f"“{name}”: {sentence}"
+            for name, found in judged.items()
+            for sentence in [*_wide(found), *(_help(found) if name in helped else [])]
+        ]
     ((name, found),) = tested.items()
     trusted, interval, halves = found.trusted[found.probe], found.intervals[found.probe], found.halves.halves
     fewer = f"; {USUAL_HALVES} halves would tell more" * (len(halves) < USUAL_HALVES)
     counts = f"{len(halves)} random halves of the log ({len(halves[0])} runs each{fewer})"
-    same = f"the same {found.probe} as the whole, on average, within a margin of {trusted.margin:.3g}"
+    meaning = f" ({MEANINGS[found.probe]})" if found.probe in MEANINGS else ""
+    same = f"the same {found.probe}{meaning} as the whole, on average, within a margin of {trusted.margin:.3g}"
     if trusted.steps:
         agree = [f"Up to step {trusted.steps:,}, {counts} give {same}; {trusted.why}.", *_wide(found)]
     else:
@@ -169,7 +182,7 @@ def _of_halves(tested: Mapping[str, LuckOfSet], tried: Container[str] = ()) -> l
     mean, low, high, first, last = _numbers(interval)
     beyond = f" (extrapolated beyond step {interval.reach:,})" if interval.reach < interval.steps[-1] else ""
     return [
-        *([] if name in tried else agree),
+        *([] if name in tried else [*agree, *_help(found)]),
         f"At step {interval.steps[-1]:,}, the last reading that all runs have, it is {mean}, between {low} and {high} "
         f"with a probability of {interval.level:.0%}, the luck of the log included{beyond}; the spread of runs alone "
         f"would say {first} to {last}.",
@@ -185,6 +198,11 @@ def _wide(found: LuckOfSet) -> list[str]:
         f"The interval is as wide as give or take {found.give_or_take:.2g} up to step {found.horizon:,}, more than the "
         f"margin of {margin:.3g}: what the luck of this log may have done, only more log makes less."
     ]
+
+
+def _help(found: LuckOfSet) -> list[str]:
+    """Return what would let the set be believed for longer, in a sentence, where there is something."""
+    return [words] if (words := what_would_help(found)) is not None else []
 
 
 def _in_words(row: tuple[str, ...]) -> str:
@@ -296,16 +314,19 @@ def _several(found: Any) -> dict[str, Any]:
 
 
 def _listed(reached: Mapping[str, LuckOfSet], measured: Measurements) -> str:
-    """Return the horizon of each set that has one, with what the luck of the log may have done up to there."""
+    """Return the horizon of each set that has one; of a single one, what the luck of the log may have done up to there.
+
+    Of several, a table tells that.
+    """
     if len(measured.luck) == 1:
         (found,) = reached.values()
         return f"{_upto(found)}: {WHY[found.trusted[found.probe].reason]}"
-    shown = [f"{_upto(found)} (“{name}”)" for name, found in list(reached.items())[:MOST_NAMED]]
+    shown = [f"{found.horizon:,} (“{name}”)" for name, found in list(reached.items())[:MOST_NAMED]]
     return "; ".join(shown + ["..."] * (len(reached) > MOST_NAMED))
 
 
 def _upto(found: LuckOfSet) -> str:
-    return f"{found.horizon:,}, give or take {found.give_or_take:.2g}"
+    return f"{found.horizon:,}, “{found.probe}” give or take {found.give_or_take:.2g}"
 
 
 def _names(names: list[str]) -> str:

@@ -10,7 +10,7 @@ from understudy.evaluation import RungUse
 from understudy.evaluation.curves import MeanCurve, return_curve, shares_going
 from understudy.evaluation.earnings import SHARE
 from understudy.evaluation.rung_use import NAMES
-from understudy.reporting.drawing import MOST_POINTS, means_of, reference_first
+from understudy.reporting.drawing import means_of, points_of_mean, reference_first
 from understudy.reporting.measurements import Measurements
 from understudy.reporting.rungs import COLORS, LABELS
 from understudy.reporting.svg import NAMES as VARIABLES
@@ -21,7 +21,7 @@ from understudy.runs import Run, Runs
 MOST_RUNS = 100
 """Single runs of a set that can be shown."""
 
-NUMBERS_OF_RUNS, FEWEST_POINTS, MOST_POINTS_OF_RUN = 40_000, 25, 150
+NUMBERS_OF_RUNS, FEWEST_POINTS, MOST_POINTS_OF_RUN = 25_000, 20, 150
 """Numbers of all single runs of a chart together, and the points of one run at least and at most."""
 
 RUN_BAND = (0.1, 0.9)
@@ -47,17 +47,30 @@ def probe_chart(key: str, sets: Mapping[str, Runs], probe: str, measured: Measur
             "longest": int(runs.lengths.max()),
         }
         going = shares_going(runs)
-        one = _curve(name, curve, values, len(runs), [*marks.values(), curve.horizon])
-        singles = _singles([(run, run.steps, run.curves[probe]) for run in runs[:MOST_RUNS]], steps, places)
-        drawn.append(one | marks | {"going": _going(*going), "rungs": _rungs(ladder), "single": singles})
+        one = curve_of(name, curve, values, len(runs), [*marks.values(), curve.horizon], len(means))
+        singles = singles_of([(run, run.steps, run.curves[probe]) for run in runs[:MOST_RUNS]], steps, places)
+        drawn.append(
+            one
+            | marks
+            | {"going": _going(*going, points_of_mean(len(means))), "rungs": _rungs(ladder), "single": singles}
+        )
     return {
         "id": key, "kind": "probe", "title": probe, "unit": "step", "logged": None, "sets": colored(drawn, reference),
         "rungs": {name: {"words": LABELS[name], "color": VARIABLES[COLORS[name]]} for name in NAMES},
     }  # fmt: skip
 
 
-def returns_chart(key: str, sets: Mapping[str, Runs], reference: str | None, logged: float | None) -> dict[str, Any]:
-    """Return the chart of what episodes earned, by their number; `logged` is what an episode of the log earned."""
+def returns_chart(
+    key: str,
+    sets: Mapping[str, Runs],
+    reference: str | None,
+    logged: float | None,
+    trusted: Mapping[str, int] | None = None,
+) -> dict[str, Any]:
+    """Return the chart of what episodes earned, by their number; `logged` is what an episode of the log earned.
+
+    `trusted` is the last episode of each set that can be believed.
+    """
     sets = reference_first(sets, reference)
     places = points_of_run(sum(min(len(runs), MOST_RUNS) for runs in sets.values()))
     drawn = []
@@ -69,9 +82,10 @@ def returns_chart(key: str, sets: Mapping[str, Runs], reference: str | None, log
         values = np.full((len(runs), len(curve.steps)), np.nan)
         for place, (_, _, returns) in enumerate(readings):
             values[place, : len(returns)] = returns
-        one = _curve(name, curve, values, len(runs), [curve.horizon])
-        singles = _singles(readings[:MOST_RUNS], curve.steps, places)
-        marks = {"trusted": None, "exact": None, "longest": int(curve.steps[-1]), "going": None, "rungs": None}
+        upto = (trusted or {}).get(name) or None
+        one = curve_of(name, curve, values, len(runs), [curve.horizon, upto], len(sets))
+        singles = singles_of(readings[:MOST_RUNS], curve.steps, places)
+        marks = {"trusted": upto, "exact": None, "longest": int(curve.steps[-1]), "going": None, "rungs": None}
         drawn.append(one | marks | {"single": singles})
     title = "return of an episode"
     return {
@@ -84,7 +98,7 @@ def points_of_run(n_runs: int) -> int:
     """Return how many points each single run has, so that those of many do not make the page large.
 
     >>> points_of_run(20), points_of_run(1000), points_of_run(100_000)
-    (150, 40, 25)
+    (150, 25, 20)
     """
     return int(np.clip(NUMBERS_OF_RUNS // max(1, n_runs), FEWEST_POINTS, MOST_POINTS_OF_RUN))
 
@@ -96,17 +110,20 @@ def colored(drawn: Sequence[dict[str, Any]], reference: str | None) -> list[dict
     return [one | {"color": number.get(one["name"], 0)} for one in drawn]
 
 
-def _curve(
-    name: str, curve: MeanCurve, values: np.ndarray, n_runs: int, edges: Sequence[float | None]
+def curve_of(
+    name: str, curve: MeanCurve, values: np.ndarray, n_runs: int, edges: Sequence[float | None], n_sets: int
 ) -> dict[str, Any]:
-    """Return the mean of a set with both bands, its median, and how many runs have each reading."""
+    """Return the mean of a set with both bands, its median, and how many runs have each reading.
+
+    `edges` are steps beside which no reading is left out, and `n_sets` is how many sets the chart has.
+    """
     n_known = np.isfinite(values).sum(axis=0)
     shown = np.isfinite(curve.mean)
     # Quantiles where there is a mean: elsewhere they would be those of the few runs that happened to last.
     quantiles = np.full((3, len(curve.steps)), np.nan)
     if shown.any():
         quantiles[:, shown] = np.nanquantile(values[:, shown], (0.5, *RUN_BAND), axis=0)
-    at = thinned(curve.steps, curve.mean, MOST_POINTS, [*edges, curve.reach])
+    at = thinned(curve.steps, curve.mean, points_of_mean(n_sets), [*edges, curve.reach])
     at = at[shown[at]]
     complete = np.flatnonzero(curve.complete)
     columns = {
@@ -121,7 +138,7 @@ def _curve(
     }  # fmt: skip
 
 
-def _singles(readings: Sequence[tuple[Run, np.ndarray, np.ndarray]], steps: np.ndarray, most: int) -> dict[str, Any]:
+def singles_of(readings: Sequence[tuple[Run, np.ndarray, np.ndarray]], steps: np.ndarray, most: int) -> dict[str, Any]:
     """Return readings of single runs at the same steps for all, and the last reading of each, which is never left out.
 
     `readings` has each run with its steps and values.
@@ -143,9 +160,9 @@ def _means(returns: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     return size * np.arange(1, n + 1), np.asarray(returns[: n * size], dtype=float).reshape(n, size).mean(axis=1)
 
 
-def _going(steps: np.ndarray, shares: np.ndarray) -> dict[str, Any]:
-    """Return the share of runs that went on beyond each step, as steps of a staircase."""
-    at = evenly(len(steps), MOST_POINTS)
+def _going(steps: np.ndarray, shares: np.ndarray, n: int) -> dict[str, Any]:
+    """Return the share of runs that went on beyond each step, as a staircase of n steps at most."""
+    at = evenly(len(steps), n)
     return {"x": steps[at].astype(int).tolist(), "share": _numbers(shares[at])}
 
 

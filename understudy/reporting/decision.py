@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from understudy.errors import UnderstudyError
 from understudy.evaluation import Halves
 from understudy.reporting.belief import Belief
@@ -11,6 +13,7 @@ from understudy.reporting.formatting import three_digits
 from understudy.reporting.learners import n_learners
 from understudy.reporting.luck import LuckOfSet, is_baseline
 from understudy.reporting.measurements import Measurements
+from understudy.runs import Runs
 from understudy.trust import Comparison
 from understudy.trust.deploying import DeployedLearner, deploying
 
@@ -31,6 +34,14 @@ class Advice:
     evidence: list[str]
     deployments: Mapping[str, DeployedLearner]  # by the names of the sets, those that could be compared with the log
     comparison: Comparison | None = None  # of several learners on the same halves of one log
+    whole: Comparison | None = None  # the same up to the end of all runs, beyond what can be believed, too
+    upto: int | None = None  # the step up to which learners can be compared
+
+    @property
+    def tone(self) -> str:
+        """The answer by which the page colors its first sentence: "not told", too, where the choice is not."""
+        undecided = self.comparison is not None and not self.comparison.is_decided
+        return "not told" if undecided and self.answer == "better" else self.answer
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as plain values."""
@@ -69,7 +80,7 @@ def advice(measured: Measurements, found: Belief | None) -> Advice | None:
     (first, found_of_first), *_ = told.items()
     evidence = []
     if isinstance(found_of_first, DeployedLearner):
-        evidence = _evidence(whose[first] if several else "it", found_of_first)
+        evidence = _evidence(whose[first] if several else "it", found_of_first, _is_single(measured.runs[first]))
     answer = found_of_first.verdict if isinstance(found_of_first, DeployedLearner) else "not told"
     if answer == "not told":
         evidence += _beyond(measured, first, whose[first])
@@ -78,7 +89,7 @@ def advice(measured: Measurements, found: Belief | None) -> Advice | None:
         if past_belief.is_decided and (comparison is None or not comparison.is_decided):
             sentences.insert(1, f"Beyond what can be believed, {past_belief.sentence}: {NOT_YET}.")
     main, *others = sentences
-    return Advice(answer, main, [*others, *evidence], deployments, comparison or past_belief)
+    return Advice(answer, main, [*others, *evidence], deployments, comparison or past_belief, past_belief, upto or None)
 
 
 def _choice(found: Comparison | None, upto: int) -> str:
@@ -88,7 +99,10 @@ def _choice(found: Comparison | None, upto: int) -> str:
         return f"Which learner to choose cannot be told from this log: {reason}."
     if found.sentence.startswith(found.best):
         return f"Choose {found.best}, as far as this log can be believed (step {upto:,}): {found.sentence}."
-    return f"As far as this log can be believed (step {upto:,}), {found.sentence}."
+    believed = f"s far as this log can be believed (step {upto:,}), {found.sentence}"
+    if len(found.undecided) == len(found.learners) - 1 > 1:  # of two, the sentence says it itself
+        return f"This log cannot tell which learner to choose: a{believed}."
+    return f"A{believed}."
 
 
 def _beyond(measured: Measurements, name: str, who: str) -> list[str]:
@@ -148,26 +162,57 @@ def _sentence(who: str, found: DeployedLearner | str, upto: int | None) -> str:
     return f"Deploying {who} is likely {found.verdict} than {LOGGED}{where}; {believed}."
 
 
-def _evidence(who: str, found: DeployedLearner) -> list[str]:
-    """Return what an episode earns beside the log's own, and what deploying costs until then, in sentences."""
-    write = three_digits(found.against.logged, found.mean)
-    step = found.against.difference.steps[-1]
+def _evidence(who: str, found: DeployedLearner, single: bool) -> list[str]:
+    """Return what an episode earns beside the log's own, how fast, and what deploying costs until then, in sentences.
+
+    `single` says that episodes are single decisions, and are called so.
+    """
+    against, noun = found.against, "decision" if single else "episode"
+    write = three_digits(against.logged, found.mean)
+    step = "" if single else f" (up to step {against.difference.steps[-1]:,})"  # each decision is a step
     ends = f"{_signed(found.low, write)} to {_signed(found.high, write)}"
-    first, last, least = found.against.worst
-    worst = _more_or_less(least, write)
-    total, *_ = found.against.regret.final
+    first, last, least = against.worst
+    total, low, high = (-value for value in against.regret.final)
+    in_all = three_digits(total)
+    span = _episodes(int(against.first[-1]), found.last, noun)
     return [
-        f"In {_episodes(found.first, found.last)} (up to step {step:,}), {who} earns "
-        f"{_more_or_less(found.mean, write)} an episode than the log, whose episodes earned "
-        f"{write(found.against.logged)}: {ends} with a probability of 95 %, the luck of the log included.",
-        f"One deployment would earn less than {LOGGED} there with a probability of {found.against.worse[-1]:.0%}; at "
-        f"worst, in {_episodes(first, last)}, it earns {worst} an episode, and by episode {found.last:,} it has earned "
-        f"{_more_or_less(-total, three_digits(total))} in all.",
+        f"In {_episodes(found.first, found.last, noun)}{step}, {who} earns "
+        f"{_more_or_less(found.mean, write)} {_one(noun)} than the log, whose {noun}s earned "
+        f"{write(against.logged)}: {ends} with a probability of 95 %, the luck of the log included.",
+        *_how_fast(found, noun),
+        f"By {noun} {found.last:,} deployments have earned {_more_or_less(total, in_all)} in all, on average "
+        f"({_signed(high, in_all)} to {_signed(low, in_all)}). A single one may do worse than {LOGGED}: in {span}, "
+        f"with a probability of {_chance(against.worse[-1])}. The least that deployments earn, on average, is "
+        f"{_more_or_less(least, write)} {_one(noun)} than the log, in {_episodes(first, last, noun)}.",
     ]
 
 
-def _episodes(first: int, last: int) -> str:
-    return f"episodes {first:,} to {last:,}" if last > first else f"episode {first:,}"
+def _how_fast(found: DeployedLearner, noun: str) -> list[str]:
+    """Return by when half of the gain is there, on average over runs, and stays; empty where nothing is gained."""
+    if not found.better:
+        return []
+    short = found.against.difference.mean < found.mean / 2
+    place = int(np.flatnonzero(short)[-1]) + 1 if short.any() else 0
+    if place >= len(short):
+        return []
+    if not place:
+        return [f"At least half of that gain is there from the first {noun}s on, on average over runs."]
+    first, step = int(found.against.first[place]), int(found.against.difference.steps[place - 1])
+    at = "" if noun == "decision" else f" (step {step:,})"
+    return [f"At least half of that gain is there from {noun} {first:,}{at} on, on average over runs."]
+
+
+def _episodes(first: int, last: int, noun: str = "episode") -> str:
+    return f"{noun}s {first:,} to {last:,}" if last > first else f"{noun} {first:,}"
+
+
+def _one(noun: str) -> str:
+    return "an episode" if noun == "episode" else f"a {noun}"
+
+
+def _is_single(runs: Runs) -> bool:
+    """True if each episode of the log is a single decision."""
+    return runs.about.log_rows is not None and runs.about.log_rows == runs.about.log_episodes
 
 
 def _comparable(measured: Measurements, judged: list[str]) -> dict[str, Halves]:
@@ -190,6 +235,10 @@ def _compared(halved: Mapping[str, Halves], upto: int | None = None) -> Comparis
 
 def _more_or_less(value: float, write: Any) -> str:
     return f"{write(abs(value))} {'more' if value >= 0 else 'less'}"
+
+
+def _chance(probability: float) -> str:
+    return "less than 1%" if probability < 0.005 else f"{probability:.0%}"
 
 
 def _signed(value: float, write: Any) -> str:

@@ -23,8 +23,9 @@ Look = Mapping[str, Any]
 MARKERS = ("", "s", "^", "o", "D")
 """Where there are more sets than colors, markers distinguish those of one color."""
 
-MOST_POINTS = 400
-"""Readings of a mean that are drawn; more would fall on the same pixels."""
+MOST_POINTS, FEWEST_POINTS, POINTS_OF_ALL = 400, 150, 1800
+"""Readings of a mean that are drawn at most, at least, and of all means of a figure together: more would fall on the
+same pixels, and make a page of many sets large."""
 
 MOST_BANDS = 5
 """Sets whose differences have bands; with more, bands would hide each other."""
@@ -70,9 +71,20 @@ def differences_of(means: Mapping[str, MeanCurve], reference_name: str) -> dict[
     return {name: difference(mean, means[reference_name]) for name, mean in means.items() if name != reference_name}
 
 
-def draw_mean(axes: "Axes", curve: MeanCurve, look: Look, order: float, band: bool = True) -> None:
-    """Draw a mean: solid with a band where complete, a dot where that ends, dashed beyond."""
-    curve = as_drawn(curve)
+def points_of_mean(n_sets: int) -> int:
+    """Return how many readings of each of so many means are drawn in a figure.
+
+    >>> points_of_mean(1), points_of_mean(10), points_of_mean(100)
+    (400, 180, 150)
+    """
+    return int(np.clip(POINTS_OF_ALL // max(1, n_sets), FEWEST_POINTS, MOST_POINTS))
+
+
+def draw_mean(
+    axes: "Axes", curve: MeanCurve, look: Look, order: float, band: bool = True, points: int = MOST_POINTS
+) -> None:
+    """Draw a mean: solid with a band where complete, a dot where that ends, dashed beyond; `points` readings of it."""
+    curve = as_drawn(curve, points)
     solid = np.where(curve.complete, curve.mean, np.nan)
     if band:
         draw_band(axes, curve, look["color"], order - 1)
@@ -91,11 +103,11 @@ def draw_mean(axes: "Axes", curve: MeanCurve, look: Look, order: float, band: bo
         axes.plot(curve.steps[last], curve.mean[last], "o", **end, zorder=9)
 
 
-def as_drawn(curve: MeanCurve) -> MeanCurve:
+def as_drawn(curve: MeanCurve, most: int = MOST_POINTS) -> MeanCurve:
     """Return a curve with as many readings as a figure can show, both ends of what is complete and seen among them."""
     complete = np.flatnonzero(curve.complete)
     edges = [curve.reach, *curve.steps[complete[[0, -1]]]] if len(complete) else [curve.reach]
-    at = thinned(curve.steps, curve.mean, MOST_POINTS, edges)
+    at = thinned(curve.steps, curve.mean, most, edges)
     columns = ("steps", "mean", "half_width", "complete", "below", "above")
     return replace(curve, **{name: vars(curve)[name][at] for name in columns})
 
@@ -122,6 +134,21 @@ def draw_trusted(axes: "Axes", curve: MeanCurve, step: float, look: Look) -> Non
     axes.axvline(step, **line)
     diamond = {"color": look["color"], "markeredgecolor": PAPER, "markeredgewidth": 1.2, "markersize": 9}
     axes.plot(step, height, "D", **diamond, zorder=9)
+
+
+def draw_longest(axes: "Axes", step: float, look: Look) -> None:
+    """Mark the end of the longest run of a set: a triangle on the x axis."""
+    axes.scatter(
+        [step], [0.02], s=60, marker="v", color=look["color"], edgecolors=PAPER, linewidths=1.0, zorder=9,
+        transform=axes.get_xaxis_transform(),
+    )  # fmt: skip
+
+
+def draw_beyond(axes: "Axes", step: float | None) -> None:
+    """Lay gray over what lies beyond the last step that can be believed; the x axis must have its limits."""
+    last = axes.get_xlim()[1]
+    if step and step < last:
+        axes.axvspan(step, last, color=MUTED, alpha=0.11, linewidth=0, zorder=0)
 
 
 def draw_differences(

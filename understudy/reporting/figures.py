@@ -19,13 +19,27 @@ from understudy.reporting.axes import (
     style_share_going,
     ticks,
 )
-from understudy.reporting.drawing import Look, draw_legend, legend_height, looks_of, means_of, reference_first
+from understudy.reporting.drawing import (
+    Look,
+    draw_beyond,
+    draw_legend,
+    draw_longest,
+    draw_trusted,
+    legend_height,
+    looks_of,
+    means_of,
+    reference_first,
+)
 from understudy.reporting.rungs import draw_exact, draw_exact_words, draw_strips, strips_height
 from understudy.reporting.svg import INK, MUTED, drawn_alike
 from understudy.runs import Runs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+POINTS_OF_SINGLE, FEWEST_OF_SINGLE = 4800, 16
+"""Readings of all single runs of a figure together, and of one at least."""
 
 
 def learning_curves(
@@ -60,13 +74,17 @@ def learning_curves(
         going = place(LEFT, top + main + gap + extra, across, beneath, sharex=axes)
         plots.learning_curves(sets, probe, reference=reference, trusted=trusted, share=share, legend=False, ax=axes)
         plots.runs_still_going(sets, reference=reference, legend=False, ax=going)
-        axes.set_xlim(0, 1.03 * _last_step(means))
+        longest = {name: int(sets[name].lengths.max()) for name in means}
+        axes.set_xlim(0, 1.03 * max(_last_step(means), *longest.values()))
         style_axes(axes, n_ticks)
+        draw_beyond(axes, max((trusted or {}).get(name, 0) for name in means))
+        looks = looks_of(sets, reference)
+        for name, step in longest.items():
+            draw_longest(axes, step, looks[name])
         axes.tick_params(labelbottom=False)
         axes.set(xlabel="", ylabel="")
         axes.set_title(short_label(probe, 60), loc="left", parse_math=False, color=INK, pad=10)
         if ladders:
-            looks = looks_of(sets, reference)
             for name, one in ladders.items():
                 draw_exact(axes, one.exact, looks[name])
             draw_exact_words(axes, ladders)
@@ -81,7 +99,7 @@ def learning_curves(
             between.set_title(title, loc="left", parse_math=False, color=MUTED, fontsize=11, pad=8)
         style_share_going(going, n_ticks)
         going.set_ylabel("")
-        draw_legend(figure, sets, looks_of(sets, reference), width)
+        draw_legend(figure, sets, looks, width)
     return figure
 
 
@@ -90,10 +108,11 @@ def episode_returns(
     reference: str | None = None,
     *,
     logged: float | None = None,
+    trusted: Mapping[str, int] | None = None,
     share: float = 1.0,
     width: int = 900,
 ) -> "Figure":
-    """Return `plots.episode_returns` with a legend above it."""
+    """Return `plots.episode_returns` with a legend above it; `trusted` is the last believable episode of each set."""
     sets = reference_first(named_runs, reference)
     means = {name: return_curve(runs, share) for name, runs in sets.items() if any(len(run.returns) for run in runs)}
     with drawn_alike():
@@ -103,9 +122,16 @@ def episode_returns(
         plots.episode_returns(sets, reference=reference, logged=logged, share=share, legend=False, ax=axes)
         style_axes(axes, 6 if width > 600 else 4)
         axes.set_xlim(0, 1.03 * _last_step(means))
+        looks, believed = (
+            looks_of(sets, reference),
+            {name: n for name, n in (trusted or {}).items() if n and name in means},
+        )
+        draw_beyond(axes, max(believed.values(), default=None))
+        for name, episode in believed.items():
+            draw_trusted(axes, means[name], episode, looks[name])
         axes.set_ylabel("")
         axes.set_title("return of an episode", loc="left", color=INK, pad=10)
-        draw_legend(figure, means, looks_of(sets, reference), width)
+        draw_legend(figure, means, looks, width)
     return figure
 
 
@@ -142,8 +168,9 @@ def curves_of_runs(
             first = first or axes
             theirs = sets_read.get(reference) if reference is not None and name != reference else None
             plots.individual_runs(
-                runs, probe, reference=theirs, epoch=epoch or 1, share=share, look=looks[name], ax=axes
-            )
+                runs, probe, reference=theirs, epoch=epoch or 1, share=share, look=looks[name], ax=axes,
+                points=points_of_single(sum(min(len(one), plots.MOST_RUNS) for one in sets_read.values())),
+            )  # fmt: skip
             style_axes(axes, 3)
             if log_scale:
                 style_log_scale(axes)
@@ -158,6 +185,15 @@ def curves_of_runs(
             longest = max(int(runs.lengths.max()) for runs in sets_read.values())
             first.set_xlim(0, 1.01 * longest / (epoch or 1))
     return figure
+
+
+def points_of_single(n_runs: int) -> int:
+    """Return how many readings of each of so many runs are drawn in the panels of a figure.
+
+    >>> points_of_single(30), points_of_single(150), points_of_single(1000)
+    (60, 32, 16)
+    """
+    return int(np.clip(POINTS_OF_SINGLE // max(1, n_runs), FEWEST_OF_SINGLE, plots.MOST_POINTS_OF_RUN))
 
 
 def visitation_bars(

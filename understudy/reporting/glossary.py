@@ -34,6 +34,12 @@ WORDS = {
         "run: runs stop for reasons that depend on what they earned, so the episodes that happened to be finished "
         "are not a fair choice."
     ),
+    "PSRS, QBE, replay": (
+        "How rows of the log are served to the learner. psrs compares the learner's policy with the logged "
+        "propensities and passes rows over, so that what it serves is what the learner would have met; qbe serves a "
+        "row of the action that the learner chooses, and needs no propensities; replay offers whole episodes, each "
+        "with its own observations. All are exact for as long as they answer, if the states tell what follows."
+    ),
     "Efficiency": (
         "How many steps the log could answer before it had no row left to serve: the longer, the more of the "
         "learning is seen. It says nothing about whether the answers were right. “Nine of ten reached” is the step "

@@ -18,6 +18,18 @@ PER_STEP = "reward per step"
 ON_THEIR_WAY = "outcomes on their way"
 """The name of the probe that counts outcomes that a delayed learner has not learned from yet."""
 
+SHARED = {
+    "rows_of_log": "the rows, actions, rewards or propensities of their logs",
+    "states": "the states that observations are merged into",
+    "simulator": "the simulator or its settings",
+}
+"""What sets of runs must have in common to be compared, and words for each."""
+
+SAME_AGAIN = (
+    "rehearse them on the same file, with the same --encoder and --simulator and its settings, or give all learners to "
+    "understudy compare"
+)
+
 
 @dataclass(frozen=True)
 class LearnerComparison:
@@ -38,15 +50,22 @@ def compare_learners(sets: Mapping[str, Runs]) -> LearnerComparison | None:
         return None
     groups: dict[str, dict[str, Runs]] = {}
     for name, runs in simulated.items():
-        log = [] if runs.about.own_logs else ["log"]
-        groups.setdefault(_key(runs, "simulator", "states", *log), {})[name] = runs
+        groups.setdefault(_key(runs, *SHARED), {})[name] = runs
     comparable = [group for group in groups.values() if n_learners(group) > 1]
     if not comparable:
         why = "no two of them ran on the same log, with the same states, under the same simulator"
-        return LearnerComparison([f"{CANNOT_TELL}{why}."], {})
+        return LearnerComparison([f"{CANNOT_TELL}{why}{_differing(simulated)}; {SAME_AGAIN}."], {})
     compared = [_compare(group, earnings(group)) for group in comparable]
     earned = {name: one for _, found in compared for name, one in found.items()}
     return LearnerComparison([sentence for sentence, _ in compared], earned)
+
+
+def _differing(sets: Mapping[str, Runs]) -> str:
+    """Return in what the first two sets of different learners differ, in words."""
+    (one, ours), *others = sets.items()
+    other, theirs = next((name, runs) for name, runs in others if n_learners({one: ours, name: runs}) > 1)
+    words = [word for field, word in SHARED.items() if _key(ours, field) != _key(theirs, field)]
+    return f" (“{one}” and “{other}” differ in {' and in '.join(words)})"
 
 
 def n_learners(sets: Mapping[str, Runs]) -> int:
@@ -115,5 +134,6 @@ def _compare_by_steps(sets: Mapping[str, Runs]) -> str:
 
 
 def _key(runs: Runs, *fields: str) -> str:
-    """Return these fields of `About` as a text, equal for sets that agree in them."""
+    """Return these fields of `About` as a text, equal for sets that agree in them; runs with logs of their own do."""
+    fields = tuple(field for field in fields if field != "rows_of_log" or not runs.about.own_logs)
     return json.dumps([getattr(runs.about, field) for field in fields], sort_keys=True, default=str)

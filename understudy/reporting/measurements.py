@@ -12,6 +12,7 @@ from understudy.reporting.learners import LearnerComparison, compare_learners
 from understudy.reporting.luck import LuckOfSet, halves_of, horizons_of, luck_of_set, shares_a_log
 from understudy.runs import Runs
 from understudy.trust import Beyond, Forecast
+from understudy.trust.windows import finished_by
 
 NO_READING = "there is no reading up to the horizon that every run has"
 
@@ -39,6 +40,7 @@ class Measurements:
     forecasts: dict[str, Forecast] = field(default_factory=dict)  # of finished sets: how long they were to last
     rungs: dict[str, RungUse] = field(default_factory=dict)  # of finished sets on a ladder: what served their steps
     beyond: dict[str, Beyond] = field(default_factory=dict)  # of these, where it was tested: how far to believe them
+    doubted: bool = False  # True if something speaks against all runs, so that no step is to be drawn as believable
 
     @property
     def finished(self) -> dict[str, Runs]:
@@ -51,9 +53,16 @@ class Measurements:
         That of a set on a ladder is what `us.beyond` found. Where that was not asked, halves of the log say nothing of
         what lower rungs did, so it is at most the exact one.
         """
+        if self.doubted:
+            return {}
         found = horizons_of(self.luck, probe)
         found |= {name: min(step, self.rungs[name].exact) for name, step in found.items() if name in self.rungs}
         return found | {name: one.steps for name, one in self.beyond.items() if probe in (None, one.probe)}
+
+    def trusted_episodes(self) -> dict[str, int]:
+        """Return the last episode that can be believed of each set: nearly all runs finished it by the trusted step."""
+        steps = self.trusted()
+        return {name: finished_by(self.runs[name], step) for name, step in steps.items() if step}
 
     @property
     def headline_probe(self) -> str | None:

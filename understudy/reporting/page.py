@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from understudy.logs import Audit, Log, check
 from understudy.reporting import tables
 from understudy.reporting.belief import belief, concerning, without_evidence
 from understudy.reporting.cautions import cautions
-from understudy.reporting.decision import advice
+from understudy.reporting.decision import Advice, advice
 from understudy.reporting.document import document, json_beside, write_document
 from understudy.reporting.forecasts import forecast_table
 from understudy.reporting.glossary import explained
@@ -23,7 +24,7 @@ from understudy.reporting.page_figures import figures_of
 from understudy.reporting.rung_words import ladder_blocks
 from understudy.reporting.scripts import content_policy, page_scripts, page_styles, script_data
 from understudy.reporting.settings_tables import differing_settings, origin_table, settings_table
-from understudy.reporting.shortages import shortage_sentences
+from understudy.reporting.shortages import longer_sentences, shortage_sentences
 from understudy.reporting.states import state_boxes
 from understudy.reporting.summary import (
     earnings_sentences,
@@ -86,12 +87,11 @@ def write_page(
     rung_notes: Mapping[str, str] | None = None,
     title: str | None = None,
     command: str | None = None,
-    action: str = "action",
 ) -> Path:
     """Write the page of runs that were measured before, and its JSON file, as `report` does.
 
     `rung_notes` say which lower rungs of a set the log supports, and why not others, by the names of the sets.
-    `command` is what was typed to make the runs, and `action` the name of the log's column of actions.
+    `command` is what was typed to make the runs.
     """
     path = Path(path)
     if os.path.isdir(path):  # False for what cannot be a path, which is refused when the page is written
@@ -101,11 +101,14 @@ def write_page(
     beside = json_beside(path)
     boxes, audits = state_boxes(states), _several(states)
     found = belief(measured, audit, states, selfcheck)
-    shown = _content(measured, audit, title, command, action) | {
+    told = advice(measured, found)
+    drawn = replace(measured, doubted=found is not None and found.severity == "error")
+    compared, upto = (None, None) if told is None else (told.whole, told.upto)
+    shown = _content(measured, audit, title, command, told) | {
         "cautions": cautions(measured.finished, concerning(measured, audit), states_tested=states is not None),
         "state_boxes": boxes,
-        "figures": figures_of(measured, audits),
-        "advice": (told := advice(measured, found)),
+        "figures": figures_of(drawn, audits, compared, upto),
+        "advice": told,
         "against_log": [] if told is None else [one.against.table() for one in told.deployments.values()],
         "learners": None if told is None or told.comparison is None else told.comparison.table(),
         "belief": without_evidence(found, measured.beyond),
@@ -165,16 +168,17 @@ def page_template(name: str) -> Any:
 
 
 def _content(
-    measured: Measurements, audit: Audit | None, title: str | None, command: str | None, action: str
+    measured: Measurements, audit: Audit | None, title: str | None, command: str | None, told: Advice | None
 ) -> dict[str, Any]:
-    """Return sentences and tables that the template shows."""
+    """Return sentences and tables that the template shows; a decision `told` that compares learners says enough."""
     from understudy import __version__
 
     finished, reference = measured.finished, measured.reference
+    compared = told is not None and told.whole is not None
     return {
         "title": title or "What the rehearsal showed",
         "lead": [
-            *(measured.learners.sentences if measured.learners else []),
+            *(measured.learners.sentences if measured.learners and not compared else []),
             setup_sentence(measured),
             *propensity_sentences(measured),
             *earnings_sentences(measured),
@@ -182,13 +186,13 @@ def _content(
             *pending_sentences(measured),
             *unjudged_rungs(measured),
         ],
-        "tiles": tiles(measured),
+        "tiles": tiles(measured, told),
         "efficiency": tables.efficiency_table(measured),
         "forecasts": forecast_table(measured),
         "fidelity": [tables.fidelity_table(found, probe) for probe, found in measured.fidelity.items()],
         "reference": reference,
-        "stops": tables.stops_table(finished, action),
-        "log_more": shortage_sentences(finished, action),
+        "stops": tables.stops_table(finished),
+        "log_more": [*shortage_sentences(finished), *longer_sentences(measured.forecasts)],
         "audit": audit,
         "origin": origin_table(measured.runs, command),
         "settings": {name: settings_table(set_) for name, set_ in measured.runs.items()},

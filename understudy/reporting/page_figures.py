@@ -10,6 +10,7 @@ from understudy.encoders import StateAudit
 from understudy.evaluation.curves import has_readings, is_scalar, mean_curve, return_curve
 from understudy.evaluation.earnings import SHARE
 from understudy.reporting.charts import probe_chart, returns_chart
+from understudy.reporting.differences import differences_chart, differences_figure
 from understudy.reporting.figures import curves_of_runs, episode_returns, learning_curves, visitation_bars
 from understudy.reporting.luck import LuckOfSet
 from understudy.reporting.measurements import Measurements
@@ -20,6 +21,7 @@ from understudy.reporting.rungs import any_cut
 from understudy.reporting.state_pictures import states as draw_states
 from understudy.reporting.svg import drawn_alike, inline_svg
 from understudy.runs import Runs
+from understudy.trust import Comparison
 
 WIDE, NARROW = 900, 380
 """Figures are drawn twice, for a desk and for a phone; the page shows the one that fits."""
@@ -40,17 +42,28 @@ class Figures:
     vectors: list[dict[str, Any]] = field(default_factory=list)
     states: list[dict[str, Any]] = field(default_factory=list)
     returns: dict[str, Any] | None = None
+    differences: dict[str, Any] | None = None
     skipped: list[str] = field(default_factory=list)  # a sentence for each probe that has no figure
     charts: list[dict[str, Any]] = field(default_factory=list)  # the data of figures that a reader can move
 
 
-def figures_of(measured: Measurements, states: Mapping[str, StateAudit]) -> Figures:
-    """Return the figures of some sets of runs, and pictures of the states they were made with."""
+def figures_of(
+    measured: Measurements,
+    states: Mapping[str, StateAudit],
+    compared: Comparison | None = None,
+    upto: int | None = None,
+) -> Figures:
+    """Return the figures of some sets of runs, and pictures of the states they were made with.
+
+    `compared` are learners whose differences are drawn, and `upto` is the step up to which these can be believed.
+    """
     finished, reference = measured.finished, measured.reference
     found = Figures()
+    if compared is not None:
+        found.differences = _differences(found, compared, upto, [name for name in finished if name != reference])
     for probe in dict.fromkeys(probe for set_ in finished.values() for probe in set_.probes):
         _add_probe(found, probe, {name: set_ for name, set_ in finished.items() if probe in set_.probes}, measured)
-    found.returns = _returns(found, finished, reference)
+    found.returns = _returns(found, finished, reference, measured.trusted_episodes())
     found.states = [_state_picture(audit, name) for name, audit in states.items() if audit.merges.any()]
     return found
 
@@ -84,20 +97,41 @@ def _add_probe(found: Figures, probe: str, sets: Mapping[str, Runs], measured: M
         found.skipped.append(f"“{probe}” is not drawn: its readings are neither numbers nor vectors of one length.")
 
 
-def _returns(found: Figures, finished: Mapping[str, Runs], reference: str | None) -> dict[str, Any] | None:
+def _returns(
+    found: Figures, finished: Mapping[str, Runs], reference: str | None, trusted: Mapping[str, int]
+) -> dict[str, Any] | None:
     """Return the figure of what episodes earned; None where no run finished one."""
     sets = {name: set_ for name, set_ in finished.items() if any(len(run.returns) for run in set_)}
     if not any(np.isfinite(return_curve(set_, SHARE).mean).any() for set_ in sets.values()):
         return None
     shown, logged = reference if reference in sets else None, log_value(finished, "log_return")
     key = f"chart-{len(found.charts) + 1}"
-    found.charts.append(returns_chart(key, sets, shown, logged))
+    found.charts.append(returns_chart(key, sets, shown, logged, trusted))
     figure = drawn(
-        lambda width: episode_returns(sets, shown, logged=logged, share=SHARE, width=width),
+        lambda width: episode_returns(sets, shown, logged=logged, trusted=trusted, share=SHARE, width=width),
         f"Mean returns of episodes for {', '.join(sets)}",
         "episode_returns",
     )
-    return figure | {"reference": shown, "cut": cut_sentence(sets), "logged": logged is not None, "chart": key}
+    return figure | {
+        "reference": shown,
+        "cut": cut_sentence(sets),
+        "logged": logged is not None,
+        "chart": key,
+        "trusted": any(trusted.get(name) for name in sets),
+    }
+
+
+def _differences(found: Figures, compared: Comparison, upto: int | None, learners: Sequence[str]) -> dict[str, Any]:
+    """Return the figure of how far other learners are behind the choice."""
+    key = f"chart-{len(found.charts) + 1}"
+    found.charts.append(differences_chart(key, compared, upto, learners))
+    figure = drawn(
+        lambda width: differences_figure(compared, upto, learners, width=width),
+        f"What an episode of {compared.best} earns more than one of each other learner: {compared.sentence}",
+        "differences",
+    )
+    n_left_out = len(compared.decisions) - len(found.charts[-1]["sets"])
+    return figure | {"chart": key, "best": compared.best, "left_out": n_left_out, "upto": upto}
 
 
 def _state_picture(audit: StateAudit, name: str) -> dict[str, Any]:

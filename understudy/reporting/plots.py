@@ -17,12 +17,14 @@ from understudy.evaluation.rung_use import rung_use
 from understudy.reporting.axes import short_label, style_axes
 from understudy.reporting.drawing import (
     Look,
+    as_drawn,
     draw_differences,
     draw_mean,
     draw_share_going,
     draw_trusted,
     looks_of,
     means_of,
+    points_of_mean,
     reference_first,
 )
 from understudy.reporting.rungs import draw_exact, draw_shares, legend_of, used
@@ -48,8 +50,8 @@ __all__ = [
 MOST_RUNS = 30
 """Individual runs drawn of each set."""
 
-MOST_POINTS_OF_RUN = 60
-"""Readings of a single run that are drawn: panels of single runs are small."""
+MOST_POINTS_OF_RUN, MOST_POINTS_OF_PANEL = 60, 120
+"""Readings of a single run, and of the mean over it, that are drawn: panels of single runs are small."""
 
 
 def learning_curves(
@@ -189,21 +191,23 @@ def individual_runs(
     epoch: int = 1,
     share: float = SHARE,
     look: Look | None = None,
+    points: int = MOST_POINTS_OF_RUN,
     ax: "Axes | None" = None,
 ) -> "Axes":
     """Draw up to thirty runs of a set one by one, thin, with their mean, and the mean of a reference in black.
 
-    `epoch` is how many steps a unit of the x axis has; `look` is color and line width as matplotlib takes them.
+    `epoch` is how many steps a unit of the x axis has; `look` is color and line width as matplotlib takes them. Of a
+    long run about so many `points` are drawn, its extremes among them.
     """
     probe = _first_probe({"": runs}) if probe is None else probe
     look = {**(look or looks_of([""], None)[""]), "marker": "", "linestyle": "-", "linewidth": 1.8}
     ax = _new_axes() if ax is None else ax
-    steps, values = _as_one_line(runs, probe)
+    steps, values = _as_one_line(runs, probe, points)
     ax.plot(steps / epoch, values, color=look["color"], linewidth=0.6, alpha=0.4)
     if reference is not None:
-        theirs = means_of({"": reference}, probe, epoch, share)[""]
+        theirs = as_drawn(means_of({"": reference}, probe, epoch, share)[""], MOST_POINTS_OF_PANEL)
         ax.plot(theirs.steps, theirs.mean, color=INK, linewidth=1.1)
-    draw_mean(ax, means_of({"": runs}, probe, epoch, share)[""], look, 4, band=False)
+    draw_mean(ax, means_of({"": runs}, probe, epoch, share)[""], look, 4, band=False, points=MOST_POINTS_OF_PANEL)
     ax.set_xlabel("steps" if epoch == 1 else "epochs")
     ax.set_ylabel(short_label(probe, 40), parse_math=False)
     return ax
@@ -273,7 +277,7 @@ def _draw_means(
     ax: "Axes", means: Mapping[str, MeanCurve], looks: Mapping[str, Look], reference: str | None, legend: bool
 ) -> None:
     for name, mean in means.items():
-        draw_mean(ax, mean, looks[name], 6 if name == reference else 3)
+        draw_mean(ax, mean, looks[name], 6 if name == reference else 3, points=points_of_mean(len(means)))
     _draw_legend(ax, list(means), looks, legend)
 
 
@@ -288,14 +292,14 @@ def _draw_legend(ax: "Axes", names: list[str], looks: Mapping[str, Look], wanted
         text.set_parse_math(False)
 
 
-def _as_one_line(runs: Runs, probe: str) -> tuple[np.ndarray, np.ndarray]:
+def _as_one_line(runs: Runs, probe: str, points: int) -> tuple[np.ndarray, np.ndarray]:
     """Return up to thirty runs, evenly taken from all, as one line with gaps between them; long ones thinned."""
     chosen = np.unique(np.linspace(0, len(runs) - 1, min(MOST_RUNS, len(runs))).astype(int))
     steps: list[Any] = []
     values: list[Any] = []
     for number in chosen:
         run = runs[int(number)]
-        at = thinned(run.steps, run.curves[probe], MOST_POINTS_OF_RUN)
+        at = thinned(run.steps, run.curves[probe], points)
         steps += [run.steps[at], np.array([np.nan])]
         values += [run.curves[probe][at], np.array([np.nan])]
     return np.concatenate(steps), np.concatenate(values)

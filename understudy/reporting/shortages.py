@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from understudy.contracts import Stop
 from understudy.reporting.luck import is_baseline
 from understudy.runs import Runs
+from understudy.trust import Forecast
 
 MOST_NAMED = 4
 """Places that a sentence names."""
@@ -17,17 +18,41 @@ EVERYWHERE = {
 }
 """What to log more of where a run did not stop in a state."""
 
+TAKEN_FOR_GRANTED = {
+    "--simulator qbe": "which takes rows by what is observed and done, and is exact where the logger chose by nothing "
+    "else than what is observed, or its states",
+    "--reserve": "which keeps rows that were not accepted for later steps, and is as exact",
+}
+"""What each flag does to answer for longer, and on what condition."""
 
-def shortage_sentences(sets: Mapping[str, Runs], action: str = "action") -> list[str]:
+
+CAUSES_IN_WORDS = {
+    "queue empty": "no row was left",
+    "queue empty for action": "no row with the chosen action was left",
+    "unsupported": "no row was left in which the chosen action could be taken",
+    "never logged": "the log never acted from there",
+    "no state": "the encoder knows no state for it",
+    "no row": "every row was used",
+    "no opening": "no episode was left to begin with",
+    "used up": "every episode was offered",
+    "too many cut": "too many episodes had to be cut",
+    "max steps": "it was to go no further (--max-steps)",
+    "learner ended": "the learner asked for no further step",
+    "cut off": "the recording stopped there",
+}
+"""Why a run stopped, for readers who know nothing of queues. Causes that are not here are words already."""
+
+
+def shortage_sentences(sets: Mapping[str, Runs]) -> list[str]:
     """Return what to log more of, a sentence for each set of which runs stopped since the log had no answer.
 
-    `action` is the name of the log's column of actions. Baselines are left out: they use up other rows than a learner.
+    Baselines are left out: they use up other rows than a learner.
     """
     sentences = []
     for name, runs in sets.items():
         if runs.about.is_real or is_baseline(runs):
             continue
-        words = {stop.group: missing for stop in (run.stopped for run in runs) if (missing := shortage(stop, action))}
+        words = {stop.group: missing for stop in (run.stopped for run in runs) if (missing := shortage(stop))}
         counts = Counter(words[run.stopped.group] for run in runs if run.stopped.group in words)
         if not counts:
             continue
@@ -38,15 +63,27 @@ def shortage_sentences(sets: Mapping[str, Runs], action: str = "action") -> list
     return sentences
 
 
-def shortage(stop: Stop, action: str = "action") -> str | None:
+def longer_sentences(forecasts: Mapping[str, Forecast]) -> list[str]:
+    """Return with which flags the same log would answer for longer, by a few pre-runs, and what that takes for granted.
+
+    >>> found = Forecast(100, (90, 110), 0.9, 10, {}, 19, 0, longer={"--simulator qbe": 300})
+    >>> print(*longer_sentences({"replay": found}))  # doctest: +ELLIPSIS
+    The same log would answer for about 300 steps (instead of 100) with --simulator qbe, which takes rows by what ...
+    """
+    return [
+        f"The same log would answer for about {steps:,} steps (instead of {found.steps:,}"
+        f"{f' for “{name}”' * (len(forecasts) > 1)}) with {flag}, {TAKEN_FOR_GRANTED.get(flag, 'by a few pre-runs')}."
+        for name, found in forecasts.items()
+        for flag, steps in found.longer.items()
+    ]
+
+
+def shortage(stop: Stop) -> str | None:
     """Return what was missing when a run stopped, in the words of the log; None where nothing was.
 
-    >>> shortage(Stop("queue empty for action", state=3, place="page=3", action=1, label="b"), "arm")
+    >>> shortage(Stop("queue empty for action", state=3, place="page=3", action=1, label="b", column="arm"))
     'page=3, arm=b'
     >>> shortage(Stop("max steps")) is None
     True
     """
-    if stop.where is None:
-        return EVERYWHERE.get(stop.cause)
-    taken = stop.action if stop.label is None else stop.label
-    return stop.where if taken is None else f"{stop.where}, {action}={taken}"
+    return EVERYWHERE.get(stop.cause) if stop.where is None else stop.what

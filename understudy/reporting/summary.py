@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from understudy.evaluation import Efficiency, Fidelity
 from understudy.evaluation.fidelity import ONE_LOG
+from understudy.reporting.decision import Advice
 from understudy.reporting.formatting import decimals, percent, three_digits
 from understudy.reporting.learners import ON_THEIR_WAY, n_learners
 from understudy.reporting.measurements import Measurements
@@ -19,11 +20,16 @@ from understudy.reporting.returns import (
 )
 from understudy.reporting.rung_words import rung_sentences
 from understudy.runs import Runs
+from understudy.trust import Comparison
+from understudy.trust.deploying import DeployedLearner
 
 MOST_LISTED = 6
 """Sets named in a sentence."""
 
 MOST_TILES = 4
+
+SIZES = ("n_observations", "n_actions", "n_states", "n_features", "seed")
+"""Settings of learners that say how large the problem is, and are not choices."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,7 @@ def setup_sentence(measured: Measurements) -> str:
     shown = {name: runs for name, runs in named.items() if name != reference} or dict(named)
     learners = {runs.about.learner_name for runs in shown.values()}
     kind = f"{learners.pop()} learner" if len(learners) == 1 and None not in learners else "learner"
+    kind += learner_settings(shown) if n_learners(shown) == 1 else ""
     who = f"{n_learners(shown)} {kind}s" if n_learners(shown) > 1 else f"A {kind}"
     counts = sorted({len(runs) for runs in shown.values()})
     times = _times(counts[0]) if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,} times"
@@ -51,6 +58,23 @@ def setup_sentence(measured: Measurements) -> str:
     if reference in named and reference not in shown:
         text += f", to be compared with {len(named[str(reference)]):,} runs of “{reference}”"
     return f"{text}."
+
+
+def learner_settings(sets: Mapping[str, Runs]) -> str:
+    """Return the settings of the learner of these sets in brackets, those that are numbers; empty where it has none.
+
+    >>> from understudy.runs import About
+    >>> about = About(learner={"class": "QLearning", "n_actions": 3, "epsilon": 0.1, "gamma": 0.95})
+    >>> learner_settings({"psrs": Runs((), about)})
+    ' (epsilon 0.1, gamma 0.95)'
+    """
+    known = next(iter(sets.values())).about.learner
+    shown = [
+        f"{name} {value:g}"
+        for name, value in known.items()
+        if name not in SIZES and isinstance(value, int | float) and not isinstance(value, bool)
+    ]
+    return f" ({', '.join(shown[:MOST_LISTED])})" if shown else ""
 
 
 def propensity_sentences(measured: Measurements) -> list[str]:
@@ -67,7 +91,11 @@ def earnings_sentences(measured: Measurements) -> list[str]:
     name, one = next(iter(earned.items()))
     write = three_digits(one.mean, log_value(named, "log_return") or one.mean)
     whose = f" of “{name}”" if len(named) > 1 else ""
-    sentences = [f"Over {first_episodes(one)} of each run, an episode{whose} earned {earnings_cell(one, write)}."]
+    past = one.steps > measured.trusted().get(name, one.steps)
+    where = f" (up to step {one.steps:,}, beyond what can be believed)" if past else ""
+    sentences = [
+        f"Over {first_episodes(one)} of each run{where}, an episode{whose} earned {earnings_cell(one, write)}."
+    ]
     return sentences + ([sentence] if (sentence := log_sentence(named)) else [])
 
 
@@ -135,11 +163,14 @@ def result_sentences(measured: Measurements) -> list[str]:
     return sentences
 
 
-def tiles(measured: Measurements) -> list[Tile]:
+def tiles(measured: Measurements, told: Advice | None = None) -> list[Tile]:
     """Return the headline in numbers: what each of several learners earned, where that could be compared.
 
-    Else the numbers of the set that is closest to the reference or, without one, that lasted longest.
+    Else the numbers of the set that is closest to the reference or, without one, that lasted longest. What was earned
+    is told as far as it can be believed, with the luck of the log, where the decision `told` knows it.
     """
+    if told is not None and told.comparison is not None and told.upto:
+        return _tiles_of_learners(told.comparison)
     if measured.learners is not None and measured.learners.earned:
         earned = measured.learners.earned
         ranked = sorted(earned, key=lambda name: earned[name].mean, reverse=True)
@@ -166,6 +197,8 @@ def tiles(measured: Measurements) -> list[Tile]:
         label = f"RMSE of {measured.headline_probe} over {best.horizon:,} steps"
         shown.append(Tile(f"{best.rmse:,.{digits}f}", label))
         shown.append(Tile(f"{best.floor:,.{digits}f}", "noise floor of that RMSE"))
+    elif told is not None and name in told.deployments:
+        shown += _tiles_of_deployment(told.deployments[name], whose)
     elif name in earned:
         write = earnings_format(earned)
         without = ", cut ones left out" * (cut_sentence({name: measured.runs[name]}) is not None)
@@ -176,6 +209,29 @@ def tiles(measured: Measurements) -> list[Tile]:
     else:
         shown.append(Tile(f"{one.n_runs:,}", "runs"))
     return shown
+
+
+def _tiles_of_learners(found: Comparison) -> list[Tile]:
+    """Return what an episode of each learner earns, the best first, with an interval that has the luck of the log."""
+    names = sorted(found.learners, key=lambda name: -found.means[name].final[0])[:MOST_TILES]
+    write = three_digits(*(found.means[name].final[0] for name in names))
+    shown = []
+    for name in names:
+        mean, low, high = found.means[name].final
+        shown.append(Tile(write(mean), f"an episode, “{name}” (95 %: {write(low)} to {write(high)})"))
+    return shown
+
+
+def _tiles_of_deployment(found: DeployedLearner, whose: str) -> list[Tile]:
+    """Return what an episode earns as far as the log can be believed, and what one of the log earned."""
+    logged = found.against.logged
+    write = three_digits(logged, found.mean)
+    mean, low, high = (write(logged + value) for value in (found.mean, found.low, found.high))
+    which = f"episodes {found.first:,} to {found.last:,}" if found.last > found.first else f"episode {found.first:,}"
+    return [
+        Tile(mean, f"an episode{whose}, {which}, as far as believed (95 %: {low} to {high})"),
+        Tile(write(logged), "an episode of the log"),
+    ]
 
 
 def _lasting(measured: Measurements) -> dict[str, Efficiency]:

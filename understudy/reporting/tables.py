@@ -10,7 +10,7 @@ from understudy.evaluation import Fidelity
 from understudy.reporting.formatting import decimals, percent, rounded
 from understudy.reporting.measurements import Comparisons, Measurements
 from understudy.reporting.returns import earnings_cell, earnings_format, notes_on_returns
-from understudy.reporting.shortages import shortage
+from understudy.reporting.shortages import CAUSES_IN_WORDS, shortage
 from understudy.runs import Runs
 from understudy.tables import NONE, Column, Table
 
@@ -77,14 +77,11 @@ def exact_of(measured: Measurements, name: str) -> int | None:
     return None if found is None else found.exact
 
 
-def stops_table(runs: Mapping[str, Runs], action: str = "action") -> Table:
-    """Return the causes for which the runs of each set stopped: how many runs, and in which states most.
-
-    `action` is the name of the log's column of actions.
-    """
+def stops_table(runs: Mapping[str, Runs]) -> Table:
+    """Return the causes for which the runs of each set stopped: how many runs, and in which states most."""
     columns = (
         Column("", numeric=False),
-        Column("cause", numeric=False),
+        Column("why runs stopped", numeric=False),
         Column("runs"),
         Column("where", numeric=False),
     )
@@ -93,9 +90,9 @@ def stops_table(runs: Mapping[str, Runs], action: str = "action") -> Table:
         causes = Counter(run.stopped.cause for run in set_)
         for cause, count in causes.most_common():
             stops = [run.stopped for run in set_ if run.stopped.cause == cause]
-            words = {stop.group: shortage(stop, action) for stop in reversed(stops) if stop.state is not None}
+            words = {stop.group: shortage(stop) for stop in reversed(stops) if stop.state is not None}
             places = Counter(str(words[stop.group]) for stop in stops if stop.state is not None)
-            rows.append((str(name), cause, f"{count:,}", _where(places)))
+            rows.append((str(name), CAUSES_IN_WORDS.get(cause, cause), f"{count:,}", _where(places)))
             values.append((str(name), cause, count, dict(places)))
     return Table("What ran out", columns, tuple(rows), tuple(values))
 

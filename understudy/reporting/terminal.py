@@ -74,9 +74,13 @@ def as_rich(table: Table) -> Any:
     from rich.text import Text
 
     shown = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for column in table.headings:
-        last = column is table.headings[-1]  # only this one may be folded in a narrow terminal
-        shown.add_column(Text(visible(column.name)), justify="right" if column.numeric else "left", no_wrap=not last)
+    for place, column in enumerate(table.headings):
+        folds = column in (table.headings[0], table.headings[-1])  # in a narrow terminal: names, and what ran out
+        shown.add_column(
+            Text(visible(column.name)), justify="right" if column.numeric else "left", no_wrap=not folds,
+            min_width=min(12, max(len(row[place]) for row in table.rows)) if folds and table.rows else None,
+            overflow="fold",
+        )  # fmt: skip
     for row in table.rows:
         shown.add_row(*(Text(visible(cell)) for cell in row))
     title = "\n".join(map(visible, table.title.split("\n")))

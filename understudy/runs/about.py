@@ -19,6 +19,7 @@ class About:
     kind: str = "simulated"  # or "real": a true environment
     from_factory: bool = False  # True if each run had a simulator of its own
     log: str | None = None  # the log's fingerprint; with a log for each run, that of the first
+    log_content: str | None = None  # a hash of its rows that does not depend on how observations are coded
     log_rows: int | None = None
     log_episodes: int | None = None
     log_terminated: int | None = None  # episodes that ended by themselves
@@ -57,6 +58,11 @@ class About:
     def independent(self) -> bool:
         """True if runs are independent: each had a log of its own, or they were made in a true environment."""
         return self.own_logs or self.is_real
+
+    @property
+    def rows_of_log(self) -> str | None:
+        """What sets of runs on the same rows have in common, however observations are coded; None without a log."""
+        return self.log_content or self.log
 
     @property
     def simulator_name(self) -> str | None:

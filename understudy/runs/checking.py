@@ -15,7 +15,7 @@ from understudy.runs.run import Run
 COUNT = "a count, or null"
 ABOUT = {
     "simulator": "a table", "simulator_code": "a text, or null", "kind": "a text", "from_factory": "true or false",
-    "log": "a text, or null",
+    "log": "a text, or null", "log_content": "a text, or null",
     "log_rows": COUNT, "log_episodes": COUNT, "log_terminated": COUNT, "log_return": "a number, or null",
     "log_cut_off": COUNT, "log_reward": "a number, or null", "log_propensities": "a text, or null",
     "states": "a text, or null",
@@ -120,6 +120,7 @@ def _stop_of(content: Mapping[str, Any]) -> Stop:
     for name, kind in (("state", "a whole number, or null"), ("action", "a whole number, or null"),
                        ("mass", "a number, or null"), ("counts", "a table"), ("place", "a text, or null"),
                        ("example", "a text, or null"), ("label", "a text, or null"),
+                       ("column", "a text, or null"), ("others", "a count, or null"),
                        ("bias", "a number, or null")):  # fmt: skip
         expect(name, getattr(stop, name), kind)
     for name, count in stop.counts.items():

@@ -136,6 +136,8 @@ class Folder:
                 "place": stop.place,
                 "example": stop.example,
                 "label": stop.label,
+                "column": stop.column,
+                "others": None if stop.others is None else int(stop.others),
                 "bias": None if stop.bias is None else float(stop.bias),
             },
             "shapes": {name: [run.curves[name].shape, np.shape(run.final[name])] for name in run.curves},
@@ -253,7 +255,9 @@ def folders_in(path: Path) -> list[Path]:
 
 def about_differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
     """Return how two experiments differ, a phrase for each difference."""
-    one, other = ({key: item for key, item in about.items() if key != "digest"} for about in (there, here))
+    # Folders of before say nothing of the log's content, which follows from its fingerprint.
+    hidden = ("digest", "log_content")
+    one, other = ({key: item for key, item in about.items() if key not in hidden} for about in (there, here))
     found = differences(one, other)
     if not found and there.get("digest") != here.get("digest"):
         found = ["what learner, simulator or probes hold or do differs in a part that is not shown here"]

@@ -279,6 +279,7 @@ class Plan:
             "kind": "real" if is_real(simulator) else "simulated",
             "from_factory": self.from_factory,
             "log": log.fingerprint if log is not None else None,
+            "log_content": log.content if log is not None else None,
             "log_rows": len(log) if log is not None else None,
             "log_episodes": log.n_episodes if log is not None else None,
             "log_terminated": int(log.terminated.sum()) if log is not None else None,

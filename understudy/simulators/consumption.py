@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from understudy.contracts import LogUse, Stop
-from understudy.logs.naming import action_label
+from understudy.logs.naming import action_column, action_label
 from understudy.simulators.index import Index
 from understudy.simulators.kernels import layout
 from understudy.simulators.kernels.exogenous import TwoTapes
@@ -58,5 +58,6 @@ def queue_stop(queue: int, rules: np.ndarray, index: Index, cause: str) -> Stop:
     if rules[layout.ACCEPT] != layout.DRAWN_ACTION:
         return Stop(cause, **index.stop_fields(queue))
     state, action = divmod(queue, index.log.spec.n_actions)
-    label = action_label(index.log.spec, action)
-    return Stop("queue empty for action", action=action, label=label, **index.stop_fields(state))
+    spec = index.log.spec
+    acted: dict[str, Any] = {"action": action, "label": action_label(spec, action), "column": action_column(spec)}
+    return Stop("queue empty for action", **acted, **index.stop_fields(state))

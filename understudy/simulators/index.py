@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from understudy.simulators.index_on_disk import IndexOnDisk
 
 CHUNK = 65_536
+MOST_COUNTED = 1_000_000  # rows of a log up to which the observations of a state are counted
 """The number of rows compared at a time, so that large observations take little memory."""
 
 
@@ -123,10 +124,19 @@ class Index:
                     exact = bool((column[rows][found] == example).all())
                 if example is not None and (not exact or self._is_single):
                     words = observation_words(self.log.spec, example)
-                    return {"state": self.encoder_state(state), "place" if exact else "example": words}
+                    told = {"place": words} if exact else {"example": words, "others": self._n_others(state)}
+                    return {"state": self.encoder_state(state), **told}
         if example is None:
             return {"state": self.encoder_state(state)}
         return {"state": self.encoder_state(state), "place": observation_words(self.log.spec, example)}
+
+    def _n_others(self, state: int) -> int | None:
+        """Return how many observations a state stands for beside one; None where counting them would take long."""
+        if len(self.log) > MOST_COUNTED:
+            return None
+        seen = [self.log.observation[self.state == state]]
+        seen += [] if self.requeued else [self.log.next_observation[self.next_state == state]]
+        return len(np.unique(np.concatenate(seen).reshape(sum(map(len, seen)), -1), axis=0)) - 1
 
     @property
     def _is_single(self) -> bool:

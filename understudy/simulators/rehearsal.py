@@ -9,7 +9,7 @@ from understudy.contracts import EpisodeCut, Exhausted, LogUse, Step, Stop
 from understudy.contracts.compiling import compiled_for, routine
 from understudy.contracts.kernels import is_policy
 from understudy.errors import UnderstudyError, UsageError
-from understudy.logs.naming import action_label
+from understudy.logs.naming import action_column, action_label
 from understudy.logs.policies import as_vector, fault_of, refusal
 from understudy.simulators.consumption import use_of
 from understudy.simulators.index import Index
@@ -121,8 +121,9 @@ class KernelRehearsal:
             return Stop(cause, counts=counts, **where)
         action = int(cursor[layout.STOP_ACTION])
         mass = cursor[layout.STOP_NANOMASS] / 1e9 if cause == "unsupported" else None
-        label = action_label(self._index.log.spec, action)
-        return Stop(cause, action=action, label=label, mass=mass, counts=counts, **where)
+        spec = self._index.log.spec
+        acted: dict[str, Any] = {"action": action, "label": action_label(spec, action), "column": action_column(spec)}
+        return Stop(cause, mass=mass, counts=counts, **acted, **where)
 
     def use(self) -> LogUse | None:
         """Return how much of its log the rehearsal has used; None where rows are never used up."""

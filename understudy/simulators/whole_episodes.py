@@ -284,9 +284,9 @@ def _whole_episodes(
     """Return the simulator. Raise `LogError` where the log lacks what it needs."""
     if log.propensity is None:
         raise LogError(
-            f"{name} compares the learner's policy with the logged one, and this log has no propensities; give the "
-            "probability of each row's action (where all actions were equally likely, one over their number), estimate "
-            "it with us.estimate_propensities(log), or use qbe, which needs none"
+            f"{name} compares the learner's policy with the logged one, and this log has no propensities; name the "
+            "column of the probability of each row's action with propensity= (where all actions were equally likely, "
+            "one over their number), estimate it with us.estimate_propensities(log), or use qbe, which needs none"
         )
     log.require_no_errors()
     if log.unfinished.all():

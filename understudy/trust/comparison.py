@@ -14,7 +14,7 @@ from understudy.contracts import Learner, LoopOwner, Simulator
 from understudy.errors import FailedRunsWarning, SettingError
 from understudy.evaluation import Halves, Interval
 from understudy.evaluation.halves import check_paired, halves_of_each, log_to_halve
-from understudy.evaluation.intervals import interval_of, number
+from understudy.evaluation.intervals import interval_of
 from understudy.runs import simulate
 from understudy.runs.probes import History, named_probes
 from understudy.settings import real, seed_of
@@ -223,18 +223,27 @@ class Comparison:
 
     def table(self) -> Table:
         """Return the learners as a table for people, the best first."""
-        names = ("learner", "mean", "low", "high", "behind", "from", "to", "told apart")
-        rows = []
-        for learner, *values, apart in (line.values() for line in self.to_frame().to_pylist()):
-            cells = [NONE if value is None else number(value) for value in values]
-            rows.append((learner, *cells, {True: "yes", False: "no", None: "the choice"}[apart]))
+        names = ("learner", "earns" if self.probe is None else "mean", "95 %", "behind by", "told apart")
+        rows, values = [], []
+        for line in self.to_frame().to_pylist():
+            mean, *ends = (_three_digits(line[name]) for name in ("mean", "low", "high", "behind_low", "behind_high"))
+            (low, high), behind, apart = ends[:2], ends[2:], line["told_apart"]
+            between = " to ".join(behind) if line["behind_low"] is not None else NONE
+            answer = {True: "yes", False: "no", None: "the choice"}[apart]
+            rows.append((line["learner"], mean, f"{low} to {high}", between, answer))
+            values.append(tuple(line.values()))
         headings = tuple(Column(name, numeric=name not in ("learner", "told apart")) for name in names)
         place = self.windows.first(self._first), int(self.windows.ends[-1])
         what = "What an episode earns" if self.probe is None else f"Probe {self.probe!r}"
-        return Table(f"{what}, {self.windows.unit}s {place[0]:,} to {place[1]:,}", headings, tuple(rows))
+        title = f"{what}, {self.windows.unit}s {place[0]:,} to {place[1]:,}"
+        return Table(title, headings, tuple(rows), tuple(values))
 
     def _repr_html_(self) -> str:
         return replace(self.table(), title=self.sentence, notes=tuple(str(self).split("\n")[1:]))._repr_html_()
+
+
+def _three_digits(value: float | None) -> str:
+    return NONE if value is None else f"{value:.3g}"
 
 
 def compare(

@@ -1,7 +1,7 @@
 """How long a log will answer for a learner, found by a few runs before the many."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +64,7 @@ class Forecast:
     pre_runs: int
     n_limited: int  # pre-runs that max_steps or the learner stopped: the log could have answered for longer
     needed: Needed | None = None  # the log that steps= would need
+    longer: dict[str, int] = field(default_factory=dict)  # flags with which it answers for longer, and how many steps
 
     @property
     def episodes_needed(self) -> int | None:
@@ -89,6 +90,7 @@ class Forecast:
             sentences.append(f"{stopped} {were} stopped by max_steps or the learner, not by the log")
         if self.needed is not None:
             sentences.append(str(self.needed))
+        sentences += [f"{flag} would answer for about {steps:,} steps" for flag, steps in self.longer.items()]
         return "; ".join(sentences)
 
     __repr__ = __str__

@@ -128,8 +128,8 @@ def sufficiency_test(stated: StatedLog, level: float, *, merges: bool, seed: int
         + of_merging * bool(len(here.state)),
         statistic,
         p_value,
-        f"in some states (most clearly in {worst}) the observation or the step before it still predicts what follows: "
-        "their rows cannot stand in for each other",
+        f"in some states (most clearly in {stated.words(worst)}) the observation or the step before it still predicts "
+        "what follows: their rows cannot stand in for each other",
         level,
     ), before.n_rows >= ENOUGH * len(stated.log)
 
@@ -150,8 +150,8 @@ def drift_test(stated: StatedLog, level: float, seed: int) -> SelfTest:
         f"whether outcomes change over the log, given the action, in {counted(len(found.state), 'state')}",
         statistic,
         p_value,
-        f"outcomes given state and action change over the log (most clearly in state {worst}): early and late rows "
-        "cannot stand in for each other",
+        f"outcomes given state and action change over the log (most clearly in {stated.words(worst)}): early and late "
+        "rows cannot stand in for each other",
         level,
     )
 

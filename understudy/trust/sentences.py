@@ -32,9 +32,11 @@ def _of_two(best: str, other: str, decision: Decision, windows: Windows, probe: 
         low, high, what = decision.low, decision.high, _unit(probe) or f" in {probe!r}"
         return f"this log cannot tell {best} from {other}: {where} they differ by {low:.3g} to {high:.3g}{what}"
     by = f"by {decision.low:.3g} to {decision.high:.3g}{_unit(probe)} {where}"
-    return (
-        f"{best} {_more(probe)} than {other} {_begin(decision, windows)}{by}{_before(other, decision, windows, probe)}"
-    )
+    if not decision.begins or decision.reverse:
+        before = _before(other, decision, windows, probe)
+        return f"{best} {_more(probe)} than {other} {_begin(decision, windows)}{by}{before}"
+    begin = _begin(decision, windows).removesuffix(", ")  # told of the span as a whole, and later window by window
+    return f"{best} {_more(probe)} than {other} {by}; window by window, that is certain {begin}"
 
 
 def _of_many(best: str, decisions: Mapping[str, Decision], windows: Windows, probe: str | None) -> str:

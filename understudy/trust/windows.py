@@ -49,7 +49,7 @@ def windows_of_episodes(found: Mapping[str, Halves], upto: int | None = None) ->
     With `upto`, these are the episodes that were finished by that step. Raise `LogError` where too few runs of a
     learner finished an episode.
     """
-    finished = {name: reached(n_finished(one.runs, upto), SHARE) for name, one in found.items()}
+    finished = {name: finished_by(one.runs, upto) for name, one in found.items()}
     shortest = min(finished, key=lambda name: finished[name])
     episodes = finished[shortest]
     if not episodes and upto is not None:
@@ -96,6 +96,11 @@ def returns_by_window(runs: Runs, ends: np.ndarray) -> np.ndarray:
         n = min(len(run.returns) // size, len(ends))
         values[place, :n] = run.returns[: n * size].reshape(n, size).mean(axis=1)
     return values
+
+
+def finished_by(runs: Runs, upto: int | None = None) -> int:
+    """Return how many episodes nearly all runs finished; with `upto`, by that step."""
+    return reached(n_finished(runs, upto), SHARE)
 
 
 def n_finished(runs: Runs, upto: int | None = None) -> np.ndarray:

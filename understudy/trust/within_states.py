@@ -13,6 +13,7 @@ import numpy as np
 
 from understudy.contracts import Log
 from understudy.encoders.sufficiency import Blocks, dependence, observation_blocks, outcome_blocks, sampled
+from understudy.logs.naming import like_words, observation_words
 
 MOST_STATES = 400  # tested: those with most rows
 MOST_ROWS, MORE_ROWS = 200, 500  # of a state and action, drawn at random: for a first look, for a closer one
@@ -33,6 +34,13 @@ class StatedLog(NamedTuple):
     def states(self) -> np.ndarray:
         """The states that rows leave from, in order."""
         return np.unique(self.state[self.state >= 0])
+
+    def words(self, state: int) -> str:
+        """Return a state by the columns and values of an observation that it stands for."""
+        seen = self.log.observation[self.state == state]
+        example = observation_words(self.log.spec, seen[0])
+        n = len(np.unique(seen.reshape(len(seen), -1), axis=0))
+        return example if n == 1 else like_words(example, n - 1)
 
     def observation(self, rows: np.ndarray, rng: np.random.Generator) -> Blocks:
         """Return features of the observation of each row."""

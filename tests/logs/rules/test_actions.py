@@ -18,6 +18,18 @@ def test_action_never_logged(clean):
     assert "(3, 4, 5, 6, 7, ...)" in finding.sentence
 
 
+def test_a_column_of_times_or_ids_is_no_column_of_actions():
+    log = {"observation": np.zeros(200, int), "reward": np.zeros(200), "ends": "every-row"}
+    found = check({**log, "action": [f"2026-05-28T20:{n:04}" for n in range(200)]})
+    (finding,) = [one for one in found.findings if one.rule == "action-once"]
+    assert finding.sentence.startswith("200 different actions were taken in 200 rows")
+    assert not found.believable
+    for fewer in (np.arange(200) // 2, np.arange(200) % 7):
+        assert "action-once" not in str(check({**log, "action": fewer}))
+    assert "action-once" not in str(check({name: one[:99] for name, one in log.items() if name != "ends"} | {
+        "action": np.arange(99), "ends": "every-row"}))  # fmt: skip
+
+
 def sentence_of(rule, columns):
     return next(finding.sentence for finding in check(columns).findings if finding.rule == rule)
 

@@ -135,7 +135,7 @@ def test_a_logger_that_adapts_is_flagged(episodes):
 def test_labels_are_named(walk):
     columns = walk(episodes=200)
     log = logged(columns, actions=["left", "stay", "right"], propensity=columns["propensity"][:, [2, 1, 0]])
-    assert flagged(propensity_frequency, log)[0].startswith(("action left", "action right"))
+    assert flagged(propensity_frequency, log)[0].startswith(("action=left", "action=right"))
 
 
 def test_short_logs_tell_nothing_of_time():

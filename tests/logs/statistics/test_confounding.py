@@ -48,7 +48,7 @@ def test_a_hidden_kind_that_lasts_is_found_though_propensities_fit_on_average():
 
 def test_a_logger_that_repeats_itself_is_found():
     (finding,) = action_predicted(*logged(sticky=0.15)).findings
-    assert "right after action" in finding.sentence or "had taken it often" in finding.sentence
+    assert "right after action=" in finding.sentence or "had taken it often" in finding.sentence
 
 
 @pytest.mark.parametrize("propensity", ["chosen", "none"])

@@ -35,7 +35,7 @@ def test_rewards_that_change_for_one_observation_and_action_are_found(walk):
     here = (columns["observation"] == 3) & (columns["action"] == 1) & (columns["episode"] > 300)
     (finding,) = asked(columns | {"reward": columns["reward"] + 0.5 * here}).findings
     assert finding.severity == "doubt"
-    assert "the reward rises where observation=3 and action 1 over 600 episodes" in finding.sentence
+    assert "the reward rises where observation=3 and action=1 over 600 episodes" in finding.sentence
 
 
 def test_next_observations_that_change_are_found_though_rewards_and_visits_are_alike(walk):

@@ -139,7 +139,7 @@ def test_loggers_that_change_are_found_and_by_the_mean_alone_are_not(name):
 def test_the_finding_names_the_action_and_the_order_of_the_log():
     (finding,) = asked(switching(0)).findings
     assert finding.severity == "warning"
-    assert finding.sentence.startswith("the propensity of action ")
+    assert finding.sentence.startswith("the propensity of action=")
     assert "where it is taken, and 0 elsewhere, is" in finding.sentence
     assert "after the first half of 4,000 episodes than before" in finding.sentence
     assert finding.sentence.endswith('the logger seems to adapt; simulate with order="log"')

@@ -19,8 +19,8 @@ def test_actions_that_an_observation_lacks_are_named(walk):
     policy[5] = [0.5, 0.0, 0.5]
     zero, never = found(walk(policy=policy, episodes=200), actions=["left", "stay", "right"])
     assert zero.severity == never.severity == "warning"  # a twelfth of the rows
-    assert "most often action stay, where observation=5" in zero.sentence
-    assert "action stay where observation=5" in never.sentence
+    assert "most often action=stay, where observation=5" in zero.sentence
+    assert "action=stay where observation=5" in never.sentence
     assert never.count == 1
 
 

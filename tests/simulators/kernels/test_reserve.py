@@ -119,7 +119,7 @@ def test_a_stop_names_the_action_that_has_no_row_left(bandit, play):
     stop = play(psrs(log, reserve=True), lambda t, x: [0.0, 0.0, 1.0], 0).stop
     assert (stop.cause, stop.state, stop.action) == ("queue empty for action", 0, 2)
     assert stop.counts["rows taken"] == 4
-    assert str(stop) == "observation=0 has no row left with action 2 after 0 steps"
+    assert str(stop) == "observation=0 has no row left with action=2 after 0 steps"
 
 
 def test_a_row_whose_logger_lacked_an_action_is_passed_over_counted_and_kept(bandit, play):

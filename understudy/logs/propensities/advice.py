@@ -18,6 +18,8 @@ def source_words(log: "Log") -> str:
 def next_moves(log: "Log") -> str:
     """Return what can be done where only the chosen action's propensities were logged, or none, best first."""
     moves = ["use qbe, which needs none"]
+    if log.propensity is None:
+        moves.append("name the columns that hold them with propensity=")
     if log.propensity is not None and log.n_episodes == len(log):
         moves.append("use us.replay(log), which needs the chosen action's only")
     moves.append("give those of the policy that acted with log.with_propensities(...)")

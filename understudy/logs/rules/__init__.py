@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from understudy.logs.findings import Finding
-from understudy.logs.rules.actions import action_never_logged, action_range
+from understudy.logs.rules.actions import action_never_logged, action_once, action_range
 from understudy.logs.rules.episodes import (
     FEW_EPISODES,
     both_ends,
@@ -46,6 +46,6 @@ ERRORS: tuple[Rule, ...] = (
 
 OTHERS: tuple[Rule, ...] = (
     no_ends, next_observation_continuity, both_ends, propensity_kind, propensity_source, action_never_logged,
-    distinct_observations, unfinished, equal_lengths, few_episodes, one_episode, notes,
+    action_once, distinct_observations, unfinished, equal_lengths, few_episodes, one_episode, notes,
 )  # fmt: skip
-"""Rules that find warnings and notes only."""
+"""Rules that find no errors."""

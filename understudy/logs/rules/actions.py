@@ -1,4 +1,4 @@
-"""Rules about actions: codes that are out of range, and actions that were never taken."""
+"""Rules about actions: codes that are out of range, and actions that were taken never, or hardly ever twice."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from understudy.logs.log import Log
 
 MOST_LABELS = 50  # named in a sentence
+FEWEST_ROWS = 100  # below which a log may have as many actions as it likes
 
 
 def action_range(log: "Log") -> Iterator[Finding]:
@@ -44,6 +45,23 @@ def action_never_logged(log: "Log") -> Iterator[Finding]:
             f"{len(never)} of {log.spec.n_actions} actions {'was' if len(never) == 1 else 'were'} never taken "
             f"({', '.join(names)}{', ...' if len(never) > 5 else ''}): a learner that chooses one ends the run"
             f"{_advice_on_gaps(log)}",
+        )
+
+
+def action_once(log: "Log") -> Iterator[Finding]:
+    """Find that most rows took an action of their own, as where the column of actions holds times or ids."""
+    if len(log) < FEWEST_ROWS or 2 * log.spec.n_actions <= len(log):
+        return
+    n_actions = len(distinct_values(log.action))
+    if 2 * n_actions > len(log):
+        yield Finding(
+            "doubt",
+            "action-once",
+            (),
+            n_actions,
+            f"{n_actions:,} different actions were taken in {len(log):,} rows, so that hardly any was taken twice and "
+            "nothing can be learned of it: the column may hold times, ids or amounts; name the column of the choice "
+            "with action=, or group its values into few",
         )
 
 

@@ -236,6 +236,6 @@ def no_ends(log: "Log") -> Iterator[Finding]:
             (),
             len(log),
             "no column tells where episodes begin or how they ended, so all rows are read as one long episode that is "
-            'not over; if it is one, say ends="unfinished"; if each row is a decision by itself, say ends="every-row"; '
-            "else name columns with episode= and terminated=",
+            'not over; if each row is a decision by itself, say ends="every-row"; if all rows are one process that '
+            'goes on, say ends="unfinished"; else name columns with episode= and terminated=',
         )

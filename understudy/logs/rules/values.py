@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.logs.blocks import any_entry, found_rows, width_of
+from understudy.logs.costs import TAKEN_FOR_COST
 from understudy.logs.findings import Finding, finding_in_rows
 
 if TYPE_CHECKING:
@@ -48,4 +49,4 @@ def notes(log: "Log") -> Iterator[Finding]:
     """Find what was derived or dropped when the log was made."""
     for note in log.notes:
         rule, _, sentence = note.partition(": ")
-        yield Finding("note", rule, (), 1, sentence)
+        yield Finding("warning" if rule == TAKEN_FOR_COST else "note", rule, (), 1, sentence)

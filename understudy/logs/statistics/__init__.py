@@ -6,7 +6,7 @@ from dataclasses import replace
 from understudy.logs.findings import Answer, AuditTest
 from understudy.logs.log import Log
 from understudy.logs.recurring import Recurring
-from understudy.logs.statistics import calibration, confounding
+from understudy.logs.statistics import calibration, carry_over, confounding
 from understudy.logs.statistics.drift import reward_drift, visit_drift
 from understudy.logs.statistics.duplicates import duplicate_episodes, duplicate_rows
 from understudy.logs.statistics.outcomes import outcome_drift
@@ -41,7 +41,10 @@ def _tests_of(log: Log, states: Recurring) -> Iterator[Answer]:
     if calibrated.findings:
         rule, question = confounding.RULE, confounding.QUESTION
         yield Answer(AuditTest(rule, question, 0, None, "the propensities are wrong to begin with"))
+        rule, question = carry_over.RULE, carry_over.QUESTION
+        yield Answer(AuditTest(rule, question, 0, None, "the propensities are wrong to begin with"))
     else:
         yield confounding.action_predicted(log, states, tenths)
+        yield carry_over.carry_over(log, states)
     for test in DRIFTS:
         yield test(log, states)

@@ -4,9 +4,10 @@ import numpy as np
 
 from understudy.logs.findings import RATES, Answer, AuditTest, Finding
 from understudy.logs.log import Log
+from understudy.logs.naming import action_words
 from understudy.logs.policies import TOLERANCE
 from understudy.logs.recurring import Recurring
-from understudy.logs.statistics.column_order import action_name, other_order
+from understudy.logs.statistics.column_order import other_order
 from understudy.logs.statistics.groups import Groups, all_rows, by_observation, tenths_of_time
 from understudy.logs.statistics.misfits import FLAT, Misfit, Tally, misfits, tenths_of_propensity
 from understudy.logs.statistics.tails import freedman
@@ -79,7 +80,7 @@ def _finding(log: Log, found: list[Misfit], advice: str) -> Finding:
         RULE,
         (),
         sum(one.tail * comparisons < RATES["each test"] for one in found),
-        f"action {action_name(log, worst.action)} was taken {worst.taken:,.0f} times {worst.where}, and its "
+        f"{action_words(log.spec, worst.action)} was taken {worst.taken:,.0f} times {worst.where}, and its "
         f"propensities there add up to {worst.expected:,.1f} (z = {worst.z:.1f}): {advice}",
     )
 
@@ -140,7 +141,7 @@ def _too_often(log: Log, groups: list[Groups]) -> tuple[float, str, int]:
             if tails[at, action] < smallest:
                 smallest = float(tails[at, action])
                 sentence = (
-                    f"action {action_name(log, int(action))} was taken {totals[at, action] / rows[at]:.2f} times as "
+                    f"{action_words(log.spec, int(action))} was taken {totals[at, action] / rows[at]:.2f} times as "
                     f"often {group.words(int(at))} as its logged propensities allow: {NOT_DRAWN}"
                 )
     return smallest, sentence, comparisons

@@ -4,9 +4,9 @@ import numpy as np
 
 from understudy.logs.findings import Answer, AuditTest, Finding
 from understudy.logs.log import Log
+from understudy.logs.naming import action_words
 from understudy.logs.recurring import Recurring
 from understudy.logs.statistics.calibration import own_tenths, tested_misfits
-from understudy.logs.statistics.column_order import action_name
 from understudy.logs.statistics.groups import by_past
 from understudy.logs.statistics.misfits import Misfit, Tally, columns_of, misfits
 from understudy.logs.statistics.tails import freedman
@@ -50,7 +50,7 @@ def action_predicted(log: Log, states: Recurring, tenths: Tally | None = None) -
                 RULE,
                 (),
                 tested.comparisons,
-                f"action {action_name(log, worst.action)} was taken {'more' if worst.z > 0 else 'less'} often "
+                f"{action_words(log.spec, worst.action)} was taken {'more' if worst.z > 0 else 'less'} often "
                 f"{worst.where} than its propensities say (z = {worst.z:.1f}): the logger knew something that is in "
                 "neither observation nor propensities; log what it used",
             ),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from understudy.logs.log import Log
-from understudy.logs.naming import action_label, feature_name, observation_words, value_words
+from understudy.logs.naming import action_words, feature_name, observation_words, value_words
 from understudy.logs.recurring import Recurring
 
 TENTHS = 10
@@ -102,7 +102,7 @@ def by_past(log: Log, states: Recurring) -> list[Groups]:
     action = Groups(
         log.action,
         log.spec.n_actions,
-        lambda group: f"right after action {action_label(log.spec, group) or group}",
+        lambda group: f"right after {action_words(log.spec, group)}",
     )
     reward = by_value(log.reward, "right after a reward of")
     before = [action, reward]

@@ -6,9 +6,8 @@ import numpy as np
 
 from understudy.logs.findings import Answer, AuditTest, Finding
 from understudy.logs.log import Log
-from understudy.logs.naming import observation_words
+from understudy.logs.naming import action_words, observation_words
 from understudy.logs.recurring import FEWEST_ROWS, Recurring, keys_of
-from understudy.logs.statistics.column_order import action_name
 from understudy.logs.statistics.drift import TOO_SHORT, units_of
 from understudy.logs.statistics.tails import normal_tail
 
@@ -110,4 +109,6 @@ def _place(log: Log, strata: Strata, at: int) -> str:
     if at == len(strata.rows):
         return ""
     row = strata.row[np.searchsorted(strata.stratum, at)]
-    return f" where {observation_words(log.spec, log.observation[row])} and action {action_name(log, log.action[row])}"
+    return (
+        f" where {observation_words(log.spec, log.observation[row])} and {action_words(log.spec, int(log.action[row]))}"
+    )

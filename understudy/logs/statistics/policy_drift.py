@@ -8,9 +8,8 @@ import numpy as np
 
 from understudy.logs.findings import Answer, AuditTest, Finding
 from understudy.logs.log import Log
-from understudy.logs.naming import is_date
+from understudy.logs.naming import action_words, is_date
 from understudy.logs.recurring import Recurring
-from understudy.logs.statistics.column_order import action_name
 from understudy.logs.statistics.drift import TOO_SHORT, units_of
 from understudy.logs.statistics.groups import Groups, by_observation
 from understudy.logs.statistics.tails import changes
@@ -76,12 +75,12 @@ def _followed(log: Log) -> _Followed:
     if source is not None and source.is_estimated and not source.keeps_chosen:
         rest = -p
         rest[rows, log.action] += 1.0
-        name = "how often action {action} is taken, less its estimated propensity,"
+        name = "how often {action} is taken, less its estimated propensity,"
         return _Followed(rest, name, ADAPTS_ESTIMATED)
     if p.ndim == 2 and (source is None or not source.is_estimated):
-        return _Followed(p, "the propensity of action {action}", ADAPTS)
+        return _Followed(p, "the propensity of {action}", ADAPTS)
     chosen = p if p.ndim == 1 else p[rows, log.action]
-    return _Followed(chosen, "the propensity of action {action} where it is taken, and 0 elsewhere,", ADAPTS)
+    return _Followed(chosen, "the propensity of {action} where it is taken, and 0 elsewhere,", ADAPTS)
 
 
 def _series(log: Log, states: Recurring, followed: _Followed, bounds: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
@@ -98,12 +97,12 @@ def _series(log: Log, states: Recurring, followed: _Followed, bounds: np.ndarray
         yield "the propensity of the chosen action", means.sum(axis=1)
     common = np.argsort(-np.bincount(log.action, minlength=A), kind="stable")
     for action in common[:MOST_SERIES].tolist():
-        yield followed.name.format(action=action_name(log, action)), means[:, action]
+        yield followed.name.format(action=action_words(log.spec, action)), means[:, action]
     for group, at, action in _pairs(log, states):
         rows = np.flatnonzero(group.code == at)
         there = values[rows, action] if values.ndim == 2 else np.where(log.action[rows] == action, values[rows], 0.0)
         series = np.bincount(unit[rows], there - there.mean(), len(height)) / height
-        yield f"{followed.name.format(action=action_name(log, action))} {group.words(at)}", series
+        yield f"{followed.name.format(action=action_words(log.spec, action))} {group.words(at)}", series
 
 
 def _pairs(log: Log, states: Recurring) -> Iterator[tuple[Groups, int, int]]:

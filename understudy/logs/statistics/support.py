@@ -7,9 +7,8 @@ import numpy as np
 from understudy.logs.blocks import found_rows, slices, width_of
 from understudy.logs.findings import Finding
 from understudy.logs.log import Log
-from understudy.logs.naming import observation_words
+from understudy.logs.naming import action_words, observation_words
 from understudy.logs.recurring import FEWEST_ROWS, Recurring, keys_of
-from understudy.logs.statistics.column_order import action_name
 from understudy.logs.statistics.samples import Sample
 
 TINY = 0.01  # a propensity below this, and below a tenth of 1/n_actions, leaves hardly a row to serve
@@ -51,7 +50,7 @@ def _small_propensities(log: Log, p: np.ndarray, states: Recurring, sample: Samp
         rows.first,
         n_small,
         f"some action has a propensity below {tiny:.2g} in {share:.1%} of rows, and of 0 in {zero:.1%}; most often "
-        f"action {action_name(log, worst)}{places}: a learner that chooses it there is hardly ever served",
+        f"{action_words(log.spec, worst)}{places}: a learner that chooses it there is hardly ever served",
     )
 
 
@@ -69,7 +68,7 @@ def _never_taken(log: Log, states: Recurring, sample: Sample) -> Iterator[Findin
         return
     rows, first = int(n_rows[where].sum()), sample.row_numbers(states.first_row[where])
     named = [
-        f"action {action_name(log, int(np.argmax(never[state])))} where "
+        f"{action_words(log.spec, int(np.argmax(never[state])))} where "
         f"{observation_words(log.spec, log.observation[row])} ({n_rows[state]:,} rows)"
         for state, row in zip(where[:NAMED], first[:NAMED], strict=True)
     ]

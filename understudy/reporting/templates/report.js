@@ -55,7 +55,7 @@
       this.line = "mean"; // or "median"
       this.band = "mean"; // or "runs", "none"
       this.single = "none"; // or "all", or the place of a run
-      this.at = this.x.length - 1;
+      this.at = this.begins();
       this.plots = [];
       this.figure = figure;
       this.place = figure.querySelector(".live");
@@ -66,6 +66,13 @@
       this.read(this.at);
       figure.classList.add("drawn");
       new ResizeObserver(() => this.resize()).observe(this.place);
+    }
+
+    /** Return where the cursor begins: as far as a set can be believed, or else as far as one has nearly all runs. */
+    begins() {
+      const last = (field) => Math.max(...this.sets.map((set) => set[field] ?? -1));
+      const x = last("trusted") >= 0 ? last("trusted") : last("complete");
+      return x < 0 ? this.x.length - 1 : Math.max(0, lastUpTo(this.x, x));
     }
 
     // --- what a reader can choose -------------------------------------------------------------------------------
@@ -262,6 +269,7 @@
           `${set.name}: ${number(value)}${band === "–" ? "" : `, ${band}`}, ${runs} runs${notes.length ? `, ${notes.join(", ")}` : ""}`,
         );
       });
+      const narrow = this.width < 560; // there, what is to be said of a set has a line of its own
       const headings = [
         "",
         this.line,
@@ -282,6 +290,12 @@
             ),
           ),
         );
+      const folded = (line) => {
+        const notes = line[line.length - 1];
+        const rows = [cells("td", line.slice(0, -1).concat(""), null)];
+        if (notes) rows.push(make("tr", { class: "note" }, make("td", { colspan: line.length }, notes)));
+        return rows;
+      };
       const head = make(
         "tr",
         {},
@@ -293,7 +307,7 @@
       );
       this.table.replaceChildren(
         make("thead", {}, head),
-        make("tbody", {}, ...lines.map((line) => cells("td", line, null))),
+        make("tbody", {}, ...lines.flatMap((line) => (narrow ? folded(line) : [cells("td", line, null)]))),
       );
       this.slider.setAttribute("aria-valuetext", `${unit} ${whole.format(x)}. ${spoken.join(". ")}`);
       if (!move) return;
@@ -313,6 +327,7 @@
     /** Return what is to be said of a set at x: how far to believe it, who is still going, and what served it. */
     notes(set, x) {
       const notes = [];
+      if (x > set.x[set.x.length - 1]) return ["too few runs got so far"];
       if (set.trusted != null && x > set.trusted) notes.push("beyond what can be believed");
       else if (set.trusted != null) notes.push("believable");
       if (set.exact != null) notes.push(x <= set.exact ? "exact" : "not exact");
@@ -381,7 +396,7 @@
       this.plots = [];
       this.width = this.place.clientWidth;
       const height = this.width < 560 ? 250 : 340;
-      this.panels.append(make("p", { class: "panel-title" }, this.chart.title));
+      this.panels.append(make("p", { class: "panel-title" }, `${this.chart.title}, by ${this.chart.unit === "episode" ? "its number in the run" : "step"}`));
       this.plots.push(this.main(height));
       if (this.sets.some((set) => set.going)) this.plots.push(this.going());
       for (const set of this.sets) if (set.rungs) this.plots.push(this.strip(set));
@@ -498,6 +513,7 @@
     range(low, high) {
       const known = low == null ? [] : [low, high];
       if (this.chart.logged != null) known.push(this.chart.logged);
+      if (this.chart.kind === "difference") known.push(0);
       this.singles((set, steps, values) => {
         values.forEach((value, place) => {
           if (value != null && steps[place] >= this.view[0] && steps[place] <= this.view[1]) known.push(value);
@@ -580,6 +596,10 @@
         if (this.chart.logged != null) {
           const y = plot.valToPos(this.chart.logged, "y", true);
           this.rule(context, [left, y], [left + width, y], color("muted"), 1.2 * scale, [6 * scale, 4 * scale]);
+        }
+        if (this.chart.kind === "difference") {
+          const y = plot.valToPos(0, "y", true);
+          this.rule(context, [left, y], [left + width, y], color("ink"), scale);
         }
         this.sets.forEach((set, place) => {
           if (!this.on[place]) return;
@@ -747,7 +767,8 @@
         any("trusted") && "◆ as far as the log can be believed; gray: beyond that",
         any("exact") && "│ as far as runs are exact",
         this.chart.kind === "probe" && "▼ the longest run",
-        "dashed: runs that lasted, fewer than nine of ten",
+        this.chart.kind === "difference" && "0: both earn the same",
+        this.chart.kind !== "difference" && "dashed: runs that lasted, fewer than nine of ten",
         this.chart.logged != null && `gray dashes: what an episode of the log earned, ${number(this.chart.logged)}`,
       ];
       return make("p", { class: "key" }, words.filter(Boolean).join(" · "));
@@ -764,6 +785,7 @@
     resize() {
       if (!this.place.clientWidth || this.place.clientWidth === this.width) return;
       this.draw();
+      this.read(this.at); // a narrow table is laid out in another way
     }
   }
 
@@ -778,12 +800,14 @@
       figure.classList.remove("drawn");
       console.error(error);
     }
-    performance.mark(`${chart.id} drawn`);
+    if (drawn.length === 1) performance.mark("first chart drawn");
     // One after the other, so that the first can be used while those further down are being drawn.
     if (others.length) setTimeout(drawNext, 0, others);
     else performance.mark("charts drawn");
   };
   document.documentElement.classList.add("scripted");
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawn.forEach((chart) => chart.draw()));
-  drawNext(charts);
+  // From the top of the page to its end, whatever their order in the data.
+  const places = [...document.querySelectorAll("figure[id]")].map((figure) => figure.id);
+  drawNext(charts.sort((one, other) => places.indexOf(one.id) - places.indexOf(other.id)));
 })();

@@ -1,0 +1,81 @@
+"""How far the other learners are behind the choice, as a figure and as the data of one that a reader can move."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from understudy.evaluation.curves import MeanCurve
+from understudy.reporting.axes import BOTTOM, LEFT, RIGHT, canvas, short_label, style_axes
+from understudy.reporting.charts import MOST_RUNS, curve_of, points_of_run, singles_of
+from understudy.reporting.drawing import draw_beyond, draw_legend, draw_mean, legend_height, looks_of
+from understudy.reporting.svg import INK, PALETTE, drawn_alike
+from understudy.trust import Comparison
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_BEHIND = 6
+"""Learners that are drawn, those closest to the choice first: more would hide each other."""
+
+
+def differences_of_learners(found: Comparison) -> dict[str, MeanCurve]:
+    """Return what an episode of the choice earns more than one of each other learner, by steps, with its interval.
+
+    Where it lies above 0, the choice is ahead there. Intervals include the luck of the log, and hold for all learners
+    together at each step by itself.
+    """
+    curves = {}
+    for name in sorted(found.decisions, key=lambda name: found.decisions[name].mean)[:MOST_BEHIND]:
+        interval = found.difference(found.best, name)
+        steps, none = interval.steps, np.zeros(len(interval.steps))
+        half_width = (interval.high - interval.low) / 2
+        known = np.isfinite(interval.mean)
+        curves[name] = MeanCurve(
+            steps, interval.mean, half_width, known, int(steps[-1]), none, none, float(interval.reach)
+        )
+    return curves
+
+
+def title_of_differences(found: Comparison) -> str:
+    """Return what the figure shows, in words."""
+    return f"what an episode of {short_label(found.best, 40)} earns more"
+
+
+def differences_chart(key: str, found: Comparison, upto: int | None, learners: Sequence[str]) -> dict[str, Any]:
+    """Return the chart of differences; `upto` is the step that can be believed, and `learners` the order of colors."""
+    curves, readings, drawn = differences_of_learners(found), found.windows.readings, []
+    places = points_of_run(len(curves) * min(MOST_RUNS, len(found.halves[found.best].runs)))
+    runs = found.halves[found.best].runs
+    for name, curve in curves.items():
+        values = readings[found.best].whole - readings[name].whole
+        one = curve_of(name, curve, values, len(runs), [upto, curve.horizon], len(curves))
+        pairs = [(run, curve.steps, values[place]) for place, run in enumerate(runs[:MOST_RUNS])]
+        marks = {"trusted": upto or None, "exact": None, "longest": curve.horizon, "going": None, "rungs": None}
+        color = 1 + list(learners).index(name) % len(PALETTE)
+        drawn.append(one | marks | {"single": singles_of(pairs, curve.steps, places), "color": color})
+    title = title_of_differences(found)
+    return {
+        "id": key, "kind": "difference", "title": title, "unit": "step", "logged": None, "sets": drawn, "rungs": {},
+    }  # fmt: skip
+
+
+def differences_figure(found: Comparison, upto: int | None, learners: Sequence[str], *, width: int = 900) -> "Figure":
+    """Return the still figure of differences, with zero as a line and gray beyond what can be believed."""
+    curves: Mapping[str, MeanCurve] = differences_of_learners(found)
+    looks = looks_of(learners, None)
+    with drawn_alike():
+        top, main = legend_height(curves, width) + 26, min(300, int(0.7 * width))
+        figure, place = canvas(width, top + main + BOTTOM)
+        axes = place(LEFT, top, width - LEFT - RIGHT, main)
+        axes.axhline(0, color=INK, linewidth=0.8, zorder=2)
+        for name, curve in curves.items():
+            draw_mean(axes, curve, looks[name], 3)
+        style_axes(axes, 6 if width > 600 else 4)
+        axes.set_xlim(0, 1.03 * max(curve.horizon for curve in curves.values()))
+        draw_beyond(axes, upto)
+        axes.set_xlabel("steps")
+        title = f"{title_of_differences(found)} than one of"
+        axes.set_title(short_label(title, width // 8), loc="left", parse_math=False, color=INK, pad=10)
+        draw_legend(figure, curves, looks, width)
+    return figure
