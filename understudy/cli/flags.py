@@ -6,7 +6,7 @@ from typing import Any
 
 import understudy as us
 from understudy.cli.flags_results import add_report, add_sweep
-from understudy.cli.flags_runs import add_backend, add_run_settings
+from understudy.cli.flags_runs import add_backend, add_probe, add_run_settings
 from understudy.cli.flags_scale import add_on_disk
 from understudy.cli.parsing import BriefParser
 from understudy.cli.values import (
@@ -338,6 +338,7 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
         help="compare though most of the rows that could be tested are in suspicious states",
     )
     runs.add_argument("--runs", type=several, help="of each learner (40; with more than four learners, 20)")
+    add_probe(runs)
     runs.add_argument("--halves", type=halves, metavar="NUMBER", default=20, help="halves of the log (%(default)s)")
     add_run_settings(runs, "where a learner raises an error in a run, leave the runs of that seed out of all learners")
     runs.add_argument(
