@@ -162,3 +162,21 @@ def test_a_file_without_a_log_is_refused(tmp_path, capsys):
     (tmp_path / "run.toml").write_text("runs = 3\n")
     assert main(["simulate", str(tmp_path / "run.toml")]) == 2
     assert 'names no log; add log = "FILE"' in capsys.readouterr().err
+
+
+def test_compare_takes_its_settings_from_a_file_and_its_folder_holds_one(run_file, capsys, tmp_path):
+    table = tomllib.loads(run_file.read_text())
+    for key in ("quick", "epsilon", "max_steps"):
+        table.pop(key, None)
+    table |= {"learner": ["q-learning:epsilon=0.9", "q-learning:epsilon=0.5"], "runs": 20, "halves": 5}
+    run_file.write_text(toml_text(table))
+    assert main(["compare", str(run_file), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    kept = tmp_path / "out" / "run.toml"
+    assert kept.read_text().startswith("# understudy")
+    assert "understudy compare run.toml makes these runs" in kept.read_text()
+    assert main(["compare", str(kept), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == found
+    run_file.write_text(toml_text(table | {"learner": ["uniform"]}))
+    assert main(["compare", str(run_file)]) == 2
+    assert "there is one learner only" in capsys.readouterr().err

@@ -71,5 +71,7 @@ def test_the_still_figure_is_gray_beyond_what_can_be_believed(compared):
         axes = differences_figure(found, upto, found.learners).axes[0]
         return [patch.get_x() for patch in axes.patches if patch.get_alpha() == 0.11]
 
+    lines = differences_figure(found, 150, found.learners).axes[0].lines
+    assert [float(line.get_xdata()[0]) for line in lines if line.get_marker() == "D"] == [150]
     assert grays(150) == [150]
     assert grays(None) == []

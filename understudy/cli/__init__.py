@@ -34,7 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     def run() -> int:
         from understudy.cli.settings_file import is_settings_file, with_settings_file
 
-        from_file = options.command is commands["simulate"] and is_settings_file(options.log)
+        takes_file = options.command in (commands["simulate"], commands["compare"])
+        from_file = takes_file and is_settings_file(options.log)
         return run_with_learner(with_settings_file(parser, options, arguments) if from_file else options)
 
     return run_command("understudy", lambda: told(options, run))

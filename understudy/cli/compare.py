@@ -33,6 +33,7 @@ from understudy.cli.deployment import deployed, deployment_probes, in_log_order,
 from understudy.cli.large import part_to_test
 from understudy.cli.learners import probes_of_rewards
 from understudy.cli.parsing import did_you_mean
+from understudy.cli.settings_file import write_settings
 from understudy.cli.trusting import every_of, selfcheck_for, uses_propensities, with_dependence
 from understudy.cli.unused import (
     USERS,
@@ -58,11 +59,12 @@ def run_compare(options: argparse.Namespace) -> int:
 
     Nothing is written before all options are checked.
     """
+    if len(options.learner or ()) < 2:
+        n_given = "is one learner only" if options.learner else "are no learners"
+        raise SettingError(f"there {n_given}; give --learner twice or more, such as q-learning:epsilon=0.1")
     given = [settings_of(text, options) for text in options.learner]
     if len(set(options.learner)) < len(given):
         raise SettingError("two of the learners are the same; give each --learner once")
-    if len(given) < 2:
-        raise SettingError("there is one learner only; give --learner twice or more, such as q-learning:epsilon=0.1")
     refuse_unused_settings([one.learner for one in given], given_settings(options))
     options = in_log_order(options, given)
     refuse_unused_times(options, given)
@@ -108,6 +110,7 @@ def run_compare(options: argparse.Namespace) -> int:
         settings = {"seed": options.seed, "max_steps": options.max_steps, "probes": probes, "every": every}
         check_folder(folder / text, replayed, make, **settings)
     results.create()
+    write_settings(folder / "run.toml", argparse.Namespace(**vars(options) | {"out": str(folder)}), "compare")
     if states is not None:
         write_state_audit(folder, states)
     if encoder is not None:

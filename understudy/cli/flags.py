@@ -109,7 +109,7 @@ def build_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     compare = commands.add_parser("compare", help="which of several learners to choose, if the log can tell")
     add_log(compare)
     add_comparison(compare)
-    compare.set_defaults(command=run["compare"])
+    compare.set_defaults(command=run["compare"], own_parser=compare)
 
     add_sweep(commands, run["sweep"])
     add_report(commands, run["report"])
@@ -325,7 +325,6 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
     learner.add_argument(
         "--learner",
         action="append",
-        required=True,
         metavar="NAME[:SETTING=VALUE,...]",
         help=f"give it twice or more, such as q-learning:epsilon=0.9; of {', '.join(LEARNERS)}, or module:Class",
     )

@@ -1,7 +1,8 @@
 """Settings from a TOML file: the keys are the names of flags, checked by the flags' own definitions.
 
-`understudy simulate run.toml` takes from run.toml what the flags would say; flags that are given, too, come first. A
-key is a flag's long name, with hyphens or underscores. Paths are relative to the file.
+`understudy simulate run.toml` takes from run.toml what the flags would say; flags that are given, too, come first. So
+does `understudy compare run.toml`, where learners that are given, too, are compared as well. A key is a flag's long
+name, with hyphens or underscores. Paths are relative to the file.
 """
 
 import argparse
@@ -13,7 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from understudy.cli.flags import ENCODERS, StoreGiven, add_log, add_simulation
+from understudy.cli.flags import ENCODERS, StoreGiven, add_comparison, add_log, add_simulation
 from understudy.cli.toml_text import toml_text
 from understudy.cli.values import is_own_learner
 from understudy.errors import SettingError
@@ -63,6 +64,11 @@ def key_of(name: str) -> str:
     return name.removeprefix("--").replace("-", "_")
 
 
+def is_repeated(action: argparse.Action) -> bool:
+    """True if a flag is given several times, each with a value."""
+    return isinstance(action, argparse._AppendAction)
+
+
 def is_boolean(action: argparse.Action) -> bool:
     """True if a flag has a form with --no-."""
     return isinstance(action, argparse.BooleanOptionalAction)
@@ -105,7 +111,9 @@ def settings_in(
             found[action.dest] = path_of(key, found[action.dest], folder)
         if isinstance(action, StoreGiven):
             given.append(action.dest)
-    if is_own_learner(str(found.get("learner", ""))) and str(folder) not in sys.path:
+    learners = found.get("learner", "")
+    own = any(map(is_own_learner, learners if isinstance(learners, list) else [str(learners)]))
+    if own and str(folder) not in sys.path:
         sys.path.insert(0, str(folder))  # a learner of one's own lies beside the file
     return found | {"given": tuple(given)}
 
@@ -126,7 +134,7 @@ def value_of(action: argparse.Action, value: Any) -> Any:
         if not isinstance(value, bool):
             raise ValueError("give true or false")
         return value if is_boolean(action) else action.const if value else action.default
-    if action.nargs == "+":
+    if action.nargs == "+" or is_repeated(action):
         items = value if isinstance(value, list) else [value]
         if not items:
             raise ValueError("give one or more")
@@ -176,11 +184,12 @@ def with_settings_file(
     return both
 
 
-def write_settings(path: Path, options: argparse.Namespace) -> None:
+def write_settings(path: Path, options: argparse.Namespace, command: str = "simulate") -> None:
     """Write the file of settings that gives these options: what is not as usual, and what was given."""
+    adding = add_comparison if command == "compare" else add_simulation
     given = vars(options).get("given", ())
     table: dict[str, Any] = {}
-    for key, action in flags_added_by(add_log, add_simulation).items():
+    for key, action in flags_added_by(add_log, adding).items():
         value = vars(options).get(action.dest)
         if value is None or (value == action.default and action.dest not in given):
             continue
@@ -188,7 +197,7 @@ def write_settings(path: Path, options: argparse.Namespace) -> None:
         table[key] = True if is_switch else relative(key, value, path.parent)
     from understudy import __version__
 
-    head = f"# understudy {__version__}: understudy simulate {path.name} makes these runs, with flags to change some\n"
+    head = f"# understudy {__version__}: understudy {command} {path.name} makes these runs, with flags to change some\n"
     write_text(path, head + toml_text(table))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from understudy.evaluation.curves import MeanCurve
 from understudy.reporting.axes import BOTTOM, LEFT, RIGHT, canvas, short_label, style_axes
 from understudy.reporting.charts import MOST_RUNS, curve_of, points_of_run, singles_of
-from understudy.reporting.drawing import draw_beyond, draw_legend, draw_mean, legend_height, looks_of
+from understudy.reporting.drawing import draw_beyond, draw_legend, draw_mean, draw_trusted, legend_height, looks_of
 from understudy.reporting.svg import INK, PALETTE, drawn_alike
 from understudy.trust import Comparison
 
@@ -74,6 +74,9 @@ def differences_figure(found: Comparison, upto: int | None, learners: Sequence[s
         style_axes(axes, 6 if width > 600 else 4)
         axes.set_xlim(0, 1.03 * max(curve.horizon for curve in curves.values()))
         draw_beyond(axes, upto)
+        if upto:
+            for name, curve in curves.items():
+                draw_trusted(axes, curve, upto, looks[name])
         axes.set_xlabel("steps")
         title = f"{title_of_differences(found)} than one of"
         axes.set_title(short_label(title, width // 8), loc="left", parse_math=False, color=INK, pad=10)
