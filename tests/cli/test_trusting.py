@@ -87,8 +87,8 @@ def test_what_a_later_command_skips_counts_where_the_folder_has_it(results, flag
     assert json.loads((out / "selfcheck.json").read_text()) == known
     assert main(["report", str(out), "--report", str(tmp_path / "again.html")]) == 0
     page = (out / "report.html").read_text()
-    assert "Self-check</h2>" in page
-    assert "Forecast and outcome</h2>" in page
+    assert "Does the log agree with itself?</h2>" in page
+    assert "How long it was expected to answer, and how long it did</h2>" in page
     assert (tmp_path / "again.html").read_text() == page
 
 
