@@ -10,7 +10,7 @@ def import_extra(package: str, name: str, module: str, extra: str) -> Any:
     >>> import_extra("understudy.contracts", "Step", "extras", "nonsense")
     Traceback (most recent call last):
     ...
-    ModuleNotFoundError: Step needs nonsense: pip install ".[nonsense]" --constraint constraints.txt in the folder of Understudy's source
+    ModuleNotFoundError: Step needs nonsense: pip install "nonsense" (in the folder of the source, --constraint constraints.txt takes versions that were tested)
     """  # noqa: E501
     require(name, extra)
     return getattr(import_module(f"{package}.{module}"), name)
@@ -25,21 +25,26 @@ def require(name: str, extra: str) -> None:
             raise ModuleNotFoundError(f"{name} needs {module}: {how_to_install(extra)}", name=module) from error
 
 
-def how_to_install(extra: str = "") -> str:
-    """Return the command that installs an extra: from the source, since there is no release to install by name.
+def how_to_install(extra: str) -> str:
+    """Return the command that installs what an extra needs, wherever Understudy itself was installed from.
 
-    >>> how_to_install()
-    "pip install . --constraint constraints.txt in the folder of Understudy's source"
+    There is no release of Understudy to install by name, and who installed a wheel has no folder of the source.
+
+    >>> how_to_install("torch").partition(" (")[0]
+    'pip install "torch>=2.2"'
     """
-    what = f'".[{extra}]"' if extra else "."
-    return f"pip install {what} --constraint constraints.txt in the folder of Understudy's source"
+    packages = " ".join(f'"{one}"' for one in NEEDED.get(extra, {extra: extra}).values())
+    return (
+        f"pip install {packages} (in the folder of the source, --constraint constraints.txt takes versions that were "
+        "tested)"
+    )
 
 
 NEEDED = {
-    "torch": ["torch"],
-    "sb3": ["torch", "stable_baselines3"],
-    "hdf5": ["h5py"],
-    "minari": ["h5py", "minari"],
-    "ray": ["ray"],
+    "torch": {"torch": "torch>=2.2"},
+    "sb3": {"torch": "torch>=2.2", "stable_baselines3": "stable-baselines3>=2.3"},
+    "hdf5": {"h5py": "h5py>=3.10"},
+    "minari": {"h5py": "h5py>=3.10", "minari": "minari>=0.5.4"},
+    "ray": {"ray": "ray>=2.40"},
 }
-"""The modules that each extra installs."""
+"""The modules that each extra installs, and the packages that they are in, as pyproject.toml has them."""

@@ -1,12 +1,16 @@
 import json
 
+import numpy as np
 import pytest
 
 import understudy as us
 from understudy.cli import main
 from understudy.cli.compare import settings_of
 from understudy.cli.flags import build_parser
+from understudy.cli.flags_runs import PROBES
+from understudy.cli.learners import probes_of_rewards
 from understudy.cli.simulate import run_simulate
+from understudy.cli.words import as_flags
 
 PAIR = ["--learner", "q-learning:epsilon=0.9,gamma=0.95", "--learner", "q-learning:epsilon=0.4,gamma=0.95"]
 QUICK = ["--runs", "6", "--halves", "5", "--no-selfcheck"]
@@ -129,3 +133,38 @@ def test_learners_that_cannot_be_read_are_named(file, refused):
     assert "cannot be used: 7 is not between 0 and 1" in refused(*one, "--learner", "q-learning:epsilon=7")
     assert "under one simulator" in refused("compare", file, *PAIR, "--simulator", "psrs", "qbe")
     assert "with --max-steps" in refused("compare", file, *PAIR, "--simulator", "model")
+
+
+@pytest.fixture
+def endless(tmp_path, monkeypatch):
+    """A log whose episodes are longer than what runs on it last."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    observation = rng.integers(40, size=60 * 30)
+    log = us.Log.from_columns(
+        observation=observation, action=rng.integers(3, size=len(observation)), reward=rng.random(len(observation)),
+        propensity=np.full((len(observation), 3), 1 / 3), episode=np.arange(len(observation)) // 30, ends="unfinished",
+    )  # fmt: skip
+    us.write(log, tmp_path / "endless.parquet")
+    return str(tmp_path / "endless.parquet")
+
+
+def test_runs_that_finish_no_episode_are_refused_before_they_are_made(endless, refused, monkeypatch, tmp_path):
+    monkeypatch.setattr(us, "compare", None)  # nothing is run
+    message = refused("compare", endless, *PAIR, *QUICK, "--out", tmp_path / "out")
+    assert "of 5 runs of q-learning:epsilon=0.9,gamma=0.95 on trial none finished an episode" in message
+    assert message.endswith("or compare what was earned step by step, with --probe reward-so-far")
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_was_earned_step_by_step_can_be_compared_without_episodes(endless, capsys):
+    assert main(["compare", endless, *PAIR, *QUICK, "--probe", "reward-so-far"]) == 0
+    said = capsys.readouterr().out
+    assert "Probe 'reward so far', steps " in said
+    assert "Over all steps that runs reached" in said
+    assert "The page is " in said
+
+
+def test_probes_of_the_flag_are_those_of_every_learner():
+    assert [name.replace("-", " ") for name in PROBES] == list(probes_of_rewards())
+    assert as_flags("with probe=us.probes.reward_so_far") == "with --probe reward-so-far"

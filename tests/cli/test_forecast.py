@@ -52,7 +52,7 @@ def test_without_propensities_qbe_is_forecast(events, tmp_path, capsys, columns)
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        (["--simulator", "model"], "never runs out"),
+        (["--simulator", "model"], "uses up no rows"),
         (["--pre-runs", "1"], "give --pre-runs, a whole number from 2 up"),
         (["--encoder", "nowhere.npz"], "no encoder"),
         (["--then", "cut", "--steps", "3000"], "lower rungs; leave --steps out, or leave --then out"),

@@ -102,6 +102,7 @@ def test_simulate_stops_where_most_rows_are_in_suspicious_states_and_writes_noth
         message = refused("simulate", cartpole, "--encoder", *encoder, "--out", tmp_path / "out")
         assert re.search(r"states tested are suspicious, with \d+\.\d% of the rows", message)
         assert "--anyway" in message
+        assert "nothing on this log is exact: what is left is to leave --encoder out and give --then" in message
         assert "try another encoder, whose states are tested like these" in message
         assert not (tmp_path / "out").exists()
 

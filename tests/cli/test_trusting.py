@@ -78,6 +78,20 @@ def test_report_draws_the_same_page_from_the_folder(results, tmp_path, capsys):
     assert capsys.readouterr().out.lstrip().startswith(("Deploying", "Whether deploying", "Not "))
 
 
+@pytest.mark.parametrize("flags", [["--quick"], ["--no-selfcheck", "--no-forecast", "--no-classics"]])
+def test_what_a_later_command_skips_counts_where_the_folder_has_it(results, flags, tmp_path):
+    """Page, report and gate go by the same: a failed self-check does not vanish from the page by --quick."""
+    arguments, out = results
+    known = json.loads((out / "selfcheck.json").read_text())
+    assert main([*arguments, *flags]) == 0
+    assert json.loads((out / "selfcheck.json").read_text()) == known
+    assert main(["report", str(out), "--report", str(tmp_path / "again.html")]) == 0
+    page = (out / "report.html").read_text()
+    assert "Self-check</h2>" in page
+    assert "Forecast and outcome</h2>" in page
+    assert (tmp_path / "again.html").read_text() == page
+
+
 def test_called_again_nothing_is_made_twice(results, monkeypatch):
     arguments, out = results
     before, page = files_of(out), (out / "report.html").read_text()

@@ -52,7 +52,7 @@ def test_the_sentence_names_what_was_used_and_leaves_out_what_was_not(runs_of, o
     runs = runs_of([100] * 2)
     assert str(rung_use(on_ladder(runs, {40: 1, 70: 2}, cuts=[50]))) == (
         "Exact up to step 40; beyond it 50% of steps came from states alike, 50% were served before, 2 of 26 episodes "
-        "were cut (by that alone, the law of episodes is off by at most that share, 8%)."
+        "were cut (by that alone, the chance of anything that happens in an episode is off by at most 8%)."
     )
     assert str(rung_use(on_ladder(runs, {40: 3}))) == (
         "Exact up to step 40; beyond it 100% of steps took actions never tried in their state."

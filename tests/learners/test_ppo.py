@@ -368,4 +368,4 @@ def test_without_torch_the_error_tells_what_to_install():
         "except ModuleNotFoundError as error: print(error)\n"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert told.startswith('PPO needs torch: pip install ".[torch]" --constraint constraints.txt in the folder of')
+    assert told.startswith('PPO needs torch: pip install "torch>=2.2" (in the folder of')

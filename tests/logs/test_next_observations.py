@@ -33,7 +33,10 @@ def test_a_last_row_without_next_observation_is_dropped_and_said():
 
 def test_what_dropped_rows_earned_is_said():
     log = small(terminated=[0, 0, 1, 0, 0], reward=[0, 0, 0, 0, 2.5])
-    assert any("did not terminate and was dropped, with rewards of 2.5 in all; row" in note for note in log.notes)
+    assert any(
+        "did not terminate and was dropped, with rewards of 2.5 in all; log next_observation" in note
+        for note in log.notes
+    )
 
 
 def test_the_row_before_a_dropped_truncated_one_is_truncated():
@@ -74,10 +77,12 @@ def test_rows_dropped_in_place_are_those_dropped_from_a_copy(monkeypatch, block,
     columns["terminated"][starts[1::3] - 1] = True
     given = {name: column.copy() for name, column in columns.items()}
     columns["action"].setflags(write=False)
-    copied, notes = add_next_observations(columns, starts)
+    copied, notes, rewards = add_next_observations(columns, starts)
     assert all(np.array_equal(columns[name], given[name]) for name in given)
-    moved, same_notes = add_next_observations(columns, starts, owned=True)
+    moved, same_notes, same_rewards = add_next_observations(columns, starts, owned=True)
     assert notes == same_notes
+    assert np.array_equal(rewards, same_rewards, equal_nan=True)
+    assert np.array_equal(np.isnan(rewards), given["terminated"][starts[1:] - 1])
     assert 0 < len(moved["action"]) < 400
     assert all(np.array_equal(moved[name], copied[name]) for name in copied)
     assert np.array_equal(columns["action"], given["action"])  # which cannot be written to

@@ -9,6 +9,7 @@ import pytest
 from understudy.errors import LogError, SettingError
 from understudy.logs import concatenate, read, write
 from understudy.logs.naming import observation_words
+from understudy.logs.selection import select
 
 BASIC = {"observation": [0, 1, 2, 5], "action": [0, 1, 0, 1], "reward": [0.0, 0.5, 1.0, 0.0]}
 ENDED = {**BASIC, "terminated": [False, False, True, True]}
@@ -180,3 +181,17 @@ def test_spaces_in_the_name_of_a_column_are_shown():
     table = pa.table({"observation": [1], " action": [0], "reward": [0.0]})
     with pytest.raises(LogError, match="it is named ' action', with spaces; remove them from the name"):
         read(table)
+
+
+def test_all_missing_columns_are_named_at_once():
+    table = pa.table({"day": [0], "indoor": [0.5], "mode": ["low"], "reward": [1.0]})
+    with pytest.raises(LogError) as caught:
+        select(table, {"observation": None, "action": None, "reward": None, "episode": "dy", "step": None})
+    assert str(caught.value) == (
+        "there are no columns observation, action, dy: the columns are day, indoor, mode, reward; say observation= "
+        "which observation is, say action= which action is, dy may be day"
+    )
+    with pytest.raises(LogError, match="there is no column action: the columns are"):
+        select(table, {"observation": "indoor", "action": None, "reward": None})
+    with pytest.raises(LogError, match="there are no columns a, b: "):
+        select(table, {"observation": ["indoor", "a"], "action": "b", "reward": None})

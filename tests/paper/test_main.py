@@ -54,7 +54,7 @@ def test_too_few_runs_and_seeds_below_0_are_refused(capsys, tmp_path):
 def test_without_torch_items_that_need_it_are_refused_before_any_is_run(capsys, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "torch", None)
     said = refused(capsys, "--quick", "--out", tmp_path / "out")
-    assert 'paper continuous encoder rollouts needs torch: pip install ".[torch]" --constraint' in said
+    assert 'paper continuous encoder rollouts needs torch: pip install "torch>=2.2" ' in said
     assert "paper protocol discrete exogenous runs without it" in said
     assert not (tmp_path / "out").exists()
     assert main(["exogenous", "--quick", "--runs", "3", "--out", str(tmp_path / "out")]) == 0

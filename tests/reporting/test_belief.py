@@ -7,6 +7,7 @@ from understudy.logs import Audit, Finding
 from understudy.reporting.belief import FITTED, UNSEEN, WHY, belief, without_evidence
 from understudy.reporting.measurements import measure
 from understudy.reporting.rung_words import SHARED_ERRORS
+from understudy.reporting.states import MOST_FAIL
 from understudy.trust import Beyond
 from understudy.trust.evidence import Evidence
 from understudy.trust.self_tests import SelfTest
@@ -73,7 +74,7 @@ def test_states_that_mostly_fail_speak_against_all_runs(measured):
         merges = np.array([True])
 
     found = belief(measured, GOOD, {"a": Suspicious()}, FINE)
-    assert found.title == "Not to be believed: most states fail their test"
+    assert found.title == f"Not to be believed: {MOST_FAIL}"
     assert FITTED in found.sentences  # halves keep the states of the whole log
 
 

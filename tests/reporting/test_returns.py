@@ -4,6 +4,7 @@ import pytest
 
 from understudy.evaluation import earnings
 from understudy.reporting.returns import (
+    cut_sentence,
     earnings_cell,
     earnings_format,
     first_episodes,
@@ -39,6 +40,8 @@ def test_what_the_log_earned_is_known_where_all_sets_share_it(runs_of, real_of):
 def test_the_log_is_told_by_episodes_or_by_steps_where_they_do_not_end(runs_of):
     assert log_sentence({"a": runs_of([40])}) is None
     assert log_sentence({"a": runs_of([40], log_reward=0.5)}) == "The log itself earned 0.500 a step."
+    cut = log_sentence({"a": runs_of([40], log_reward=0.5, log_cut_off=7, log_episodes=9)})
+    assert cut.startswith("The log itself earned 0.500 a step; what an episode of the log earned is not known, since 7")
     told = log_sentence({"a": runs_of([40], log_return=2.0, log_cut_off=3)})
     assert told == "The log's own episodes earned 2.00 on average (3 were cut off, and count up to there)."
 
@@ -50,3 +53,12 @@ def test_notes_say_which_episodes_and_which_sets_have_none(runs_of):
         "Return: the mean over the first 8 episodes of each run (steps 1 to 40), the same number in every set.",
         "No return of early: fewer than nine of ten runs finished an episode.",
     ]
+
+
+def test_returns_leave_out_episodes_that_were_cut_and_it_is_said(runs_of, on_ladder):
+    runs = runs_of([100] * 2)
+    cut = {"a": on_ladder(runs, {40: 1}, cuts=[50])}
+    n = 2 + sum(len(run.ends) for run in runs)
+    assert cut_sentence(cut).startswith(f"Returns leave out the 2 of {n} episodes ({2 / n:.0%}) that were cut")
+    assert cut_sentence(cut) in notes_on_returns(cut, earnings(cut))
+    assert cut_sentence({"a": runs}) is cut_sentence({"a": on_ladder(runs, {40: 1})}) is None

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -42,7 +44,7 @@ def test_suspicious_states_are_the_first_thing_on_the_page(drawn):
     assert 'class="states error"' in body
     assert "4 of 5 states tested are suspicious, with 80.0% of the rows" in body
     assert "100.0% of the rows could be tested" in body
-    assert "the runs were made all the same (--anyway)" in body
+    assert "The runs were made all the same (--anyway)" in body
     assert "the worst states" in body
     assert "would not have met in the real world" in body
 
@@ -117,3 +119,17 @@ def test_states_do_not_become_acceptable_by_being_made_smaller():
     assert small.mostly_suspicious
     assert not audit_of(2, n_other=5).mostly_suspicious
     assert state_boxes(small)[0].severity == "error"
+
+
+def test_what_fails_is_said_of_the_rows_tested_not_of_all():
+    """2 of 5 states tested fail, with a small part of all rows: neither most states fail nor most rows."""
+    found = replace(audit_of(2, n_other=3, n_few=200), rows=np.array([100, 100, 10, 10, 10] + [5] * 200))
+    assert found.mostly_suspicious
+    assert found.suspicious_share < 0.2
+    assert found.suspicious.sum() < found.tested.sum() / 2
+    (box,) = state_boxes(found)
+    text = " ".join([box.title, *box.sentences]).lower()
+    assert "most of the rows that could be tested are in states that fail their test" in text
+    assert "(87.0% of those tested)" in text
+    assert "most states" not in text
+    assert "most rows" not in text

@@ -107,3 +107,10 @@ def test_tiles_tell_what_is_earned_as_far_as_it_can_be_believed(halved_of):
     assert float(earned.value) == pytest.approx(0.5 + found.mean, abs=0.01)
     assert (float(logged.value), logged.label) == (0.5, "an episode of the log")
     assert "(up to step 400, beyond what can be believed)" in earnings_sentences(measured)[0]
+
+
+def test_the_number_that_an_episode_earned_says_that_cut_ones_are_left_out(runs_of, on_ladder):
+    runs = runs_of([100] * 3)
+    for found, said in ((on_ladder(runs, {40: 1}, cuts=[50]), True), (runs, False)):
+        (earned,) = [tile.label for tile in tiles(measure({"qbe": found})) if "an episode" in tile.label][:1]
+        assert ("cut ones left out" in earned) is said

@@ -311,7 +311,7 @@ class TestBadInput:
             us.gym_env(us.qbe(log_of((2,), np.float32), STATELESS), observation_space=space)
 
     def test_no_limit_where_neither_side_has_one(self, grid):
-        with pytest.raises(SettingError, match="never runs out; say for how long"):
+        with pytest.raises(SettingError, match="uses up no rows, so that a run may never end; say for how long"):
             us.simulate(us.real(grid), OwnsItsLoop())
 
     def test_no_count_of_copies(self, log):

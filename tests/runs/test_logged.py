@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from understudy.logs import Log, blocks
+from understudy.logs import Log, blocks, concatenate
 from understudy.runs import logged
-from understudy.runs.logged import Logged, logged_return
+from understudy.runs.logged import Logged, logged_return, why_unknown
 
 
 def log_of(*episodes):
@@ -43,6 +43,43 @@ def test_a_few_that_were_cut_off_count_up_to_there_and_are_counted():
     """Leaving them out would leave out the long ones, which here cost all there is to lose."""
     log = log_of(*[([1.0], "terminated")] * 19, ([-1.0] * 100, None))
     assert logged_return(log, None) == Logged((19 - 100) / 20, 1)
+
+
+def cut_by_a_clock(lengths, **given):
+    """Episodes that a limit ended, without next observations: the last row of each is dropped, its reward is 100."""
+    rows = np.concatenate([[*range(1, length), 100] for length in lengths]).astype(float)
+    return Log.from_columns(
+        observation=np.zeros(len(rows), int), action=np.zeros(len(rows), int), reward=rows, n_actions=1,
+        episode=np.repeat(np.arange(len(lengths)), lengths), **{"ends": "truncated"} | given,
+    )  # fmt: skip
+
+
+def test_rewards_of_dropped_rows_count():
+    log = cut_by_a_clock([4] * 6)
+    assert (len(log), log.max_episode_steps) == (18, 4)
+    assert logged_return(log, 4) == logged_return(log.select([0, 5, 5]), 4) == Logged(106, 0)
+    assert logged_return(concatenate([log, log]), 4) == Logged(106, 0)
+    assert logged_return(log, 3) == Logged(6, 0)  # a shorter limit, before the dropped row
+    assert logged_return(log, 5).mean is None  # nobody knows what the fifth step would have earned
+
+
+def test_rewards_of_dropped_rows_stay_with_their_episodes():
+    """An episode of one row is gone with it; of a terminated one nothing is dropped."""
+    ends = np.zeros((2, 14), bool)
+    ends[0, 3] = ends[1, [7, 8, 12]] = True  # of episodes with 4, 4, 1, 4 and 1 rows
+    log = cut_by_a_clock([4, 4, 1, 4, 1], ends=None, terminated=ends[0], truncated=ends[1])
+    assert log.n_episodes == 3
+    assert np.array_equal(log.dropped_reward, [np.nan, 100, 100], equal_nan=True)
+    assert np.array_equal(log.select([2, 0]).dropped_reward, [100, np.nan], equal_nan=True)
+    with_next = log_of(([1.0], "terminated"), ([2.0], "terminated"))
+    joined = concatenate([with_next, log])
+    assert np.array_equal(joined.dropped_reward, [np.nan, np.nan, np.nan, 100, 100], equal_nan=True)
+
+
+def test_why_it_is_not_known_has_the_next_move():
+    assert "since 3 of 9 were cut off before they were over" in why_unknown(3, 9)
+    assert "log next_observation" in why_unknown(3, 9)
+    assert why_unknown(None, None) == "what an episode of the log earned is not known"
 
 
 def test_sums_that_no_float_holds_have_no_mean():

@@ -59,11 +59,11 @@ def test_what_is_not_a_simulator_is_refused(simulator):
 
 def test_an_endless_simulator_needs_max_steps_or_a_learner_that_knows(log):
     for learner in (Uniform(5), Owner(), Owner(total_timesteps=None)):
-        with pytest.raises(SettingError, match="never runs out; say for how long to go on with max_steps="):
+        with pytest.raises(SettingError, match="may never end; say for how long to go on with max_steps="):
             check_parts(model(log), learner, None, 10)
         check_parts(model(log), learner, 5, 10)
     check_parts(model(log), Owner(total_timesteps=7), None, 10)
-    with pytest.raises(SettingError, match=r"^Endless never runs out"):
+    with pytest.raises(SettingError, match=r"^Endless uses up no rows"):
         check_parts(Endless(), Uniform(5), None, 10)
 
 

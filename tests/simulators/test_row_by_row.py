@@ -68,3 +68,12 @@ def test_psrs_with_a_ladder_begins_as_psrs_with_a_reserve(log):
     assert ladder.exact_steps >= len(exact)
     np.testing.assert_array_equal(ladder.rows[: len(exact)], exact.rows)
     assert not ladder.rungs.any()
+
+
+def test_a_radius_alone_is_of_the_likeness_that_suits_the_log(log):
+    """As with --radius of the command: no audit is needed to know which kind of likeness fits the observations."""
+    given = qbe(log, then=("like", "cut"), radius=0.5, audit=False)
+    assert given.ladder == ("like", "cut")
+    assert given.settings["likeness"] == qbe(log, then=("like", "cut"), radius=0.5).settings["likeness"]
+    with pytest.raises(SettingError, match="give likeness="):
+        qbe(log, then=("like", "cut"), audit=False)

@@ -158,7 +158,7 @@ def test_a_log_of_one_endless_episode_is_forecast():
 
 def test_what_never_runs_out_is_not_forecast():
     for simulator in (us.model(LOG), us.real(ENV)):
-        with pytest.raises(us.SettingError, match="never runs out, so there is no length to forecast"):
+        with pytest.raises(us.SettingError, match="uses up no rows, so there is no length to forecast"):
             us.forecast(simulator, make)
 
 

@@ -25,6 +25,8 @@ from understudy.runs.describing import digest
 OPTION_NAMES = {"mean_propensity": "propensity"}
 """Flags that have another name than the option that they stand for."""
 
+MODEL_NEEDS_STEPS = "model uses up no rows, so that a run may never end; say for how long to go on with max_steps="
+
 TRIALS = 5
 """Runs on trial, from which the length of runs is estimated."""
 
@@ -175,12 +177,13 @@ def states_for(log: us.Log, encoder: Any, folder: Path | None) -> us.encoders.St
 
 
 def refuse_suspicious(states: us.encoders.StateAudit) -> None:
-    """Raise `EncoderError` if most rows are in suspicious states: nothing in the curves would show it."""
+    """Raise `EncoderError` if most of the rows tested are in suspicious states: nothing in the curves would show it."""
     if states.mostly_suspicious:
         raise EncoderError(
             f"{states.encoder}: {states.sentence}; try another encoder, whose states are tested like these (where "
-            "every observation leads on in a way of its own, no merging of them will do), or give --anyway to rehearse "
-            "all the same, with this at the top of the page"
+            "every observation leads on in a way of its own, no merging of them will do, and nothing on this log is "
+            "exact: what is left is to leave --encoder out and give --then like,cut, by rows that are alike, which may "
+            "be short), or give --anyway to rehearse all the same, with this at the top of the page"
         )
 
 

@@ -32,8 +32,6 @@ def classics_for(
     Where they are left out though nobody skipped them, a sentence says why. Returns are not discounted, as those of the
     rehearsal are not.
     """
-    if options.quick or options.no_classics or options.runs < FEWEST_RUNS:
-        return None
     if name in BASELINES or not is_exhaustible(simulator):
         return None
     known = {}
@@ -43,8 +41,11 @@ def classics_for(
     if log is None:
         return None
     asked = asked_of_simulators(options) | {"runs": runs_for(options, log)}
-    if name in known and known[name][1] == asked:
+    skipped = options.quick or options.no_classics or options.runs < FEWEST_RUNS
+    if name in known and (skipped or known[name][1] == asked):  # what the folder has is on its page, as in `report`
         return known[name][0]
+    if skipped:
+        return None
     try:
         if (reason := why_no_classics(options, log)) is not None:
             say(f"{name}: no off-policy estimates beside the curve: {reason}")

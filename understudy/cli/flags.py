@@ -6,7 +6,7 @@ from typing import Any
 
 import understudy as us
 from understudy.cli.flags_results import add_report, add_sweep
-from understudy.cli.flags_runs import add_backend, add_run_settings
+from understudy.cli.flags_runs import add_backend, add_probe, add_run_settings
 from understudy.cli.flags_scale import add_on_disk
 from understudy.cli.parsing import BriefParser
 from understudy.cli.values import (
@@ -296,7 +296,9 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
     add_simulator(parser)
     runs = parser.add_argument_group("runs")
     runs.add_argument(
-        "--anyway", action="store_true", help="rehearse though most rows are in states that the audit finds suspicious"
+        "--anyway",
+        action="store_true",
+        help="rehearse though most of the rows that could be tested are in suspicious states",
     )
     runs.add_argument("--runs", type=positive, default=100, help="how many (%(default)s)")
     add_run_settings(runs, "leave runs out that raise an error, named; the same command makes them again")
@@ -330,9 +332,12 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
     add_simulator(parser)
     runs = parser.add_argument_group("runs")
     runs.add_argument(
-        "--anyway", action="store_true", help="compare though most rows are in states that the audit finds suspicious"
+        "--anyway",
+        action="store_true",
+        help="compare though most of the rows that could be tested are in suspicious states",
     )
     runs.add_argument("--runs", type=several, help="of each learner (40; with more than four learners, 20)")
+    add_probe(runs)
     runs.add_argument("--halves", type=halves, metavar="NUMBER", default=20, help="halves of the log (%(default)s)")
     add_run_settings(runs, "where a learner raises an error in a run, leave the runs of that seed out of all learners")
     runs.add_argument(

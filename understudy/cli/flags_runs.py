@@ -8,6 +8,17 @@ BACKENDS = ("serial", "threads", "processes", "ray")
 """The names of `runs.backends`, whose import takes long; a test holds them equal."""
 
 
+PROBES = ("reward-so-far", "reward-per-step")
+"""What learners can be compared by step by step, whatever they keep; `cli.learners.probes_of_rewards` has them."""
+
+
+def add_probe(runs: argparse._ActionsContainer) -> None:
+    """Add --probe, which says by what learners are compared."""
+    runs.add_argument(
+        "--probe", choices=PROBES, help="compare by what was earned step by step (by what an episode earns)"
+    )
+
+
 def add_run_settings(runs: argparse._ArgumentGroup, keep_going: str) -> None:
     """Add the flags of runs that `simulate` and `compare` share; `keep_going` says what becomes of runs that raise."""
     runs.add_argument("--seed", type=int, default=0, help="(%(default)s)")

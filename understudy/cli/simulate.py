@@ -11,6 +11,7 @@ import numpy as np
 
 import understudy as us
 from understudy.cli.choices import (
+    MODEL_NEEDS_STEPS,
     encoder_for,
     learner_for,
     read_log,
@@ -121,7 +122,7 @@ def run_simulate(options: argparse.Namespace) -> int:
     suggest_bandit(log, options)
     names = simulators_of(log, options)
     if "model" in names and options.max_steps is None:
-        raise us.SettingError("model never runs out; say for how long to go on with max_steps=")
+        raise us.SettingError(MODEL_NEEDS_STEPS)
     log.require_no_errors()
     options = with_default_learner(options, log)
     refuse_unused_encoder(options, [options.learner], names)

@@ -104,15 +104,17 @@ def selfcheck_for(
 ) -> us.Selfcheck | None:
     """Return the self-check of the log and its states, from the folder if it has one; None where it is skipped.
 
-    Without `propensities` they are left out of it: doubtful ones make it fire, and say nothing of QBE.
+    Without `propensities` they are left out of it: doubtful ones make it fire, and say nothing of QBE. Where it is
+    skipped, one that the folder has counts all the same, as it does for `understudy report` and `understudy gate`.
     """
-    if options.quick or options.no_selfcheck:
-        return None
+    skipped = options.quick or options.no_selfcheck
     kind = "selfcheck" if propensities else WITHOUT_PROPENSITIES
     with suppress(ResultsError):  # a file that cannot be read is written again
-        found = read_selfcheck(folder, kind)
+        found = read_selfcheck(folder, kind) or (read_selfcheck(folder) if skipped else None)
         if found is not None:
             return found
+    if skipped:
+        return None
     if propensities:
         found = us.selfcheck(log, encoder, seed=options.seed)
     else:
@@ -134,14 +136,18 @@ def forecast_for(
 ) -> us.Forecast | None:  # fmt: skip
     """Return the forecast for a simulator, from the folder if it has one; None where it is skipped or never ends.
 
-    `more` is called with a new one, and may add to it.
+    `more` is called with a new one, and may add to it. Where a forecast is skipped, one that the folder has of the same
+    simulator is returned all the same.
     """
-    if options.quick or options.no_forecast or options.runs < FEWEST_RUNS or not is_exhaustible(simulator):
+    if not is_exhaustible(simulator):
         return None
     known, of_known = {}, {}
     with suppress(ResultsError):
         known, of_known = read_forecasts(folder), read_asked_of_forecasts(folder)
     asked = {"pre_runs": pre_runs_for(options)} | asked_of_simulators(options)
+    if options.quick or options.no_forecast or options.runs < FEWEST_RUNS:
+        there = of_known.get(name)
+        return known[name] if there is not None and is_as_good(there, asked | {"pre_runs": 0}) else None
     if name not in known or not is_as_good(of_known[name], asked):
         made = us.forecast(
             simulator, make, seed=options.seed, pre_runs=asked["pre_runs"], max_steps=options.max_steps,

@@ -43,6 +43,7 @@ ADVICE = {
     r'\bby="arrival"': "--delay arrival",
     r'\bby="time"': "--period",
     r"\bdecisions=": "--delay DECISIONS",
+    r"probe=us\.probes\.reward_so_far": "--probe reward-so-far",
     r"encoders\.Boxes or encoders\.Function": "--encoder boxes or --encoder forward",
 }
 """Advice that is about Python code, as patterns, and what the command line says instead."""

@@ -19,7 +19,6 @@ from understudy.encoders.archive import DTYPE_KINDS, first_line, read_arrays
 from understudy.encoders.observations import KINDS
 from understudy.encoders.registry import class_of, known_names, name_of
 from understudy.errors import ContractError, EncoderError
-from understudy.extras import how_to_install
 from understudy.storage import parse_json, write_whole
 
 FORMAT = 1
@@ -144,8 +143,8 @@ def _header(path: Any, members: Mapping[str, np.ndarray]) -> dict[str, Any]:
         ) from error
     if version > FORMAT:  # before anything else that a newer format may have changed
         raise EncoderError(
-            f"{path} is of format {version}, and this version of Understudy reads formats up to {FORMAT}; get the "
-            f"newer source, then {how_to_install()}"
+            f"{path} is of format {version}, and this version of Understudy reads formats up to {FORMAT}; install "
+            "a newer Understudy"
         )
     if str(members["digest"]) != array_digest(octets):
         raise EncoderError(f"{path} has been changed: its header is not what was saved; save the encoder again")

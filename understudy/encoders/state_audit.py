@@ -83,6 +83,11 @@ class StateAudit:
         return int(self.rows[self.suspicious].sum()) / max(1, self.n_rows)
 
     @property
+    def suspicious_share_of_tested(self) -> float:
+        """The share of suspicious ones among the rows in states that were tested; 0 where none was."""
+        return int(self.rows[self.suspicious].sum()) / max(1, int(self.rows[self.tested].sum()))
+
+    @property
     def verdict(self) -> str:
         """The verdict, one of three.
 
@@ -95,10 +100,10 @@ class StateAudit:
 
     @property
     def mostly_suspicious(self) -> bool:
-        """True if more rows are in suspicious states than in states that passed.
+        """True if more rows are in suspicious states than in states that passed: most of the rows tested fail.
 
         States of a single observation pass. Rows in states that were not tested do not count: otherwise states would
-        pass by being made too small to test.
+        pass by being made too small to test. So it may be a small part of all rows that fails.
         """
         failing = int(self.rows[self.suspicious].sum())
         return 2 * failing > int(self.rows[self.tested].sum()) + self.n_single_rows
@@ -119,10 +124,11 @@ class StateAudit:
             return "every state is a single distinct observation: nothing is merged, so there is nothing to test"
         if self.verdict == SUSPICIOUS:
             only = "only " if self.tested_share < ENOUGH else ""
+            of_tested = f" ({self.suspicious_share_of_tested:.1%} of those tested)" if self.tested_share < 1 else ""
             return (
                 f"{n_found:,} of {n_tested:,} states tested {'is' if n_found == 1 else 'are'} suspicious, with "
-                f"{self.suspicious_share:.1%} of the rows: within one, observations still predict outcomes, so it "
-                f"merges what replay must tell apart; {only}{tested} could be tested"
+                f"{self.suspicious_share:.1%} of the rows{of_tested}: within one, observations still predict outcomes, "
+                f"so it merges what replay must tell apart; {only}{tested} could be tested"
             )
         if self.verdict == UNTOLD:
             found = (

@@ -53,8 +53,8 @@ class RungUse:
             lower[0] = lower[0].replace("% ", "% of steps ", 1)
         if self.n_cut:
             lower.append(
-                f"{self.n_cut:,} of {self.n_episodes:,} episodes were cut (by that alone, the law of episodes is off "
-                f"by at most that share, {_percent(self.n_cut / self.n_episodes)})"
+                f"{self.n_cut:,} of {self.n_episodes:,} episodes were cut (by that alone, the chance of "
+                f"anything that happens in an episode is off by at most {_percent(self.n_cut / self.n_episodes)})"
             )
         return f"Exact up to step {self.exact:,}; beyond it {', '.join(lower)}."
 

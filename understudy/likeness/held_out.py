@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -152,4 +152,5 @@ def shares(outcome: np.ndarray, value_range: float) -> np.ndarray:
 
 def rows_of_log(log: Log, rows: np.ndarray) -> Log:
     """Return the log of some rows, in increasing order."""
-    return replace(log, **{name: column[rows] for name, column in log.columns.items()})
+    chosen: dict[str, Any] = {name: column[rows] for name, column in log.columns.items()}
+    return replace(log, **chosen, dropped_reward=None)

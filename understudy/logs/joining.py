@@ -38,6 +38,7 @@ def concatenate(logs: Sequence[Log]) -> Log:
         notes=notes,
         derived=_derived(logs),
         propensity_source=joined_source([log.propensity_source for log in logs]),
+        dropped_reward=_dropped_reward(logs),
     )
 
 
@@ -99,6 +100,14 @@ def _common_limit(logs: list[Log]) -> int | None:
     limit = limits.pop() if len(limits) == 1 else None
     longest = max(np.diff(log.starts).max() for log in logs)
     return None if limit is not None and longest > limit else limit
+
+
+def _dropped_reward(logs: list[Log]) -> np.ndarray | None:
+    """Return the rewards of dropped last rows of all episodes; None where no log has any."""
+    if all(log.dropped_reward is None for log in logs):
+        return None
+    every = (np.full(log.n_episodes, np.nan) if log.dropped_reward is None else log.dropped_reward for log in logs)
+    return np.concatenate(list(every))
 
 
 def _derived(logs: list[Log]) -> tuple[str, ...]:

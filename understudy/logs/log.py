@@ -67,6 +67,7 @@ class Log:
     propensity_source: PropensitySource | None = None  # where propensities came from; None where there are none
     time: np.ndarray | None = None  # (N,) float64, seconds: when each row was decided
     arrival: np.ndarray | None = None  # (N,) float64, seconds: when its outcome was known; inf: never
+    dropped_reward: np.ndarray | None = None  # (E,) of a last row that was dropped; NaN where none was. Not written.
 
     def __post_init__(self) -> None:
         source = None if self.propensity is None else self.propensity_source or PropensitySource()
@@ -203,7 +204,8 @@ class Log:
             }
             if len(np.unique(episodes)) < len(episodes):
                 chosen["episode"] = np.repeat(np.arange(len(episodes)), np.diff(self.starts)[episodes])
-        return replace(self, **chosen)
+        dropped = None if self.dropped_reward is None else self.dropped_reward[episodes]
+        return replace(self, **chosen, dropped_reward=dropped)
 
     def with_propensities(self, given: Any) -> "Log":
         """Return the log with the propensities of all actions, from a table or a function of the policy that acted.
@@ -297,8 +299,9 @@ def assemble(
     if "step" not in columns:
         columns["step"] = step_numbers(starts)
     notes += notes_on_ends
+    dropped = None
     if "next_observation" not in columns:
-        columns, notes_on_next = add_next_observations(columns, starts, owned)
+        columns, notes_on_next, dropped = add_next_observations(columns, starts, owned)
         notes += notes_on_next
     observation, next_observation = same_kind(columns["observation"], columns["next_observation"])
     columns |= {"observation": observation, "next_observation": next_observation}
@@ -311,6 +314,7 @@ def assemble(
         notes=(*notes, *prepared.notes),
         derived=(*derived_ends, *derived),
         propensity_source=prepared.source,
+        dropped_reward=dropped,
     )
 
 

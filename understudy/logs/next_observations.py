@@ -14,13 +14,13 @@ MOST_KEPT = 0.9
 
 def add_next_observations(
     columns: dict[str, np.ndarray], starts: np.ndarray, owned: bool = False
-) -> tuple[dict[str, np.ndarray], list[str]]:
-    """Return the columns with a `next_observation`, and notes on how it was made.
+) -> tuple[dict[str, np.ndarray], list[str], np.ndarray | None]:
+    """Return the columns with a `next_observation`, notes on how it was made, and the rewards of dropped rows.
 
     A terminated last row gets its own observation, from which nothing is learned. Any other last row is dropped, unless
     that would hide an error: an episode in pieces, or one with an end before its last row. Where the dropped row was
     truncated, the row before it becomes so. Rows are dropped in place from columns that are `owned`: nobody else uses
-    them.
+    them. The rewards of dropped rows are one for each episode that is left, NaN where none was dropped; None for none.
     """
     last = starts[1:] - 1
     terminated = columns["terminated"][last]
@@ -41,19 +41,24 @@ def add_next_observations(
     truncated[dropped[truncated[dropped] & (dropped > starts[:-1][~stays])] - 1] = True
     columns = {**columns, "next_observation": following, "truncated": truncated}
     notes = _notes(n_rows=len(following), n_episodes=len(last), n_terminated=int(terminated.sum()))
+    rewards = None
     if len(dropped):
+        rewards = np.full(len(last), np.nan)
+        rewards[~stays] = columns["reward"][dropped]
+        rewards = rewards[stays | (np.diff(starts) > 1)]  # an episode of one row is gone
         lost = float(columns["reward"][dropped].sum())
         earned = f", with rewards of {lost:.6g} in all" if lost else ""
         notes.append(
             f"dropped: {counted(len(dropped), 'last row')} had no next observation, did not terminate and "
-            f"{'was' if len(dropped) == 1 else 'were'} dropped{earned}; row numbers here count the rows that are left"
+            f"{'was' if len(dropped) == 1 else 'were'} dropped{earned}; log next_observation, "
+            "what was seen after the last step, to keep them; row numbers here count the rows that are left"
         )
         kept = np.ones(len(following), bool)
         kept[dropped] = False
         columns = {name: _rows(column, kept, owned) for name, column in columns.items()}
     if not len(columns["action"]):
         raise LogError("no row has a next observation; give next_observation=, or more than one row an episode")
-    return columns, notes
+    return columns, notes, rewards
 
 
 def _rows(column: np.ndarray, kept: np.ndarray, owned: bool) -> np.ndarray:

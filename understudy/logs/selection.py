@@ -67,6 +67,7 @@ def select(table: Any, wanted: Mapping[str, Names]) -> dict[str, Selection]:
     Without a given name, a column is found under its own name, or under `observation_0, observation_1, ...`; one that
     is not required may be missing.
     """
+    _refuse_missing(table, wanted)
     selections = {role: _select(table, role, names) for role, names in wanted.items()}
     found = {role: selection for role, selection in selections.items() if selection is not None}
     for one, other in combinations(found, 2):
@@ -82,6 +83,36 @@ def select(table: Any, wanted: Mapping[str, Names]) -> dict[str, Selection]:
     return found
 
 
+def _refuse_missing(table: Any, wanted: Mapping[str, Names]) -> None:
+    """Raise `LogError` where two or more columns are missing, and name all: one by one would take as many tries."""
+    missing = {role: name for role, names in wanted.items() for name in _missing(table, role, names)}
+    if len(missing) < 2:
+        return  # said with more words about it
+    hints = []
+    for role, name in missing.items():
+        close = get_close_matches(name, table.column_names, n=1)
+        hints.append(f"{name} may be {close[0]}" if close else f"say {role}= which {name} is")
+    raise LogError(
+        f"there are no columns {', '.join(missing.values())}: the columns are {listing(table.column_names)}; "
+        f"{', '.join(hints)}"
+    )
+
+
+def _missing(table: Any, role: str, names: Any) -> list[str]:
+    """Return the name of a column of this role that the table does not have, the first of several; [] for none."""
+    if names is None:
+        names = [role] if role in REQUIRED and not _spread_columns(table, role) else []
+    names = [names] if isinstance(names, str) else names if isinstance(names, list | tuple) else []
+    there = [name.strip() for name in table.column_names]
+    absent = [name for name in names if isinstance(name, str) and name.strip() not in there]
+    return [] if role in BY_VALUE and "=" in "".join(absent) else absent[:1]
+
+
+def _spread_columns(table: Any, role: str) -> list[str]:
+    """Return the columns that are named `observation_0_3`, and so on."""
+    return [name for name in table.column_names if re.fullmatch(rf"{role}(_[0-9]{{1,9}})+", name)]
+
+
 def _select(table: Any, role: str, wanted: Names) -> Selection | None:
     if wanted is not None:
         if role in BY_VALUE and isinstance(wanted, str) and wanted not in table.column_names and "=" in wanted:
@@ -95,7 +126,7 @@ def _select(table: Any, role: str, wanted: Names) -> Selection | None:
         return Selection(role, tuple(names), stacked=role in SPREADABLE and not isinstance(wanted, str))
     if role in table.column_names:
         return Selection(role, tuple(checked_names(table, role, role)))
-    spread = [name for name in table.column_names if re.fullmatch(rf"{role}(_[0-9]{{1,9}})+", name)]
+    spread = _spread_columns(table, role)
     if spread and role in SPREADABLE:
         names = checked_names(table, role, sorted(spread, key=lambda name: _indices(role, name)))
         return Selection(role, tuple(names), stacked=True, numbered=True)

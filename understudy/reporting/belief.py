@@ -14,6 +14,7 @@ from understudy.reporting.helping import what_would_help
 from understudy.reporting.luck import LuckOfSet, are_qbe, is_baseline, use_no_states
 from understudy.reporting.measurements import Measurements
 from understudy.reporting.rung_words import SHARED_ERRORS, agreed, believed, evidence_sentences, rung_sentences
+from understudy.reporting.states import MOST_FAIL
 from understudy.runs import Runs
 from understudy.tables import NONE, Column, Table
 from understudy.trust import Beyond, Selfcheck
@@ -148,7 +149,7 @@ def _against(audit: Audit | None, states: Mapping[str, StateAudit], selfchecks: 
     if audit is not None and not audit.believable:
         found.append("the audit of the log speaks against it")
     if any(one.mostly_suspicious for one in states.values()):
-        found.append("most states fail their test")
+        found.append(MOST_FAIL)
     if any(one.fires for one in selfchecks.values()):
         found.append("the log fails its self-check")
     return found

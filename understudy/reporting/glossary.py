@@ -50,7 +50,8 @@ WORDS = {
         "cut: as far as that, runs are exact. Halves of the log do not show all that lower rungs do to a curve, so "
         "the trusted horizon goes no further unless us.beyond found that it may. Beyond it, steps may come from "
         "states alike, which smooths, or be served again, which lets a learner exploit noise that it has met before; "
-        "where an episode is cut, the law of episodes is off by at most the share of cut ones."
+        "where episodes are cut, the chance of anything that happens in one is off by at most the share of cut ones, "
+        "and what an episode earned is that of the others only."
     ),
     "Forecast": (
         "How long the log was expected to answer, from a few short runs made before with seeds of their own. Where "

@@ -15,7 +15,7 @@ from understudy.reporting.figures import curves_of_runs, episode_returns, learni
 from understudy.reporting.luck import LuckOfSet
 from understudy.reporting.measurements import Measurements
 from understudy.reporting.plots import mean_final_vector
-from understudy.reporting.returns import log_value
+from understudy.reporting.returns import cut_sentence, log_value
 from understudy.reporting.rung_words import rung_sentences
 from understudy.reporting.rungs import any_cut
 from understudy.reporting.state_pictures import states as draw_states
@@ -114,6 +114,7 @@ def _returns(
     )
     return figure | {
         "reference": shown,
+        "cut": cut_sentence(sets),
         "logged": logged is not None,
         "chart": key,
         "trusted": any(trusted.get(name) for name in sets),

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from understudy.evaluation import Earnings
 from understudy.reporting.formatting import three_digits
 from understudy.runs import Runs
+from understudy.runs.logged import why_unknown
 from understudy.tables import NONE
 
 
@@ -39,6 +40,8 @@ def notes_on_returns(runs: Mapping[str, Runs], earned: Mapping[str, Earnings]) -
             "A range of returns: some runs stopped before the last of these episodes; its ends are what the mean would "
             "be if each missing one had earned the lowest and the highest return seen. It may have been worse."
         )
+    if (cut := cut_sentence({name: runs[name] for name in earned})) is not None:
+        notes.append(cut)
     none = [name for name, set_ in runs.items() if len(set_) and name not in earned]
     if none:
         notes.append(f"No return of {', '.join(none)}: fewer than nine of ten runs finished an episode.")
@@ -47,11 +50,28 @@ def notes_on_returns(runs: Mapping[str, Runs], earned: Mapping[str, Earnings]) -
     return notes
 
 
+def cut_sentence(runs: Mapping[str, Runs]) -> str | None:
+    """Return how many episodes were cut, so that returns leave them out; None where none was."""
+    cut = sum(len(run.cuts) for set_ in runs.values() for run in set_ if run.cuts is not None)
+    if not cut:
+        return None
+    n_episodes = cut + sum(len(run.ends) for set_ in runs.values() for run in set_)
+    return (
+        f"Returns leave out the {cut:,} of {n_episodes:,} episodes ({cut / n_episodes:.0%}) that were cut where the "
+        "log had no answer: they have none, and may have earned less, or more, than the others."
+    )
+
+
 def log_sentence(runs: Mapping[str, Runs]) -> str | None:
     """Return what the log's episodes earned, or its steps where episodes do not end; None where sets share no log."""
     mean, reward = log_value(runs, "log_return"), log_value(runs, "log_reward")
     if mean is None:
-        return None if reward is None else f"The log itself earned {three_digits(reward)(reward)} a step."
+        if reward is None:
+            return None
+        n_episodes = log_value(runs, "log_episodes")
+        cut_off = log_value(runs, "log_cut_off") if n_episodes != 1 else None
+        why = f"; {why_unknown(int(cut_off), int(n_episodes))}" if cut_off and n_episodes else ""
+        return f"The log itself earned {three_digits(reward)(reward)} a step{why}."
     cut_off = log_value(runs, "log_cut_off")
     part = f" ({int(cut_off):,} were cut off, and count up to there)" if cut_off else ""
     return f"The log's own episodes earned {three_digits(mean)(mean)} on average{part}."

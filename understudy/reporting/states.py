@@ -12,6 +12,9 @@ from understudy.tables import Table
 LISTED = 5
 """States listed in the box; the terminal lists more."""
 
+MOST_FAIL = "most of the rows that could be tested are in states that fail their test"
+"""What `mostly_suspicious` of an audit means, in words: rows in states too small to test do not count."""
+
 
 @dataclass(frozen=True)
 class StateBox:
@@ -45,12 +48,12 @@ def state_box(audit: StateAudit, name: str = "") -> StateBox:
         return StateBox("note", "", [sentence])
     if audit.verdict == SUSPICIOUS:
         most = audit.mostly_suspicious
-        title = "Do not trust these curves: most states fail their test" if most else "Some states are suspicious"
+        title = f"Do not trust these curves: {MOST_FAIL}" if most else "Some states are suspicious"
         means = (
             "A run goes on from rows of observations that lead elsewhere, so the learner below met a history that it "
             "would not have met in the real world; what it earned here says little about what it would earn there."
         )
-        anyway = ["Most rows are in suspicious states, and the runs were made all the same (--anyway)."] if most else []
+        anyway = ["The runs were made all the same (--anyway)."] if most else []
         worst = [place for place in audit.worst_first[:LISTED] if audit.suspicious[place]]
         severity = "error" if most else "warning"
         return StateBox(

@@ -10,7 +10,14 @@ from understudy.reporting.decision import Advice
 from understudy.reporting.formatting import decimals, percent, three_digits
 from understudy.reporting.learners import ON_THEIR_WAY, n_learners
 from understudy.reporting.measurements import Measurements
-from understudy.reporting.returns import earnings_cell, earnings_format, first_episodes, log_sentence, log_value
+from understudy.reporting.returns import (
+    cut_sentence,
+    earnings_cell,
+    earnings_format,
+    first_episodes,
+    log_sentence,
+    log_value,
+)
 from understudy.reporting.rung_words import rung_sentences
 from understudy.runs import Runs
 from understudy.trust import Comparison
@@ -194,7 +201,8 @@ def tiles(measured: Measurements, told: Advice | None = None) -> list[Tile]:
         shown += _tiles_of_deployment(told.deployments[name], whose)
     elif name in earned:
         write = earnings_format(earned)
-        which = f"the first {earned[name].episodes:,} of each run"
+        without = ", cut ones left out" * (cut_sentence({name: measured.runs[name]}) is not None)
+        which = f"the first {earned[name].episodes:,} of each run{without}"
         shown.append(Tile(earnings_cell(earned[name], write), f"an episode{whose}, {which}"))
         if (log_return := log_value(measured.finished, "log_return")) is not None:
             shown.append(Tile(write(log_return), "an episode of the log"))

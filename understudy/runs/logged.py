@@ -28,7 +28,8 @@ def logged_return(log: Log, max_episode_steps: int | None) -> Logged:
     """Return the mean return of the log's episodes under this time limit, to compare a learner's with.
 
     An episode that goes on beyond the limit counts up to it. One that the recording cut off earlier counts up to there:
-    leaving such episodes out would leave out the long ones. Where more than a tenth were cut off there is no mean.
+    leaving such episodes out would leave out the long ones. Where more than a tenth were cut off there is no mean. A
+    last row that was dropped for want of a next observation counts: its reward is known.
 
     >>> log = Log.from_columns(observation=[0] * 4, action=[0] * 4, reward=[1, 2, 4, 8], next_observation=[0] * 4,
     ...     terminated=[False, False, True, True])
@@ -40,11 +41,23 @@ def logged_return(log: Log, max_episode_steps: int | None) -> Logged:
     n_cut_off = sum(_n_cut_off(log, episodes, limit) for episodes in slices(log.n_episodes))
     if n_cut_off > MOST_CUT_OFF * log.n_episodes:
         return Logged(None, n_cut_off)
+    dropped = _dropped(log, limit)
     if longest <= limit:
-        return Logged(_ratio([log.reward], log.n_episodes), n_cut_off)
+        return Logged(_ratio([log.reward, dropped], log.n_episodes), n_cut_off)
     parts = (slice(at, min(at + SUMMED, len(log))) for at in range(0, len(log), SUMMED))
     earned = (np.where(_steps(log, part) < limit, log.reward[part], 0.0) for part in parts)
-    return Logged(_ratio(earned, log.n_episodes), n_cut_off)
+    return Logged(_ratio([*earned, dropped], log.n_episodes), n_cut_off)
+
+
+def why_unknown(n_cut_off: int | None, n_episodes: int | None) -> str:
+    """Return why there is no mean return of a log with so many episodes, and what to do, as a part of a sentence."""
+    if not n_cut_off or n_episodes is None:
+        return "what an episode of the log earned is not known"
+    return (
+        f"what an episode of the log earned is not known, since {n_cut_off:,} of {n_episodes:,} were cut off before "
+        "they were over; where a time limit ended them, mark the last row as truncated, and log next_observation, what "
+        "was seen after it"
+    )
 
 
 def logged_reward(log: Log) -> float | None:
@@ -53,7 +66,16 @@ def logged_reward(log: Log) -> float | None:
 
 
 def _lengths(log: Log, episodes: slice) -> np.ndarray:
-    return log.starts[one_later(episodes)] - log.starts[episodes]
+    """Return how many steps some episodes had; one that was dropped counts."""
+    n_rows = log.starts[one_later(episodes)] - log.starts[episodes]
+    return n_rows if log.dropped_reward is None else n_rows + ~np.isnan(log.dropped_reward[episodes])
+
+
+def _dropped(log: Log, limit: int) -> np.ndarray:
+    """Return the rewards of last rows that were dropped, where they are within this time limit."""
+    if log.dropped_reward is None:
+        return np.empty(0)
+    return log.dropped_reward[~np.isnan(log.dropped_reward) & (np.diff(log.starts) < limit)]
 
 
 def _n_cut_off(log: Log, episodes: slice, limit: int) -> int:

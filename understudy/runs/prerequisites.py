@@ -41,7 +41,10 @@ def check_parts(simulator: Any, learner: Any, max_steps: int | None, every: int)
         check_acts_for_good(simulator)
     planned = learner.total_timesteps if owns_loop and offers(learner, HasPlannedSteps) else None
     if max_steps is None and planned is None and not is_exhaustible(simulator):
-        raise SettingError(f"{name_of(simulator)} never runs out; say for how long to go on with max_steps=")
+        raise SettingError(
+            f"{name_of(simulator)} uses up no rows, so that a run may never end; say for how long to go on with "
+            "max_steps="
+        )
     theirs, ours = n_actions_of(learner), n_actions_of(simulator)
     if theirs is not None and ours is not None and theirs != ours:
         for what, found in (("learner", theirs), ("simulator", ours)):

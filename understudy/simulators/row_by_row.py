@@ -5,6 +5,7 @@ from typing import Any
 
 from understudy.contracts import Encoder, Likeness, Log
 from understudy.errors import SettingError
+from understudy.likeness import suited
 from understudy.simulators.index import Index
 from understudy.simulators.index_on_disk import index
 from understudy.simulators.kernels import layout
@@ -90,8 +91,9 @@ def qbe(
       again, so results flatter where outcomes vary.
     - "untried": where the state never logged the action, any row of states alike with it, served before or not.
     - "cut", last: the episode ends there, and the next one begins. The run ends when more than `max_cut` of any
-      `cut_window` episodes in a row would be cut (by default .02 of 100). The law of episodes is off by at most the
-      share that was cut: in runs shorter than a window it may be larger than `max_cut`, and `Run.cuts` counts.
+      `cut_window` episodes in a row would be cut (by default .02 of 100). By that alone, the chance of anything that
+      happens in an episode is off by at most the share that was cut: in runs shorter than a window it may be larger
+      than `max_cut`, and `Run.cuts` counts.
 
     Without a `radius`, `us.likeness.audit` finds one on this log; "like" and "untried" are left out where it finds
     none, and "reuse" where outcomes of a state and action vary. `simulator.ladder` has the rungs that are left and
@@ -119,6 +121,8 @@ def with_rungs(
         return Replay(name, indexed, **options)
     if options["accept"] == layout.REJECTION:
         options = options | {"reserve": True}
+    if rungs["likeness"] is None and rungs["radius"] is not None:
+        rungs = rungs | {"likeness": suited(indexed.log)}
     asked = (rungs[option] for option in ("then", "likeness", "radius"))
     rungs = rungs | (supported_rungs(indexed, *asked) if audit else {})
     return LadderReplay(name, indexed, **rungs, **options)

@@ -8,6 +8,7 @@ import numpy as np
 from understudy.errors import LogError
 from understudy.evaluation import Halves
 from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of, number
+from understudy.runs.logged import why_unknown
 from understudy.tables import Column, Table, arrow_table
 from understudy.trust.windows import Windows
 
@@ -138,12 +139,13 @@ def against_log(name: str, found: Halves, windows: Windows) -> AgainstLog:
 def earned_by_log(found: Halves) -> tuple[float, float]:
     """Return what an episode of the log earned on average, and its standard error.
 
-    Raise `LogError` where the log has no finished episode.
+    Raise `LogError` where that is not known, as of a log whose episodes were cut off.
     """
     logged = found.runs.about.log_return
     of_halves = [half.about.log_return for half in found.halves]
     if logged is None or None in of_halves:
-        raise LogError("the log has no finished episode, so what its own policy earned is not known", "compare")
+        about = found.runs.about
+        raise LogError(why_unknown(about.log_cut_off, about.log_episodes), "compare")
     return logged, float(np.std(np.array(of_halves, dtype=float), ddof=1))  # a half is off the whole as that is off
 
 

@@ -213,8 +213,9 @@ def check_can_end(simulator: Any) -> None:
         )
     if not is_exhaustible(simulator):
         raise SettingError(
-            f"{name_of(simulator)} never runs out, so there is no length to forecast: it goes on for as long as "
-            "max_steps= says; forecast psrs or qbe to see how long the log itself can answer"
+            f"{name_of(simulator)} uses up no rows, so there is no length to forecast: it goes on for as long "
+            "as max_steps= says, or to an action that was never logged in a state; forecast psrs or qbe to see how "
+            "long the log itself can answer"
         )
 
 

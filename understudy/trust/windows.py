@@ -63,7 +63,7 @@ def windows_of_episodes(found: Mapping[str, Halves], upto: int | None = None) ->
         raise LogError(
             f"what an episode earns cannot be compared: fewer than {SHARE:.0%} of the runs of {shortest!r} finished an "
             f"episode, and they stopped after {np.median(lengths):,.0f} steps in the median; leave it out, log more "
-            "episodes, or compare a probe that is read step by step, with probe=",
+            "episodes, or compare what was earned step by step, with probe=us.probes.reward_so_far",
             "compare",
         )
     size = -(-episodes // MOST_WINDOWS)

@@ -115,7 +115,7 @@ def test_an_id_that_is_not_here_is_told(monkeypatch, tmp_path):
 def test_without_minari_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "minari", None)
     monkeypatch.setitem(__import__("sys").modules, "h5py", None)
-    with pytest.raises(ModuleNotFoundError, match=r'^Minari needs h5py: pip install "\.\[minari\]"'):
+    with pytest.raises(ModuleNotFoundError, match=r'^Minari needs h5py: pip install "h5py>=3.10" "minari'):
         read("shop/clicks-v0", format="minari")
     with pytest.raises(SettingError, match="format='minari' is about files"):
         read({"observation": [1]}, format="minari")

@@ -113,7 +113,7 @@ def test_other_propensities_than_the_logged_ones_are_refused_with_their_row(log)
         ({0: TABLE[0], 1: "a", 2: TABLE[2]}, "is not a vector of numbers"),
         ({0: TABLE[0], 1: TABLE[1, :2], 2: TABLE[2]}, "has shape"),
         (pa.table({**FRAME, "observation": [0, 1, 1]}), "there twice"),
-        (pa.table({**FRAME, "observation": [0, 1, 7]}), "no row for 2, the observation of row"),
+        (pa.table({**FRAME, "observation": [0, 1, 7]}), r"no row for 2, the observation of row .* in all; add them$"),
         (pa.table({"observation": [0, 1, 2], "0": [1.0] * 3}), "needs one for each action: 0, 1, 2"),
         (pa.table({str(code): TABLE[:, code] for code in range(3)}), "needs those of the observation"),
         ("nothing.parquet", "does not exist"),
@@ -188,3 +188,12 @@ def test_texts_are_coded_like_those_of_the_log(tmp_path, form):
     elif form == "mapping":
         given = {("007", 0.0): TABLE[0], ("home", 0.5): TABLE[1], ("cart", 1.0): TABLE[2]}
     assert np.allclose(log.with_propensities(given).propensity, TABLE[columns["observation"]])
+
+
+@pytest.mark.parametrize("given", [pa.table({"x": [0.5], "0": [0.5], "1": [0.5]}), {(0.5,): [0.5, 0.5]}])
+def test_of_numbers_that_do_not_recur_columns_of_the_log_are_the_way(given):
+    log = Log.from_columns(
+        observation={"x": [0.5, 0.25, 0.125]}, action=[0, 1, 0], reward=[0, 0, 1], ends="every-row", n_actions=2
+    )
+    with pytest.raises(LogError, match=r"add a column for each action to the log, .* name these columns with"):
+        log.with_propensities(given)

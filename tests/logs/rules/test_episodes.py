@@ -174,3 +174,27 @@ def test_episodes_that_stop_at_one_length_seem_to_have_met_a_time_limit():
         assert "time limit" not in said
     other = sentence_of("unfinished", {**columns, "episode": np.repeat([0, 1, 2], [6, 4, 3]), "terminated": terminated})
     assert "All of these" not in other
+
+
+@pytest.mark.parametrize(
+    ("lengths", "given", "warned"),
+    [
+        ([48] * 20, {"ends": "terminated"}, True),
+        ([48] * 20, {"ends": "truncated"}, False),
+        ([48] * 20, {"ends": "unfinished"}, False),
+        ([48] * 19 + [47], {"ends": "terminated"}, False),
+        ([48] * 19, {"ends": "terminated"}, False),  # too few to tell
+        ([1] * 40, {"ends": "terminated"}, False),  # decisions by themselves
+    ],
+)
+def test_terminated_episodes_of_one_length_seem_to_have_been_cut_off_by_a_clock(lengths, given, warned):
+    episode = np.repeat(np.arange(len(lengths)), lengths)
+    observation = np.arange(len(episode)) % 7
+    log = Log.from_columns(
+        observation=observation, action=observation % 2, reward=observation, episode=episode, **given
+    )  # fmt: skip
+    found = [one for one in check(log).findings if one.rule == "equal-lengths"]
+    assert [one.severity for one in found] == ["warning"] * warned
+    if warned:
+        assert found[0].sentence.startswith("all 20 episodes have 48 rows and are said to have terminated")
+        assert "say truncated" in found[0].sentence

@@ -108,7 +108,7 @@ def _from_mapping(log: "Log", given: Mapping[Any, Any]) -> np.ndarray:
     vectors = []
     for row, key in zip(first.tolist(), _keys(log, first), strict=True):
         if key not in given:
-            raise LogError(f"no propensities are given for observation {key!r} of row {row}; add them")
+            raise LogError(f"no propensities are given for observation {key!r} of row {row}; {_advice_on_missing(log)}")
         vectors.append(_vector(given[key], log.spec.n_actions, row))
     return np.array(vectors)[code]
 
@@ -187,6 +187,16 @@ def _n_arguments(function: Callable[..., Any]) -> int:
     return sum(one.kind in positional and one.default is inspect.Parameter.empty for one in parameters)
 
 
+def _advice_on_missing(log: "Log") -> str:
+    """Return what to do where observations have no propensities: a list of numbers that do not recur has no end."""
+    if log.observation.dtype.kind != "f":
+        return "add them"
+    return (
+        "observations are numbers, too many for a table: add a column for each action to the log, with its probability "
+        "in each row, and name these columns with propensity=; or add what is missing"
+    )
+
+
 def _from_frame(log: "Log", frame: Any) -> np.ndarray:
     """Return the vector of each row's observation, from a table with a row for each distinct observation."""
     actions, observed = _columns_of_actions(log, frame), _columns_of_observations(log, frame)
@@ -214,7 +224,7 @@ def _from_frame(log: "Log", frame: Any) -> np.ndarray:
         row = int(missing.argmax())
         raise LogError(
             f"the table of propensities has no row for {_shown(flat[row])}, the observation of row {row}, nor for "
-            f"{int(missing.sum()):,} rows in all; add them"
+            f"{int(missing.sum()):,} rows in all; {_advice_on_missing(log)}"
         )
     columns = [CLEAN["reward"](name, to_numpy(name, frame.column(name))) for name in actions]
     return np.stack(columns, axis=1)[order[at]]

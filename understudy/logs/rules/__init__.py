@@ -10,6 +10,7 @@ from understudy.logs.rules.episodes import (
     both_ends,
     end_inside,
     episode_contiguity,
+    equal_lengths,
     few_episodes,
     no_ends,
     one_episode,
@@ -45,6 +46,6 @@ ERRORS: tuple[Rule, ...] = (
 
 OTHERS: tuple[Rule, ...] = (
     no_ends, next_observation_continuity, both_ends, propensity_kind, propensity_source, action_never_logged,
-    action_once, distinct_observations, unfinished, few_episodes, one_episode, notes,
+    action_once, distinct_observations, unfinished, equal_lengths, few_episodes, one_episode, notes,
 )  # fmt: skip
 """Rules that find no errors."""

@@ -181,6 +181,26 @@ def _in_blocks(log: "Log") -> Iterator[tuple[np.ndarray, np.ndarray]]:
         yield log.starts[one_later(episodes)] - log.starts[episodes] + (cut & ("next_observation" in log.derived)), cut
 
 
+def equal_lengths(log: "Log") -> Iterator[Finding]:
+    """Find that all episodes have one length and are said to have ended by themselves, as where a clock ended them."""
+    if not FEW_EPISODES <= log.n_episodes < len(log):  # of single decisions, each ends
+        return
+    length = int(log.starts[1])
+    for episodes in slices(log.n_episodes):
+        starts, ends = log.starts[episodes], log.starts[one_later(episodes)]
+        if (ends - starts != length).any() or not log.terminated[ends - 1].all():
+            return
+    yield Finding(
+        "warning",
+        "equal-lengths",
+        (),
+        log.n_episodes,
+        f"all {log.n_episodes:,} episodes have {length:,} rows and are said to have terminated, as if nothing "
+        "followed; where a clock or a limit ended them, they were cut off, and what follows counts for a learner: say "
+        "truncated, not terminated; where nothing follows, all is well",
+    )
+
+
 def one_episode(log: "Log") -> Iterator[Finding]:
     """Find that the log is one episode, so that its order cannot vary."""
     if log.n_episodes == 1:

@@ -1,4 +1,4 @@
-"""Rows drawn with replacement: the maximum-likelihood model of a log, which never runs out."""
+"""Rows drawn with replacement: the maximum-likelihood model of a log, which uses up no rows."""
 
 from typing import NamedTuple
 
