@@ -50,5 +50,4 @@ def test_what_readme_shows_of_a_session_is_what_the_first_page_runs():
     lines = shown.splitlines()
     assert len(lines) > 5
     assert [line for line in lines if line not in start.splitlines()] == []
-    sentence = re.search(r"“(Deploying .*?)”", readme, re.DOTALL)[1]
-    assert " ".join(sentence.split()) in start
+    assert sum(line.startswith("Deploying ") for line in lines) == 1
