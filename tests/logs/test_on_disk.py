@@ -361,3 +361,14 @@ def test_a_selection_of_a_log_on_disk_is_there_and_is_gone_with_it(written, tmp_
     del selected
     scratch = next(path for path in (tmp_path / "log").glob(".scratch-*") if path.is_dir())
     assert list(scratch.iterdir()) == []
+
+
+def test_the_rewards_of_dropped_rows_are_known_on_disk_too(tmp_path):
+    (tmp_path / "log.csv").write_text("day,observation,action,reward\n" + "1,0,0,1\n1,1,1,2\n2,0,1,4\n2,1,0,8\n")
+    told = {"episode": "day", "ends": "truncated"}
+    memory = us.read(tmp_path / "log.csv", **told)
+    disk = us.read(tmp_path / "log.csv", **told, on_disk=tmp_path / "disk")
+    for log in (memory, disk, us.read(tmp_path / "disk")):
+        assert log.dropped_reward.tolist() == [2.0, 8.0]
+        assert log.select([1]).dropped_reward.tolist() == [8.0]
+    assert memory.fingerprint == disk.fingerprint

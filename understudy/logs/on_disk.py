@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -125,6 +125,7 @@ def _make(path: Path, source: dict[str, Any] | None, make: Callable[[], Log]) ->
             if len(log) > MOST_ROWS:
                 raise LogError(f"the log has {len(log):,} rows, and {MOST_ROWS:,} is the most; split it by episodes")
             columns = {name: _shared(column) for name, column in log.columns.items()} | {"starts": log.starts}
+            columns |= {} if log.dropped_reward is None else {"dropped_reward": log.dropped_reward}
             facts = {"rows": len(log), "known": known_of(log), "source": source}
             name = f"columns-{os.urandom(8).hex()}"
             arrays = store_arrays(path / name, columns, room)
@@ -145,7 +146,7 @@ def _shared(column: np.ndarray) -> np.ndarray:
 
 def _log_of(path: Path, manifest: Manifest) -> Log:
     arrays = opened_arrays(path, manifest)
-    n_rows, starts = manifest.facts["rows"], arrays.pop("starts")
+    n_rows, starts, dropped = manifest.facts["rows"], arrays.pop("starts"), arrays.pop("dropped_reward", None)
     columns = {name: arrays[name] for name in (*COLUMNS, *TIMES) if name in arrays}
     if any(len(column) != n_rows for column in columns.values()) or not set(columns) >= set(COLUMNS) - {"propensity"}:
         raise ValueError("columns are missing, or differ in length")
@@ -161,7 +162,9 @@ def _log_of(path: Path, manifest: Manifest) -> Log:
         raise ValueError("observations and next observations differ in shape or type")
     if starts.dtype != np.int64 or starts.ndim != 1 or len(starts) < 2 or starts[0] != 0 or starts[-1] != n_rows:
         raise ValueError("episodes do not end with the log")
-    log = with_known(columns, checked(manifest.facts["known"]))
+    if dropped is not None and (dropped.dtype != np.float64 or dropped.shape != (len(starts) - 1,)):
+        raise ValueError("dropped_reward is not of these episodes")
+    log = replace(with_known(columns, checked(manifest.facts["known"])), dropped_reward=dropped)
     starts.setflags(write=False)
     log.__dict__["starts"] = starts  # a cached property: found once, when the log was made
     log.__dict__["_home"] = path.resolve(), manifest.digest
