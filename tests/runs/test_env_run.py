@@ -46,7 +46,7 @@ def test_a_copy_that_has_no_answer_ends_the_run_for_all_and_nothing_is_delivered
     env_run.n_copies = 3
     for number in range(3):
         env_run.begin(number, None)
-    with pytest.raises(Exhausted, match=r"no row left whose logger could take action 0 .* after 0 steps"):
+    with pytest.raises(Exhausted, match=r"no row left whose logger could take action=0 .* after 0 steps"):
         env_run.accept(np.array([onward, onward, [1, 0, 0, 0, 0]]))
     assert len(env_run.run()) == 0
     for number in range(3):

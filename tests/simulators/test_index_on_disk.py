@@ -15,6 +15,7 @@ from understudy.envs import Grid, NoisyGrid
 from understudy.errors import EncoderError, LogError, SettingError
 from understudy.learners import QLearning, Uniform
 from understudy.logs import Log
+from understudy.logs import log as logs_log
 from understudy.logs.on_disk import place_of
 from understudy.mapped import is_mapped
 from understudy.runs import buffers
@@ -224,7 +225,7 @@ def test_an_index_is_made_once_and_mapped_by_later_calls(logs, monkeypatch):
         with monkeypatch.context() as patched:
             patched.setattr(index_on_disk, "_make", None)
             again = us.read(place_of(disk).folder)
-            patched.setattr(Log, "_fingerprint", None)
+            patched.setattr(logs_log, "fingerprint_of", None)
             patched.setattr(in_memory.Index, "_fingerprint", None)
             assert psrs(again, encoder).index.fingerprint == fingerprint
             assert np.array_equal(qbe(again, encoder).queue_of, queues.queue_of)

@@ -67,7 +67,7 @@ class Log:
     propensity_source: PropensitySource | None = None  # where propensities came from; None where there are none
     time: np.ndarray | None = None  # (N,) float64, seconds: when each row was decided
     arrival: np.ndarray | None = None  # (N,) float64, seconds: when its outcome was known; inf: never
-    dropped_reward: np.ndarray | None = None  # (E,) of a last row that was dropped; NaN where none was. Not written.
+    dropped_reward: np.ndarray | None = None  # (E,) of a last row that was dropped; NaN where none was; not in files
 
     def __post_init__(self) -> None:
         source = None if self.propensity is None else self.propensity_source or PropensitySource()

@@ -133,7 +133,7 @@ def test_a_logger_that_changes_is_doubted():
     assert [finding.rule for finding in doubts] == ["propensity-frequency"]
     assert "changed over the log" in doubts[0].sentence
     (trend,) = [found for found in check(estimate_propensities(log)).findings if found.rule == "propensity-trend"]
-    assert trend.sentence.startswith("how often action ")  # estimates themselves move with observations only
+    assert trend.sentence.startswith("how often action=0 ")  # estimates themselves move with observations only
 
 
 def test_the_chosen_propensity_is_kept_where_it_was_logged():

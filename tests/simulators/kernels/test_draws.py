@@ -202,7 +202,7 @@ def test_an_unsupported_action_is_passed_over_counted_and_named(bandit, play):
     assert (stop.cause, stop.state, stop.action) == ("unsupported", 0, 2)
     assert stop.mass == pytest.approx(0.5)
     assert stop.counts["rows passed over"] == stop.counts["rows taken"] == 6
-    assert "action 2" in str(stop)
+    assert "action=2" in str(stop)
     assert "0.5" in str(stop)
 
 
