@@ -87,3 +87,21 @@ def test_rows_dropped_in_place_are_those_dropped_from_a_copy(monkeypatch, block,
     assert all(np.array_equal(moved[name], copied[name]) for name in copied)
     assert np.array_equal(columns["action"], given["action"])  # which cannot be written to
     assert (moved["observation"].base is columns["observation"]) == (length == 40)  # or else memory is given back
+
+
+def test_where_a_limit_cuts_episodes_off_ends_are_as_frequent_as_they_are():
+    """Episodes end with a probability of .1 a step, and are cut off after 3. If rows at the limit were kept where they
+    terminated and dropped where they did not, more than 13 % of rows would be ends."""
+    rng = np.random.default_rng(0)
+    lengths = rng.geometric(0.1, 5000)
+    episode = np.repeat(np.arange(5000), np.minimum(lengths, 3))
+    last = np.append(episode[1:] != episode[:-1], True)
+    terminated = last & np.repeat(lengths <= 3, np.minimum(lengths, 3))
+    n = len(episode)
+    columns = {"observation": np.zeros(n, int), "action": np.zeros(n, int), "reward": np.ones(n), "episode": episode}
+    log = Log.from_columns(**columns, terminated=terminated, truncated=last & ~terminated)
+    assert log.terminated.mean() == pytest.approx(0.1, abs=4 * 0.3 / np.sqrt(len(log)))
+    assert log.max_episode_steps == 3
+    assert log.n_episodes == 5000
+    assert any("or are step 3, the last that a limit let be" in note for note in log.notes)
+    assert terminated[~(last & ~terminated)].mean() > 0.13  # what it would be

@@ -181,6 +181,7 @@ def with_settings_file(
     own.set_defaults(**found)
     both = parser.parse_args(arguments)
     both.log = log
+    both.outcome = vars(options).setdefault("outcome", {})  # what --json prints, whichever options the command has
     return both
 
 

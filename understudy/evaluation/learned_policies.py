@@ -53,8 +53,10 @@ class LearnedPolicy:
     def difference(self) -> float:
         """What the rehearsal says more than the best estimate, in standard errors; NaN where nothing was rehearsed."""
         best = self.estimates.best
-        both = math.hypot(best.error, self.error)
-        return (self.rehearsed - best.value) / both if both > 0 else math.nan
+        apart, both = self.rehearsed - best.value, math.hypot(best.error, self.error)
+        if both == 0 and not math.isnan(apart):  # nothing varies
+            return math.copysign(math.inf, apart) if apart else 0.0
+        return apart / both if both > 0 else math.nan
 
     @property
     def can_tell(self) -> bool:

@@ -14,6 +14,9 @@ ENDS = ("terminated", "truncated", "unfinished", EVERY_ROW)
 """The values of `ends`, for logs in which no column tells: each episode's last row ended it; a limit cut it off there;
 only the recording stopped; each row is an episode of one step, which ends it."""
 
+RECORDING_ENDED = "recording-ended"
+SAID = f"{RECORDING_ENDED}: of episodes without an end only the recording stopped, as ends= says"
+
 _CHOICES = (
     'ends="terminated" where the last row of an episode ended it (sold, won, lost, left), ends="truncated" where a '
     'time limit cut it off there, ends="unfinished" where only the recording stopped'
@@ -43,8 +46,9 @@ def add_ends(
             columns["episode"][rows] = np.arange(rows.start, rows.stop)
     if ends in ("terminated", "truncated", EVERY_ROW):
         columns["truncated" if ends == "truncated" else "terminated"][_last_rows(columns["episode"])] = True
+    said = [SAID] if flags and ends == "unfinished" else []
     if "episode" in columns:
-        return columns, [], ()
+        return columns, said, ()
     columns["episode"], n_over = new_array(n_rows, np.int64), 0
     for rows in blocks(n_rows):
         over = columns["terminated"][rows] | columns["truncated"][rows]
@@ -53,19 +57,19 @@ def add_ends(
     if not flags:
         return columns, [], () if ends else ("terminated",)
     if n_over == n_rows:  # episodes of one row cannot overlap
-        return columns, [], ()
+        return columns, said, ()
     note = (
         "no-episode: there is no episode column; it was derived from how episodes ended, which assumes that "
         "episodes do not overlap in the file; say episode= if they do"
     )
-    return columns, [note], ()
+    return columns, [*said, note], ()
 
 
 def _check_ends(ends: str, flags: Sequence[str], episode: np.ndarray | None) -> None:
     """Raise `SettingError` where `ends` is unknown or contradicts the columns."""
     if ends not in ENDS:
         raise SettingError(f"ends={ends!r} is unknown; give one of {', '.join(ENDS)}")
-    if flags:
+    if flags and ends != "unfinished":  # which is about episodes of whose end these say nothing
         raise SettingError(
             f"ends= says how every episode ended, and the column {flags[0]} says so row by row; leave ends= out, or "
             "rename the column"

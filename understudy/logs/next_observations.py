@@ -19,8 +19,10 @@ def add_next_observations(
 
     A terminated last row gets its own observation, from which nothing is learned. Any other last row is dropped, unless
     that would hide an error: an episode in pieces, or one with an end before its last row. Where the dropped row was
-    truncated, the row before it becomes so. Rows are dropped in place from columns that are `owned`: nobody else uses
-    them. The rewards of dropped rows are one for each episode that is left, NaN where none was dropped; None for none.
+    truncated, the row before it becomes so. Where a time limit truncated them, the rows at the limit that terminated
+    are dropped as well: keeping these alone would make ends more frequent than they are. Rows are dropped in place from
+    columns that are `owned`: nobody else uses them. The rewards of dropped rows are one for each episode that is left,
+    NaN where none was dropped; None for none.
     """
     last = starts[1:] - 1
     terminated = columns["terminated"][last]
@@ -28,6 +30,10 @@ def add_next_observations(
                  for rows in blocks(len(columns["terminated"])))  # fmt: skip
     ended_before_last = n_ends > (terminated | columns["truncated"][last]).sum()
     stays = terminated | ended_before_last | (len(later_pieces(columns["episode"], starts)) > 0)
+    cut_off = columns["truncated"][last] & ~stays
+    limit = _limit_of(np.diff(starts), cut_off) if cut_off.any() else None
+    if limit is not None:
+        stays &= np.diff(starts) < limit
     dropped = last[~stays]
     observation = columns["observation"]
     following = new_array(observation.shape, observation.dtype)
@@ -38,18 +44,24 @@ def add_next_observations(
         truncated[rows] = columns["truncated"][rows]
     for some in blocks(len(last)):
         following[last[some]] = observation[last[some]]
-    truncated[dropped[truncated[dropped] & (dropped > starts[:-1][~stays])] - 1] = True
+    cut = truncated[dropped] | columns["terminated"][dropped]
+    truncated[dropped[cut & (dropped > starts[:-1][~stays])] - 1] = True
     columns = {**columns, "next_observation": following, "truncated": truncated}
-    notes = _notes(n_rows=len(following), n_episodes=len(last), n_terminated=int(terminated.sum()))
+    notes = _notes(n_rows=len(following), n_episodes=len(last), n_terminated=int((terminated & stays).sum()))
     rewards = None
     if len(dropped):
         rewards = np.full(len(last), np.nan)
         rewards[~stays] = columns["reward"][dropped]
         rewards = rewards[stays | (np.diff(starts) > 1)]  # an episode of one row is gone
         lost = float(columns["reward"][dropped].sum())
+        why = (
+            "did not terminate"
+            if limit is None
+            else f"did not terminate or are step {limit:,}, the last that a limit let be,"
+        )
         earned = f", with rewards of {lost:.6g} in all" if lost else ""
         notes.append(
-            f"dropped: {counted(len(dropped), 'last row')} had no next observation, did not terminate and "
+            f"dropped: {counted(len(dropped), 'last row')} had no next observation, {why} and "
             f"{'was' if len(dropped) == 1 else 'were'} dropped{earned}; log next_observation, "
             "what was seen after the last step, to keep them; row numbers here count the rows that are left"
         )
@@ -59,6 +71,12 @@ def add_next_observations(
     if not len(columns["action"]):
         raise LogError("no row has a next observation; give next_observation=, or more than one row an episode")
     return columns, notes, rewards
+
+
+def _limit_of(lengths: np.ndarray, truncated: np.ndarray) -> int | None:
+    """Return the length of truncated episodes if they have one, above 1, and none is longer; else None."""
+    longest = int(lengths.max())
+    return longest if longest > 1 and bool((lengths[truncated] == longest).all()) else None
 
 
 def _rows(column: np.ndarray, kept: np.ndarray, owned: bool) -> np.ndarray:

@@ -23,7 +23,7 @@ def process(rng, n=2000, effect=0.0, kind="numbers"):
     """
     context, habit, rows = 0.0, 0.0, []
     for _ in range(n):
-        p = 1 / (1 + np.exp(-(context + habit)))
+        p = np.clip(1 / (1 + np.exp(-(context + habit))), 0.25, 0.75)
         action = int(rng.random() < p)
         rows.append((context, action, p))
         habit = 0.9 * habit + 0.1 * (action - 0.5)
@@ -93,22 +93,48 @@ def test_words_name_the_users_columns_and_values():
     for observation in ("page", ["page", "country"]):
         audit = us.check(us.read(table, observation=observation, **told))
         sentence = next(one.sentence for one in audit.findings if one.rule == RULE)
-        assert re.match(rf"action ({more}|{less}) in the next row", sentence)
+        assert re.match(rf"arm=({more}|{less}) in the next row", sentence)
         assert not audit.believable
     numbers = {name: column for name, column in table.items() if name != "page"} | {"heat": made["seen"]}
     audit = us.check(us.read(numbers, observation=["heat", "country"], **told))
     assert re.match(
-        "action (push raises|wait lowers) heat in the next row",
+        "arm=(push raises|wait lowers) heat in the next row",
         next(one.sentence for one in audit.findings if one.rule == RULE),
     )
 
 
-def test_of_episodes_of_several_steps_it_is_a_warning():
+def test_an_action_that_may_have_been_impossible_at_times_is_not_tested_by_the_propensity_of_the_chosen_one():
+    """Offers that are made at weekends alone, when more people come: nothing that is done changes anything."""
     rng = np.random.default_rng(3)
-    found = answer(log_of(process(rng, effect=1.0), length=4))
-    assert [one.severity for one in found.findings] == ["warning"]
-    assert "at the end of an episode" in found.findings[0].sentence
-    assert not answer(log_of(process(rng), length=4)).findings
+    fired = []
+    for _ in range(10):
+        weekend = (np.arange(4000) // 100) % 7 >= 5
+        visitors = 10 + 20 * weekend + rng.normal(size=4000)
+        p = np.where(weekend[:, None], [1 / 3, 1 / 3, 1 / 3], [0.5, 0.5, 0.0])
+        action = (p.cumsum(axis=1) < rng.random((4000, 1))).sum(axis=1)
+        made = {"observation": np.column_stack([visitors, rng.normal(size=4000)]), "action": action, "p": p}
+        fired += [bool(answer(log_of(made, chosen)).findings) for chosen in (True, False)]
+    assert not any(fired)
+    never = log_of({**made, "p": p}, chosen=True)
+    assert answer(never).tested.comparisons == 4  # of the two that were possible always, and two entries
+
+
+def test_many_columns_take_moments():
+    """With 16 columns of 8 labels each; a numpy product for each column and label would take minutes."""
+    rng = np.random.default_rng(5)
+    table = {f"c{entry}": rng.choice(list("abcdefgh"), 5000) for entry in range(16)}
+    table |= {
+        "action": rng.integers(2, size=5000),
+        "reward": np.zeros(5000),
+        "p0": np.full(5000, 0.5),
+        "p1": np.full(5000, 0.5),
+    }
+    log = us.read(table, observation=[f"c{entry}" for entry in range(16)], propensity=["p0", "p1"], ends="every-row")
+    assert answer(log).tested.comparisons == 2 * carry_over.MOST_FEATURES
+    huge = log_of(
+        {**process(rng, n=400), "observation": np.column_stack([rng.choice([1e300, -1e308], 400), np.ones(400)])}
+    )
+    assert "observe alike" in answer(huge).tested.reason
 
 
 def test_where_it_cannot_be_asked_it_says_why():
@@ -116,13 +142,12 @@ def test_where_it_cannot_be_asked_it_says_why():
     log = log_of(made)
     assert "fewer than 100" in answer(log.select(np.arange(50))).tested.reason
     grid = us.record(us.envs.Grid(), episodes=150, seed=0)
-    assert "begin alike" in answer(grid).tested.reason
+    assert "several rows" in answer(grid).tested.reason
+    same = Log.from_columns(observation=np.zeros(400, int), action=made["action"], reward=np.zeros(400),
+        propensity=made["p"], ends="every-row")  # fmt: skip
+    assert "observe alike" in answer(same).tested.reason
     none = Log.from_columns(
         observation=made["observation"], action=made["action"], reward=np.zeros(400), ends="every-row"
     )
     assert "propensities are needed" in answer(none).tested.reason
     assert "as the logger had them" in answer(us.estimate_propensities(none)).tested.reason
-    piece = log_of(made, length=4)
-    unfinished = Log.from_columns(**{name: piece.columns[name] for name in ("observation", "next_observation", "action",
-        "reward", "episode", "propensity")}, ends="unfinished")  # fmt: skip
-    assert "fewer than 100" in answer(unfinished).tested.reason

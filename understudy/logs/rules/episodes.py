@@ -2,11 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from math import exp, lgamma
+from math import log as logarithm
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from understudy.logs.blocks import FoundRows, found_rows, one_later, slices
+from understudy.logs.ends import RECORDING_ENDED
 from understudy.logs.episodes import goes_on, later_pieces
 from understudy.logs.findings import RATES, Finding, finding_in_rows
 
@@ -119,18 +122,20 @@ def unfinished(log: "Log") -> Iterator[Finding]:
         lengths = _lengths_of(log)
         some_ended = log.terminated.any() or log.truncated.any()
         last = tuple(int(log.starts[episode + 1]) - 1 for episode in episodes.first)
-        if some_ended and lengths.chance_of_limit < RARE:
+        said = any(note.startswith(f"{RECORDING_ENDED}:") for note in log.notes)
+        if some_ended and not said and lengths.chance_of_limit < RARE:
             yield finding_in_rows(
                 "doubt",
                 "unmarked-limit",
                 FoundRows(last, episodes.count),
-                f"an episode ends neither terminated nor truncated {{where}}: all of these have {lengths.longest:,} "
-                "steps, and no episode has more, so a time limit seems to have ended them; without it, simulated "
-                "episodes go on and earn what they could not: set truncated= there",
+                f"an episode ends neither terminated nor truncated {{where}}: {lengths.n_cut_longest:,} of these have "
+                f"{lengths.longest:,} steps, and no episode has more, so a time limit seems to have ended them; "
+                "without it, simulated episodes go on and earn what they could not: set truncated= there, or say "
+                'ends="unfinished" if only the recording stopped',
             )
             return
         advice = "; set truncated= where a time limit ended them" if some_ended else ""
-        if episodes.count > 1 and lengths.shortest_cut == lengths.longest:
+        if not said and episodes.count > 1 and lengths.n_cut_longest == lengths.n_cut:
             advice = (
                 f". All of these have {lengths.longest:,} steps, and no episode has more: a time limit of that length "
                 f"seems to have ended them{', so set truncated= there' if some_ended else ''}"
@@ -148,30 +153,32 @@ class _Lengths(NamedTuple):
     """How long episodes are; a row that was dropped from one that was cut off counts."""
 
     longest: int
-    shortest_cut: int  # of those that end neither terminated nor truncated
-    n_cut: int
+    n_cut: int  # those that end neither terminated nor truncated
+    n_cut_longest: int  # of these, as long as the longest of all
     n_ended: int
     n_ended_longest: int  # of those that ended, as long as the longest of all
 
     @property
     def chance_of_limit(self) -> float:
-        """How likely it is that all that were cut off are as long as the longest, if they end where others do.
+        """How likely so many of those that were cut off are as long as the longest, if they end where others do.
 
-        1 where some are shorter, or there is but one.
+        It is a bound: the number of ways to choose these, times the chance that all of them are so long.
         """
-        if self.shortest_cut != self.longest or self.n_cut < 2:
+        k, n = self.n_cut_longest, self.n_cut
+        if k < 2:
             return 1.0
-        return float(((self.n_ended_longest + 1) / (self.n_ended + 1)) ** self.n_cut)
+        ways = lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+        return min(1.0, exp(min(0.0, ways + k * logarithm((self.n_ended_longest + 1) / (self.n_ended + 1)))))
 
 
 def _lengths_of(log: "Log") -> _Lengths:
     longest = max(int(lengths.max()) for lengths, _ in _in_blocks(log))
-    shortest, n_cut, of_longest = longest, 0, 0
+    n_cut, cut_longest, ended_longest = 0, 0, 0
     for lengths, cut in _in_blocks(log):
-        shortest = min(shortest, int(lengths[cut].min(initial=shortest)))
         n_cut += int(cut.sum())
-        of_longest += int((lengths[~cut] == longest).sum())
-    return _Lengths(longest, shortest, n_cut, log.n_episodes - n_cut, of_longest)
+        cut_longest += int((lengths[cut] == longest).sum())
+        ended_longest += int((lengths[~cut] == longest).sum())
+    return _Lengths(longest, n_cut, cut_longest, log.n_episodes - n_cut, ended_longest)
 
 
 def _in_blocks(log: "Log") -> Iterator[tuple[np.ndarray, np.ndarray]]:
