@@ -78,11 +78,12 @@ def test_there_are_fewer_runs_where_they_would_take_long():
 
 
 def test_reasons_to_leave_them_out():
-    cut_off = us.Log.from_columns(
-        observation=np.zeros(90, int), action=np.zeros(90, int), reward=np.ones(90), episode=np.arange(90) // 3,
-        n_actions=2, ends="truncated",
-    )  # fmt: skip
+    columns = {"observation": np.zeros(90, int), "action": np.zeros(90, int), "reward": np.ones(90)}
+    columns |= {"episode": np.arange(90) // 3, "n_actions": 2, "ends": "truncated"}
+    cut_off = us.Log.from_columns(**columns, next_observation=np.zeros(90, int))
     assert why_no_classics(options(), cut_off) is None  # what an episode earns ends with it
+    without_last_rows = us.Log.from_columns(**columns)
+    assert "the last rows of 100% of the episodes were dropped" in why_no_classics(options(), without_last_rows)
     assert "trained many times" in why_no_classics(options(learner="ppo"), decisions(100))
     assert "19 episodes" in why_no_classics(options(), decisions(19))
     endless = us.record(us.envs.Grid(), episodes=30, seed=0)

@@ -80,3 +80,11 @@ def test_a_set_that_is_not_there_and_a_folder_without_results_are_bad_input(rehe
     assert main(["gate", str(rehearsed), "--set", "qbe"]) == 2
     assert "psrs" in capsys.readouterr().err
     assert main(["gate", str(tmp_path)]) == 2
+
+
+def test_a_later_quick_command_takes_nothing_out_of_a_folder(rehearsed, capsys):
+    kept = (rehearsed / "run.toml").read_text()
+    assert main(["simulate", str(rehearsed / "run.toml"), "--quick"]) == 0
+    capsys.readouterr()
+    assert main(["gate", str(rehearsed), "--min-horizon", "20", "--better-than-log"]) == 0
+    assert (rehearsed / "run.toml").read_text() == kept

@@ -180,3 +180,8 @@ def test_compare_takes_its_settings_from_a_file_and_its_folder_holds_one(run_fil
     run_file.write_text(toml_text(table | {"learner": ["uniform"]}))
     assert main(["compare", str(run_file)]) == 2
     assert "there is one learner only" in capsys.readouterr().err
+
+
+def test_with_json_a_file_prints_what_flags_print(run_file, capsys):
+    assert main(["simulate", str(run_file), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["sets"]

@@ -103,7 +103,9 @@ def test_tiles_tell_what_is_earned_as_far_as_it_can_be_believed(halved_of):
     told = advice(measured, belief(measured))
     found = told.deployments["psrs"]
     *_, earned, logged = tiles(measured, told)
-    assert earned.label.startswith(f"an episode, episodes {found.first} to {found.last}, as far as believed (95 %: ")
+    assert earned.label.startswith(
+        f"an episode, episodes {found.first} to {found.last}, as far as believed (against the log "
+    )
     assert float(earned.value) == pytest.approx(0.5 + found.mean, abs=0.01)
     assert (float(logged.value), logged.label) == (0.5, "an episode of the log")
     assert "(up to step 400, beyond what can be believed)" in earnings_sentences(measured)[0]

@@ -5,6 +5,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import understudy as us
 from understudy.cli.large import MOST_TESTED
 from understudy.cli.trusting import FEWEST_RUNS, NETWORKS, asked_of_simulators
@@ -22,6 +24,8 @@ MOST_POLICIES = 200_000
 another; and rows of episodes of several steps, whose models take as long. Two runs are made whatever it is."""
 
 FEWEST_EPISODES = 20
+MOST_DROPPED = 0.001
+"""The share of episodes that may lack their last row."""
 
 
 def classics_for(
@@ -74,6 +78,11 @@ def why_no_classics(options: argparse.Namespace, log: us.Log) -> str | None:
         return f"they need {options.learner} to be trained many times over"
     if len(log) > MOST_TESTED:
         return f"they take some 160 bytes a row, and the log has {len(log):,}"
+    if log.dropped_reward is not None and (share := float(np.mean(~np.isnan(log.dropped_reward)))) > MOST_DROPPED:
+        return (
+            f"the last rows of {share:.0%} of the episodes were dropped for want of a next observation, and they are "
+            "of whole episodes; log next_observation"
+        )
     if log.n_episodes < FEWEST_EPISODES:
         return f"the log has {log.n_episodes:,} episodes, and they need {FEWEST_EPISODES}"
     if (log.terminated | log.truncated).sum() < FEWEST_EPISODES:

@@ -48,6 +48,7 @@ from understudy.cli.words import audit_of, name_of_log, plain_name, print_table,
 from understudy.errors import LogError, SettingError, visible
 from understudy.logs.propensities.advice import source_words
 from understudy.reporting.belief import belief, doubts_propensities
+from understudy.reporting.decision import advice
 from understudy.reporting.measurements import measure
 from understudy.reporting.page import write_page
 from understudy.results import ResultsFolder, write_state_audit
@@ -136,11 +137,20 @@ def run_compare(options: argparse.Namespace) -> int:
         command=(ResultsFolder.read(folder) or results).command,
     )  # fmt: skip
     if options.json:
-        print(json.dumps(found.to_json() | {"findings": audit.to_json()["findings"], "page": str(page)}, indent=1))
+        told = advice(measured, verdict)
+        decided = {"decision": None if told is None else told.to_json(), "trusted": measured.trusted()}
+        more = {"findings": audit.to_json()["findings"], "page": str(page)}
+        print(json.dumps(found.to_json() | decided | more, indent=1))
         return 0
-    say_decision(measured, verdict)
-    print_table(found.table())
-    over = "all episodes that runs finished" if options.probe is None else "all steps that runs reached"
+    told = say_decision(measured, verdict)
+    if told is not None and told.answer == "not believed":
+        say(f"Which learner is ahead is on the page, {page}, and not to be decided by.")
+        return 0
+    as_believed = told.comparison if told is not None and options.probe is None else None
+    print_table((as_believed or found).table())  # the page's own, where there is one
+    over = "all episodes that runs finished"
+    if options.probe is not None:
+        over = "all steps that runs reached (the page compares what an episode earns)"
     say(f"Over {over}, beyond what can be believed, too: {found}")
     say(f"\nThe page is {page}")
     return 0

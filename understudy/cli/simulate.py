@@ -158,7 +158,8 @@ def run_simulate(options: argparse.Namespace) -> int:
     for name in names:  # before anything is written that belongs to runs of before
         check_folder(folder / name, *deployments[name], **settings[name])
     results.create()
-    write_settings(folder / "run.toml", argparse.Namespace(**vars(options) | {"out": str(folder)}))
+    if not (options.quick and (folder / "run.toml").exists()):  # which makes what the folder holds, and more than this
+        write_settings(folder / "run.toml", argparse.Namespace(**vars(options) | {"out": str(folder)}))
     keep_rung_notes(folder, notes)
     if states is not None:
         write_state_audit(folder, states)

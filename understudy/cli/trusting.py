@@ -186,16 +186,25 @@ def experiment_for(
 
     The folder keeps how many halves were asked for: it may have others, of before.
     """
-    n_halves, runs_of_half = asked = halves_for(options, simulator, log, name)
-    known = {}
+    asked, known = halves_for(options, simulator, log, name), {}
     with suppress(ResultsError):
         known = read_halves(folder)
+    if options.quick and are_there(folder / name, known.get(name, (0, 0))):
+        asked = known[name]  # what a folder holds counts, also where a later command would not have made it
+    n_halves, runs_of_half = asked
     if known.get(name) != asked:
         write_halves(folder, known | {name: asked})
     if not n_halves:
         return us.experiment
     given: dict[str, Any] = {"halves": n_halves, "runs_of_half": runs_of_half}
     return lambda simulator, make, **settings: us.halves(simulator, make, **settings, **given).runs
+
+
+def are_there(folder: Path, asked: tuple[int, int]) -> bool:
+    """True if a folder holds all runs on so many halves, and so many of each."""
+    n_halves, runs_of_half = asked
+    of_halves = sorted((folder / "halves").glob("[0-9]*"))[:n_halves]
+    return 0 < n_halves == len(of_halves) and all(len(Folder(half).numbers()) >= runs_of_half for half in of_halves)
 
 
 def halves_for(options: argparse.Namespace, simulator: Any, log: us.Log, name: str) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from understudy.cli.flags import COLUMN_FLAGS
 from understudy.errors import visible
 from understudy.logs.source_files import is_pattern
 from understudy.reporting.belief import Belief
-from understudy.reporting.decision import advice
+from understudy.reporting.decision import Advice, advice
 from understudy.reporting.measurements import Measurements
 from understudy.reporting.summary import pending_sentences
 from understudy.tables import Table
@@ -114,13 +114,14 @@ def say(text: Any) -> None:
     print("\n".join(map(visible, str(text).split("\n"))))
 
 
-def say_decision(measured: Measurements, found: Belief | None) -> None:
-    """Print what to do, as the page begins, and how far to believe the runs."""
+def say_decision(measured: Measurements, found: Belief | None) -> Advice | None:
+    """Print what to do, as the page begins, and how far to believe the runs; return the former."""
     told = advice(measured, found)
     if told is not None and told.answer != "not believed":  # which the next lines say
         say("\n".join(["", told.sentence, *(f"  {sentence}" for sentence in told.evidence)]))
     if found is not None:
         say(f"\n{found}\n")
+    return told
 
 
 def say_pending(measured: Measurements) -> None:

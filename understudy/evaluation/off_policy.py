@@ -215,6 +215,11 @@ def cautions(log: Log, policies: Policies) -> tuple[str, ...]:
             notes.append(
                 f"propensities are {log.propensity_source}, and intervals take them for known: they are too narrow"
             )
+    if log.dropped_reward is not None and (n_dropped := int((~np.isnan(log.dropped_reward)).sum())):
+        notes.append(
+            f"the last rows of {n_dropped:,} episodes were dropped for want of a next observation, and what they "
+            "earned is left out; log next_observation"
+        )
     if log.unfinished.any() and log.n_episodes != len(log):
         notes.append(f"{int(log.unfinished.sum()):,} episodes were still going when the recording stopped")
     return tuple(notes)

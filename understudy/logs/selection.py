@@ -170,7 +170,8 @@ def _no_such_column(table: Any, role: str, name: str) -> LogError:
     if spaced := [other for other in names if other.strip() == name.strip()]:
         return LogError(f"there is no column {name}: it is named {spaced[0]!r}, with spaces; remove them from the name")
     close = get_close_matches(name, names, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"say {role}= which it is"
+    which = "reward= which it is, or cost= where less is better" if role == "reward" else f"{role}= which it is"
+    hint = f"did you mean {close[0]}?" if close else f"say {which}"
     return LogError(f"there is no column {name}: the columns are {listing(names)}; {hint}")
 
 

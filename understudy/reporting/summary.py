@@ -226,10 +226,13 @@ def _tiles_of_deployment(found: DeployedLearner, whose: str) -> list[Tile]:
     """Return what an episode earns as far as the log can be believed, and what one of the log earned."""
     logged = found.against.logged
     write = three_digits(logged, found.mean)
-    mean, low, high = (write(logged + value) for value in (found.mean, found.low, found.high))
+    low, high = (f"{'+' if value >= 0 else '-'}{write(abs(value))}" for value in (found.low, found.high))
     which = f"episodes {found.first:,} to {found.last:,}" if found.last > found.first else f"episode {found.first:,}"
     return [
-        Tile(mean, f"an episode{whose}, {which}, as far as believed (95 %: {low} to {high})"),
+        Tile(
+            write(logged + found.mean),
+            f"an episode{whose}, {which}, as far as believed (against the log {low} to {high}, 95 %)",
+        ),
         Tile(write(logged), "an episode of the log"),
     ]
 
