@@ -92,6 +92,7 @@ def test_a_results_folder_has_the_runs_and_a_page_that_decides(file, tmp_path, c
     assert again["decision"]["comparison"] == content["decision"]["comparison"]
 
 
+@pytest.mark.slow
 def test_a_comparison_goes_on_with_further_learners_and_refuses_another_log_or_seed(file, tmp_path, capsys, refused):
     assert main(["compare", file, *PAIR, *QUICK]) == 0
     runs = tmp_path / "log-comparison" / "q-learning:epsilon=0.9,gamma=0.95" / "runs"

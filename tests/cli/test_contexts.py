@@ -62,6 +62,7 @@ def test_where_there_are_too_many_it_is_said_in_terminal_page_and_json(mails, tm
     assert "thompson does not look at what is observed" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_compare_gives_all_tables_the_contexts_and_names_the_blind(mails, tmp_path, capsys):
     learners = ["--learner", "thompson", "--learner", "linucb", "--learner", "ucb1"]
     few = [*FLAGS, *learners, "--runs", "4", "--halves", "5", "--json"]

@@ -48,6 +48,7 @@ def test_combined_cells_are_apart_where_they_are_no_one_piece(merged, holds):
     assert apart(match(merged), 5).holds is holds
 
 
+@pytest.mark.slow
 def test_forward_finds_the_cells_and_a_short_training_of_homer_does_not(quick):
     _, item = quick("encoder")
     right = {line.what.split(",")[0]: line.ours for line in item.comparisons if line.what.endswith("%")}

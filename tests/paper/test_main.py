@@ -17,6 +17,7 @@ def test_an_unknown_item_is_refused_with_the_names_of_all(capsys, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_items_are_added_to_the_page_and_found_again(capsys, tmp_path):
     arguments = ["exogenous", "--quick", "--runs", "4", "--out", str(tmp_path / "out")]
     assert main([*arguments, "--page", str(tmp_path / "page.md")]) == 0

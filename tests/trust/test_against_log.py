@@ -89,5 +89,5 @@ def test_a_log_without_a_finished_episode_has_nothing_to_compare_with(compared):
 
     one = compared.halves["often"]
     runs = replace(one.runs, about=replace(one.runs.about, log_return=None))
-    with pytest.raises(us.LogError, match="what its own policy earned is not known"):
+    with pytest.raises(us.LogError, match="what an episode of the log earned is not known"):
         against_log("often", us.Halves(runs), compared.windows)

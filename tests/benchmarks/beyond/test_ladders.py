@@ -54,6 +54,7 @@ def test_the_summary_counts_sound_long_and_shorter_cases():
     assert "Shorter than exact: 1 cases" in shown
 
 
+@pytest.mark.slow
 def test_relaxations_and_lengths_are_tables_too(known_truth, monkeypatch):
     monkeypatch.setattr(unlimited, "RUNS", 20)
     found = unlimited.measure(("slip grid", 0), 0)

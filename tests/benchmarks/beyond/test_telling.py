@@ -4,6 +4,7 @@ import pytest
 from benchmarks.beyond import telling
 
 
+@pytest.mark.slow
 def test_a_case_is_measured(monkeypatch):
     monkeypatch.setattr(telling, "RUNS", 20)
     monkeypatch.setattr(telling, "TRUE_RUNS", 50)
