@@ -39,7 +39,7 @@ def add_report(commands: Any, run: Command) -> None:
 def add_gate(commands: Any, run: Command) -> None:
     """Add `understudy gate`."""
     gate = commands.add_parser("gate", help="exit code 1 where results do not suffice to deploy by")
-    gate.add_argument("folder", metavar="DIR", help="what was --out of simulate")
+    gate.add_argument("folder", metavar="DIR", help="what was --out of simulate, or of compare")
     gate.add_argument("--min-horizon", type=positive, metavar="STEPS", help="runs must be trusted up to this step")
     gate.add_argument(
         "--better-than-log", action="store_true", help="an episode must earn more than the log's, as far as trusted"

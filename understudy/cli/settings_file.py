@@ -202,6 +202,11 @@ def write_settings(path: Path, options: argparse.Namespace, command: str = "simu
     write_text(path, head + toml_text(table))
 
 
+def was_made_in_full(path: Path) -> bool:
+    """True if a file of settings is there, and does not say `quick`."""
+    return path.is_file() and not read_toml(path).get("quick", False)
+
+
 def relative(key: str, value: Any, folder: Path) -> Any:
     """Return a value as a file in a folder has it: paths relative to it."""
     if isinstance(value, tuple):

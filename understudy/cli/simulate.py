@@ -31,7 +31,7 @@ from understudy.cli.deployment import deployed, deployment_words, in_log_order, 
 from understudy.cli.flags import WHOLE_EPISODES
 from understudy.cli.large import part_in_words, part_to_test
 from understudy.cli.longer import with_longer
-from understudy.cli.settings_file import write_settings
+from understudy.cli.settings_file import was_made_in_full, write_settings
 from understudy.cli.telling import keep_for_json
 from understudy.cli.trusting import (
     beyond_for,
@@ -158,8 +158,8 @@ def run_simulate(options: argparse.Namespace) -> int:
     for name in names:  # before anything is written that belongs to runs of before
         check_folder(folder / name, *deployments[name], **settings[name])
     results.create()
-    if not (options.quick and (folder / "run.toml").exists()):  # which makes what the folder holds, and more than this
-        write_settings(folder / "run.toml", argparse.Namespace(**vars(options) | {"out": str(folder)}))
+    quick = options.quick and not was_made_in_full(folder / "run.toml")  # what the folder holds is to be made again
+    write_settings(folder / "run.toml", argparse.Namespace(**vars(options) | {"out": str(folder), "quick": quick}))
     keep_rung_notes(folder, notes)
     if states is not None:
         write_state_audit(folder, states)
