@@ -10,8 +10,9 @@ import numpy as np
 
 import understudy as us
 from soak.kinds import Made
-from soak.mutations import ODD_VALUES, damaged_text
+from soak.mutations import ODD_VALUES, damaged_bytes, damaged_text
 from soak.own_files import damaged_file
+from understudy.runs.describing import digest
 
 RUN = b"""log = "events.parquet"
 action = "arm"
@@ -106,7 +107,7 @@ def _toml(value: Any) -> str:
 class Sweeps:
     """Folders of sweeps: each file damaged, or forged with a true digest."""
 
-    name, share, sealed = "sweeps", 3, False
+    name, share, sealed = "sweeps", 3, True
 
     def prepare(self, scratch: Path) -> None:
         self.whole = scratch / "sweep"
@@ -115,17 +116,32 @@ class Sweeps:
         us.sweep(learners, ["psrs", "qbe"], {"may": log}, out=self.whole, runs=4, max_steps=60, progress=False)
         every = [path.relative_to(self.whole) for path in self.whole.rglob("*") if path.is_file()]
         self.files = sorted(name for name in every if name.suffix in (".json", ".parquet"))
+        self.tables = _tables(us.load_sweep(self.whole))
 
     def make(self, folder: Path, rng: np.random.Generator) -> Made:
         shutil.copytree(self.whole, folder, dirs_exist_ok=True, copy_function=os.link)
-        return damaged_file(folder, self.files[rng.integers(len(self.files))], rng)
+        name = self.files[rng.integers(len(self.files))]
+        if name.suffix == ".parquet" and rng.random() < 0.3:
+            content, words = damaged_bytes((folder / name).read_bytes(), rng)
+            (folder / name).unlink()
+            forged = (folder / name).with_name(f"{name.stem.rpartition('-')[0]}-{digest(content)}.parquet")
+            forged.write_bytes(content)
+            return Made(f"{name}, digest made anew: {words}")
+        return damaged_file(folder, name, rng)
 
     def read(self, folder: Path, rng: np.random.Generator) -> Any:
         sweep = us.load_sweep(folder)
-        return str(sweep), sweep.to_frame(), str(sweep.compare()) if rng.random() < 0.3 else ""
+        tables = _tables(sweep)
+        if rng.random() < 0.3:
+            str(sweep), str(sweep.compare())
+        return tables
 
     def same(self, value: Any) -> bool:
-        return True
+        return all(found.equals(whole) for found, whole in zip(value, self.tables, strict=True))
+
+
+def _tables(sweep: us.Sweep) -> list[Any]:
+    return [sweep.to_frame(table) for table in ("runs", "curves")]
 
 
 def _q_learning(epsilon: float) -> Any:

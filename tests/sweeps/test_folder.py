@@ -39,10 +39,10 @@ def test_a_part_of_curves_without_its_runs_is_of_a_process_that_died(tmp_path):
 def test_an_interrupt_leaves_no_half_of_a_part(tmp_path, monkeypatch):
     folder, write = SweepFolder(tmp_path), folder_module._write_table
 
-    def interrupted(path, table):
+    def interrupted(path, content):
         if path.is_relative_to(tmp_path / "runs"):
             raise KeyboardInterrupt
-        write(path, table)
+        write(path, content)
 
     monkeypatch.setattr(folder_module, "_write_table", interrupted)
     with pytest.raises(KeyboardInterrupt):
@@ -124,6 +124,24 @@ def test_damage_is_refused_or_reads_as_it_was(tmp_path, damage):
         except ResultsError:
             n_refused += 1
     assert n_refused > 20
+
+
+def test_readings_that_are_missing_are_noticed(copied):
+    next((copied / "curves").rglob("part-*.parquet")).unlink()
+    SweepFolder(copied).check_files("runs")
+    with pytest.raises(ResultsError, match=r"readings of the runs in .*part-.* are missing in .*curves; remove it"):
+        SweepFolder(copied).check_files("curves")
+
+
+def test_tables_of_an_earlier_version_are_read(tmp_path):
+    folder = SweepFolder(tmp_path)
+    folder.write(ONE, numbered([1, 2]), schema_of("curves").empty_table())
+    for table in ("runs", "curves"):
+        (file,) = folder._files(table, ONE)
+        file.rename(file.with_name("part-0123456789abcdef.parquet"))
+        folder.check_files(table)
+    folder.clean(ONE)
+    assert folder.finished(ONE) == {1, 2}
 
 
 def test_tables_have_the_documented_columns(made):

@@ -8,8 +8,10 @@ DIR/runs/learner=.../simulator=.../encoder=.../log=.../part-*.parquet     a row 
 DIR/curves/learner=.../simulator=.../encoder=.../log=.../part-*.parquet   a row for each reading of a probe
 DIR/lock             held by the process that writes
 
-Runs are gathered, so that a file has many. A part of `curves` is written before the part of `runs` of the same name,
-which marks it as kept; one without it is of a process that died, and is removed by the next.
+Runs are gathered, so that a file has many: part-KEY-DIGEST.parquet. The key is the same in both tables. A part of
+`curves` is written before that of `runs`, which marks it as kept; one without it is of a process that died, and is
+removed by the next. The digest is of all bytes of the file: Parquet's own checksums are of pages alone, and where a
+name in its footer is damaged, a column is read as empty.
 """
 
 import json
@@ -17,16 +19,16 @@ import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from understudy.errors import ResultsError
 from understudy.locks import take_lock
 from understudy.runs.checking import check_about, expect
-from understudy.runs.describing import differences
+from understudy.runs.describing import differences, digest
 from understudy.runs.folder import FORMAT, read_sealed, seal, write_file, write_text
-from understudy.storage import error_reason
+from understudy.storage import error_reason, read_plain
 from understudy.sweeps.names import KEYS, Combination, combination_of, partition_of
 from understudy.sweeps.run_tables import schema_of
 
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 TABLES = ("runs", "curves")
+
+ANEW = "remove it, and call the sweep again to make its runs anew"
+"""What to do about a damaged file."""
 
 
 class SweepFolder:
@@ -102,6 +107,17 @@ class SweepFolder:
         folders = (partition_of(key, names[key]) if key in names else "*" for key in KEYS)
         return sorted((self.path / table).glob("/".join([*folders, "*.parquet"])))
 
+    def check_files(self, table: str, **names: str) -> None:
+        """Raise `ResultsError` where a file of a table is damaged, or readings of runs that were kept are missing."""
+        files = self.files(table, **names)
+        for file in files:
+            _content(file)
+        if table == "curves":
+            there = {_key(file) for file in files}
+            for file in self.files("runs", **names):
+                if file.name.startswith("part-") and _key(file) not in there:
+                    raise ResultsError(f"the readings of the runs in {file} are missing in {self.path / table}; {ANEW}")
+
     def write_experiment(self, combination: Combination, content: Mapping[str, Any]) -> None:
         """Write what is run in a combination."""
         file = self._folder("experiments", combination) / "experiment.json"
@@ -109,12 +125,12 @@ class SweepFolder:
 
     def clean(self, combination: Combination) -> None:
         """Remove what a process that died left of a combination: files half-written, and readings without their run."""
-        kept = {path.name for path in self._files("runs", combination)}
+        kept = {_key(path) for path in self._files("runs", combination)}
         for table in TABLES:
             for path in (self.path / table / combination.partition).glob(".*"):
                 path.unlink(missing_ok=True)
         for path in self._files("curves", combination):
-            if path.name not in kept:
+            if _key(path) not in kept:
                 path.unlink(missing_ok=True)
         self.drop_failures(combination, self.finished(combination))
 
@@ -128,20 +144,22 @@ class SweepFolder:
 
     def write(self, combination: Combination, runs: "pa.Table", curves: "pa.Table") -> None:
         """Keep finished runs: their readings first, and then what marks them as kept."""
-        name = f"part-{secrets.token_hex(8)}.parquet"
-        readings, marker = self._folder("curves", combination) / name, self._folder("runs", combination) / name
+        key = f"part-{secrets.token_hex(8)}"
+        readings = _sealed_table(self._folder("curves", combination) / key, curves)
+        marker = _sealed_table(self._folder("runs", combination) / key, runs)
         try:
-            _write_table(readings, curves)
-            _write_table(marker, runs)
+            _write_table(*readings)
+            _write_table(*marker)
         except BaseException:  # also Ctrl-C: no half of a part stays
-            if not marker.exists():
+            if not marker[0].exists():
                 with suppress(OSError):
-                    readings.unlink(missing_ok=True)
+                    readings[0].unlink(missing_ok=True)
             raise
 
     def write_failures(self, combination: Combination, failures: "pa.Table") -> None:
         """Keep runs that raised, until they are made."""
-        _write_table(self._folder("runs", combination) / f"failed-{secrets.token_hex(8)}.parquet", failures)
+        path = self._folder("runs", combination) / f"failed-{secrets.token_hex(8)}"
+        _write_table(*_sealed_table(path, failures))
 
     def drop_failures(self, combination: Combination, numbers: Iterable[int]) -> None:
         """Forget that these runs raised: they have been made since, or have raised again. Others are kept once."""
@@ -199,10 +217,35 @@ def _sealed_text(content: Mapping[str, Any]) -> str:
     return json.dumps(seal({"format": FORMAT, **content}), indent=1, allow_nan=False)
 
 
-def _write_table(path: Path, table: "pa.Table") -> None:
+def _key(path: Path) -> str:
+    """Return what the files of the same runs have in common: KEY of part-KEY-DIGEST.parquet."""
+    return path.stem.partition("-")[2].partition("-")[0]
+
+
+def _sealed_table(beginning: Path, table: "pa.Table") -> tuple[Path, bytes]:
+    """Return the path of a table, whose name begins so and ends with a digest of the content, and the content."""
     import pyarrow.parquet as pq
 
-    write_file(path, partial(pq.write_table, table, compression="snappy", write_page_checksum=True))
+    stream = BytesIO()
+    pq.write_table(table, stream, compression="snappy", write_page_checksum=True)
+    content = stream.getvalue()
+    return beginning.with_name(f"{beginning.name}-{digest(content)}.parquet"), content
+
+
+def _write_table(path: Path, content: bytes) -> None:
+    write_file(path, lambda beside: beside.write_bytes(content))
+
+
+def _content(path: Path) -> bytes:
+    """Return the bytes of a table. Raise `ResultsError` where they are not those that were written."""
+    try:
+        content = read_plain(path)
+    except OSError as error:
+        raise ResultsError(f"{path} cannot be read ({error_reason(error)}); {ANEW}") from error
+    recorded = path.stem.split("-")[2:]  # none: a table of an earlier version, or someone's own
+    if recorded and recorded != [digest(content)]:
+        raise ResultsError(f"{path} is damaged: its content does not match the digest in its name; {ANEW}")
+    return content
 
 
 def _read_table(path: Path, columns: list[str] | None) -> "pa.Table":
@@ -210,14 +253,12 @@ def _read_table(path: Path, columns: list[str] | None) -> "pa.Table":
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = schema_of("runs")
+    schema, content = schema_of("runs"), _content(path)
     try:
-        table = pq.read_table(path, columns=columns, page_checksum_verification=True, partitioning=None)
+        table = pq.read_table(pa.BufferReader(content), columns=columns, page_checksum_verification=True)
         return table.cast(schema if columns is None else pa.schema([schema.field(name) for name in columns]))
     except Exception as error:  # a damaged file can raise anything
-        raise ResultsError(
-            f"{path} cannot be read ({error_reason(error)}); remove it, and call the sweep again to make its runs anew"
-        ) from error
+        raise ResultsError(f"{path} cannot be read ({error_reason(error)}); {ANEW}") from error
 
 
 @contextmanager

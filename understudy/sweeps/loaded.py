@@ -16,7 +16,7 @@ from understudy.runs.run import reached
 from understudy.settings import shown
 from understudy.storage import error_reason
 from understudy.sweeps.comparing import SweepComparison, compared
-from understudy.sweeps.folder import TABLES, SweepFolder
+from understudy.sweeps.folder import ANEW, TABLES, SweepFolder
 from understudy.sweeps.names import KEYS, Combination
 from understudy.sweeps.run_tables import REWARD, schema_of
 from understudy.tables import NONE, Column, Table
@@ -47,14 +47,13 @@ class Sweep:
     def dataset(self, table: str = "runs", **names: str) -> "ds.Dataset":
         """Return the table "runs" or "curves" as an Arrow dataset, which pyarrow, polars and DuckDB scan.
 
-        With names, it has the files of their combinations alone.
+        With names, it has the files of their combinations alone. Pages of damaged files are noticed; `to_frame` notices
+        all damage.
         """
         import pyarrow as pa
         import pyarrow.dataset as ds
 
-        if table not in TABLES:
-            raise SettingError(f"table={table!r} is not one of {', '.join(map(repr, TABLES))}")
-        self._check_names(names)
+        self._check_asked(table, names)
         keys = pa.schema([(key, pa.string()) for key in KEYS])
         scan = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
         return ds.dataset(
@@ -70,14 +69,13 @@ class Sweep:
 
         "runs" has a row for each run, "curves" one for each reading of a probe; docs/sweeps.md lists their columns.
         """
+        self._check_asked(table, names)
+        SweepFolder(self.path).check_files(table, **names)
         try:
             return self.dataset(table, **names).to_table()
-        except SettingError:
-            raise
-        except (OSError, ValueError) as error:  # what pyarrow raises for damaged files
+        except Exception as error:  # a file of someone's own can raise anything
             raise ResultsError(
-                f"a file of {self.path / table} cannot be read ({error_reason(error)}); remove it, and call the sweep "
-                "again to make its runs anew"
+                f"a file of {self.path / table} cannot be read ({error_reason(error)}); {ANEW}"
             ) from error
 
     def failed(self) -> "pa.Table":
@@ -179,6 +177,11 @@ class Sweep:
     def _is_one(self, names: Mapping[str, str]) -> bool:
         """True if these are the names of a combination: told at once, where there are many."""
         return names.keys() == set(KEYS) and Combination(**names) in self._known
+
+    def _check_asked(self, table: str, names: Mapping[str, str]) -> None:
+        if table not in TABLES:
+            raise SettingError(f"table={table!r} is not one of {', '.join(map(repr, TABLES))}")
+        self._check_names(names)
 
     def _check_names(self, names: Mapping[str, str]) -> None:
         if self._is_one(names):
