@@ -84,3 +84,14 @@ def test_coded_text_that_is_not_utf8_is_refused():
     array = pa.array([b"a", b"caf\xe9"], pa.large_binary()).view(pa.large_string())
     with pytest.raises(LogError, match="column x holds text that is not UTF-8"):
         coded_texts("x", pa.chunked_array([array]))
+
+
+@pytest.mark.parametrize("words", [pa.array(["a", "b"]), pa.array([3, 4], pa.date32())], ids=["text", "dates"])
+@pytest.mark.parametrize("number", [2, -1])
+def test_a_number_beyond_the_categories_is_refused(words, number):
+    damaged = pa.DictionaryArray.from_arrays(pa.array([0, number]), words, safe=False)
+    with pytest.raises(LogError, match="has 2 of them, and rows with a number beyond these"):
+        plain_array(damaged)
+    if pa.types.is_string(words.type):
+        with pytest.raises(LogError, match="has 2 of them, and rows with a number beyond these"):
+            coded_texts("arm", pa.chunked_array([damaged]))

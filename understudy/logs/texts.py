@@ -163,6 +163,15 @@ def _plain(chunks: Iterable[Any]) -> Iterator[Any]:
         if pa.types.is_dictionary(array.type):
             words, codes = array.dictionary, array.indices.cast(pa.int64())
             coded = is_category(array.type)
-            yield pa.DictionaryArray.from_arrays(codes, words.cast(pa.large_string())) if coded else words.take(codes)
+            try:
+                plain = (
+                    pa.DictionaryArray.from_arrays(codes, words.cast(pa.large_string())) if coded else words.take(codes)
+                )
+            except pa.ArrowIndexError:
+                raise LogError(
+                    f"a column of categories has {len(words)} of them, and rows with a number beyond these; it is "
+                    "damaged: write it again"
+                ) from None
+            yield plain
         else:
             yield array.cast(pa.large_string()) if is_text(array.type) else array
