@@ -38,14 +38,15 @@ def write(log: Log, path: str | os.PathLike, format: str | None = None) -> None:
     The format is that of the name's ending, .parquet, .csv or .dsjson, of which the last two may be compressed (.gz,
     .zst, .bz2); with `format="minari"`, `path` is the id of a new data set.
 
-    Parquet keeps everything. CSV keeps the values only, of coded observations those that they were coded from. Read
-    again, labels that no row took, categories' own order, small dtypes and the log's notes are lost, and so is where
-    propensities came from, so that estimates look as if they were logged. What was derived is lost, too: a
-    `next_observation` that was taken from the next row counts as recorded then (to `exo_psrs`, for one). Labels that
-    would come back in another order than their propensities, or not at all, are refused. Times are written in seconds;
-    from a CSV, read them with `time="time"` and `arrival="arrival"`. dsjson is for decisions of one step with
-    propensities, and keeps these, their contexts and rewards; Minari keeps numbers only: neither labels, nor how text
-    was coded, nor notes. Neither keeps times.
+    Parquet keeps everything, except what each dropped last row earned (`log.dropped_reward`), of which the notes tell
+    the sum. CSV keeps the values only, of coded observations those that they were coded from. Read again, labels that
+    no row took, categories' own order, small dtypes and the log's notes are lost, and so is where propensities came
+    from, so that estimates look as if they were logged. What was derived is lost, too: a `next_observation` that was
+    taken from the next row counts as recorded then (to `exo_psrs`, for one). Labels that would come back in another
+    order than their propensities, or not at all, are refused. Times are written in seconds; from a CSV, read them with
+    `time="time"` and `arrival="arrival"`. dsjson is for decisions of one step with propensities, and keeps these, their
+    contexts and rewards; Minari keeps numbers only: neither labels, nor how text was coded, nor notes. Neither keeps
+    times.
     """
     if format not in (None, *WRITTEN):
         raise SettingError(f"format={format!r} cannot be written; give one of {', '.join(WRITTEN)}")
