@@ -21,6 +21,7 @@ from understudy.results import (
     forecast_from_json,
     read_beyond,
     read_beyond_of_runs,
+    read_compared_by,
     read_forecasts,
     read_of_folders,
     read_off_policy,
@@ -29,6 +30,7 @@ from understudy.results import (
     read_state_audit,
     selfcheck_from_json,
     write_beyond,
+    write_compared_by,
     write_forecasts,
     write_halves,
     write_off_policy,
@@ -241,6 +243,7 @@ BEYOND = {
 }
 NOTES = {"qbe": "left out of --then like,reuse by the audit of the log: reuse; <because>"}
 BESIDE = {
+    "compared.json": (lambda folder: write_compared_by(folder, "reward so far"), read_compared_by, "reward so far"),
     "rungs.json": (lambda folder: write_rungs(folder, NOTES), read_rungs, NOTES),
     "beyond.json": (lambda folder: write_beyond(folder, BEYOND), read_beyond, BEYOND),
     "selfcheck.json": (lambda folder: write_selfcheck(folder, SELFCHECK), read_selfcheck, SELFCHECK),

@@ -7,6 +7,7 @@ DIR/halves.json      how many halves of the log, and runs on each, were last ask
 DIR/forecast.json    the forecast of each simulator, made before its runs
 DIR/rungs.json       for each simulator with lower rungs, which of them the log does not support, and why
 DIR/beyond.json      for each of these, how far runs past the exact part can be believed
+DIR/compared.json    of `understudy compare`: the probe that learners are compared by
 DIR/off-policy.json  off-policy estimates of the final policy, for each simulator
 DIR/SIMULATOR/       a results folder of runs (`runs.folder`) for each simulator
 """
@@ -161,6 +162,11 @@ def write_halves(folder: Path, asked: Mapping[str, tuple[int, int]]) -> None:
     _write_beside(folder, "halves", {"halves": {name: list(counts) for name, counts in asked.items()}})
 
 
+def write_compared_by(folder: Path, probe: str | None) -> None:
+    """Write the probe that learners are compared by, None for what an episode earns."""
+    _write_beside(folder, "compared", {"probe": probe})
+
+
 def _write_beside(folder: Path, name: str, content: Mapping[str, Any]) -> None:
     """Write a JSON file that says to which rehearsal it belongs."""
     sealed = seal({"format": FORMAT, "rehearsal": _identity(folder), **content})
@@ -236,6 +242,16 @@ def read_rungs(folder: Path) -> dict[str, str]:
         return {name: expect("rungs", note, "a text") for name, note in content["rungs"].items()}
 
     return _read_beside(folder, "rungs", "a table of rungs", notes) or {}
+
+
+def read_compared_by(folder: Path) -> str | None:
+    """Return the probe that the learners of a folder are compared by; None for what an episode earns."""
+    return _read_beside(
+        folder,
+        "compared",
+        "the probe of a comparison",
+        lambda content: expect("probe", content["probe"], "a text, or null"),
+    )
 
 
 def read_beyond(folder: Path) -> dict[str, tuple[Beyond, dict[str, Any]]]:

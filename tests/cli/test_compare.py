@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -164,6 +165,34 @@ def test_what_was_earned_step_by_step_can_be_compared_without_episodes(endless, 
     assert "Probe 'reward so far', steps " in said
     assert "Over all steps that runs reached" in said
     assert "The page is " in said
+    folder = Path("endless-comparison")
+    content = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    assert content["decision"]["comparison"]["probe"] == "reward so far"
+    assert content["charts"][0]["title"].startswith("how much more 'reward so far' ")
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "Which learner has more “reward so far”</h2>" in page
+    assert "Which learner earns more" not in page
+    assert main(["report", str(folder)]) == 0
+    again = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    assert again["decision"]["comparison"] == content["decision"]["comparison"]
+
+
+def test_a_probe_is_compared_where_the_log_has_whole_episodes_and_runs_finish_none(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    observation, ends = rng.integers(200, size=30 * 60), np.arange(1, 30 * 60 + 1) % 60 == 0
+    log = us.Log.from_columns(
+        observation=observation, action=rng.integers(3, size=len(ends)), reward=rng.random(len(ends)),
+        propensity=np.full((len(ends), 3), 1 / 3), terminated=ends,
+    )  # fmt: skip
+    us.write(log, "long.parquet")
+    asked = ["compare", "long.parquet", *PAIR, *QUICK]
+    assert main([*asked, "--probe", "reward-so-far"]) == 0
+    assert "Probe 'reward so far', steps " in capsys.readouterr().out
+    assert main([*asked, "--probe", "reward-so-far", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["probe"] == "reward so far"
+    assert told["against_log"] == []  # no episode to put beside the log's
 
 
 def test_probes_of_the_flag_are_those_of_every_learner():

@@ -52,6 +52,13 @@ def test_readings_of_a_probe_are_cut_at_the_step_that_all_learners_reach(log, le
     assert windows.shortest == "seldom"
     assert windows.ends[-1] <= found.halves["seldom"].runs.horizon(0.95) < windows.ends[-1] + 100
     assert all(readings.whole.shape == (8, windows.n) for readings in windows.readings.values())
+    early = windows_of_probe(found.halves, "start value", 350)
+    assert early.ends.tolist() == [100, 200, 300]
+    assert early.longest == 300
+    assert np.array_equal(early.readings["seldom"].whole, windows.readings["seldom"].whole[:, :3])
+    assert us.Comparison(found.halves, "start value", upto=350).windows.n == 3
+    with pytest.raises(us.LogError, match="no reading of 'start value' by step 99;"):
+        windows_of_probe(found.halves, "start value", 99)
 
 
 def test_with_a_step_windows_hold_the_episodes_finished_by_then(compared):

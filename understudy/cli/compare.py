@@ -51,7 +51,7 @@ from understudy.reporting.belief import belief, doubts_propensities
 from understudy.reporting.decision import advice
 from understudy.reporting.measurements import measure
 from understudy.reporting.page import write_page
-from understudy.results import ResultsFolder, write_state_audit
+from understudy.results import ResultsFolder, write_compared_by, write_state_audit
 from understudy.runs.experiment import check_folder
 
 
@@ -112,6 +112,8 @@ def run_compare(options: argparse.Namespace) -> int:
         check_folder(folder / text, replayed, make, **settings)
     results.create()
     write_settings(folder / "run.toml", argparse.Namespace(**vars(options) | {"out": str(folder)}), "compare")
+    probe = None if options.probe is None else options.probe.replace("-", " ")
+    write_compared_by(folder, probe)
     if states is not None:
         write_state_audit(folder, states)
     if encoder is not None:
@@ -128,9 +130,9 @@ def run_compare(options: argparse.Namespace) -> int:
             learners, replayed, runs=options.runs, halves=options.halves, max_steps=options.max_steps, probes=probes,
             every=every, seed=options.seed, workers=options.workers, backend=options.backend, out=folder,
             errors="keep" if options.keep_going else "raise", progress=False if options.json else None,
-            probe=None if options.probe is None else options.probe.replace("-", " "),
+            probe=probe,
         )  # fmt: skip
-    measured = measure({text: one.runs for text, one in found.halves.items()})
+    measured = measure({text: one.runs for text, one in found.halves.items()}, compared_by=probe)
     verdict = belief(measured, audit, states, selfcheck)
     page = write_page(
         measured, folder / "report.html", audit=audit, states=states, selfcheck=selfcheck, title=title,
@@ -146,11 +148,9 @@ def run_compare(options: argparse.Namespace) -> int:
     if told is not None and told.answer == "not believed":
         say(f"Which learner is ahead is on the page, {page}, and not to be decided by.")
         return 0
-    as_believed = told.comparison if told is not None and options.probe is None else None
+    as_believed = None if told is None else told.comparison
     print_table((as_believed or found).table())  # the page's own, where there is one
-    over = "all episodes that runs finished"
-    if options.probe is not None:
-        over = "all steps that runs reached (the page compares what an episode earns)"
+    over = "all episodes that runs finished" if probe is None else "all steps that runs reached"
     say(f"Over {over}, beyond what can be believed, too: {found}")
     say(f"\nThe page is {page}")
     return 0

@@ -15,6 +15,7 @@ from understudy.results import (
     ResultsFolder,
     load_set,
     read_beyond_of_runs,
+    read_compared_by,
     read_forecasts,
     read_of_folders,
     read_off_policy,
@@ -62,7 +63,10 @@ def shown_results(given: list[str]) -> ShownResults:
         found = {name: read(path.parent).get(path.name) for name, path in zip(runs, sets, strict=True)}
         return {name: one for name, one in found.items() if one is not None}
 
-    measured = measure(runs, forecasts=beside(read_forecasts), beyond=beside(read_beyond_of_runs))
+    measured = measure(
+        runs, forecasts=beside(read_forecasts), beyond=beside(read_beyond_of_runs),
+        compared_by=read_compared_by(folders[0]) if len(folders) == 1 else None,
+    )  # fmt: skip
     rehearsals = {str(folder): found for folder in folders if (found := rehearsal_of(folder)) is not None}
     checks: dict[str, Any] = {"audit": joined_audit({name: found.audit for name, found in rehearsals.items()})}
     selfcheck = read_selfcheck_of_qbe if are_qbe(runs.values()) else read_selfcheck

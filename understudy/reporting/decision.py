@@ -55,7 +55,7 @@ class Advice:
 def advice(measured: Measurements, found: Belief | None) -> Advice | None:
     """Return what to do by these runs; None where none of them is on one log.
 
-    What an episode earns is compared only as far as the log can be believed.
+    What an episode earns, or a probe, is compared only as far as the log can be believed.
     """
     judged = [name for name in measured.luck if not is_baseline(measured.runs[name])]
     if found is None or not judged:
@@ -64,9 +64,9 @@ def advice(measured: Measurements, found: Belief | None) -> Advice | None:
         reason = found.title.removeprefix("Not to be believed: ")
         return Advice("not believed", f"Do not decide by this page: {_uncapital(reason)}.", [], {})
     halved = _comparable(measured, judged)
-    trusted = measured.trusted()
-    upto = min((trusted.get(name, 0) for name in halved), default=0)
-    comparison, past_belief = _compared(halved, upto) if upto else None, _compared(halved)
+    trusted, by = measured.trusted(), measured.compared_by
+    upto = min((measured.trusted(by).get(name, 0) for name in halved), default=0)
+    comparison, past_belief = _compared(halved, by, upto) if upto else None, _compared(halved, by)
     chosen = _one_of_each_learner(measured, judged)
     if comparison is not None and comparison.best in chosen:  # the choice first
         chosen = [comparison.best, *(name for name in chosen if name != comparison.best)]
@@ -85,17 +85,18 @@ def advice(measured: Measurements, found: Belief | None) -> Advice | None:
     if answer == "not told":
         evidence += _beyond(measured, first, whose[first])
     if past_belief is not None:
-        sentences.insert(0, _choice(comparison, upto))
+        sentences.insert(0, _choice(comparison, by, upto))
         if past_belief.is_decided and (comparison is None or not comparison.is_decided):
             sentences.insert(1, f"Beyond what can be believed, {past_belief.sentence}: {NOT_YET}.")
     main, *others = sentences
     return Advice(answer, main, [*others, *evidence], deployments, comparison or past_belief, past_belief, upto or None)
 
 
-def _choice(found: Comparison | None, upto: int) -> str:
+def _choice(found: Comparison | None, probe: str | None, upto: int) -> str:
     """Return which of several learners to choose, or that it cannot be told; names stay as they were given."""
     if found is None:
-        reason = f"too few episodes end by step {upto:,}, up to which it can be believed" if upto else NOWHERE
+        few = "too few episodes end" if probe is None else f"there is no reading of {probe!r}"
+        reason = f"{few} by step {upto:,}, up to which it can be believed" if upto else NOWHERE
         return f"Which learner to choose cannot be told from this log: {reason}."
     if found.sentence.startswith(found.best):
         return f"Choose {found.best}, as far as this log can be believed (step {upto:,}): {found.sentence}."
@@ -223,11 +224,11 @@ def _comparable(measured: Measurements, judged: list[str]) -> dict[str, Halves]:
     return halved if learners == len(halved) > 1 and len(alike) == 1 else {}
 
 
-def _compared(halved: Mapping[str, Halves], upto: int | None = None) -> Comparison | None:
+def _compared(halved: Mapping[str, Halves], probe: str | None, upto: int | None = None) -> Comparison | None:
     """Return learners compared on the same halves of one log, up to a step if given; None where that is impossible."""
     try:
-        found = Comparison(halved, upto=upto)
-        found.sentence  # noqa: B018 (raises where too few runs finished an episode)
+        found = Comparison(halved, probe, upto=upto)
+        found.sentence  # noqa: B018 (raises where there is too little to compare)
     except UnderstudyError:
         return None
     return found

@@ -22,6 +22,8 @@ MOST_BEHIND = 6
 def differences_of_learners(found: Comparison) -> dict[str, MeanCurve]:
     """Return what an episode of the choice earns more than one of each other learner, by steps, with its interval.
 
+    Where learners are compared by a probe, it is by how much that is higher.
+
     Where it lies above 0, the choice is ahead there. Intervals include the luck of the log, and hold for all learners
     together at each step by itself.
     """
@@ -39,7 +41,10 @@ def differences_of_learners(found: Comparison) -> dict[str, MeanCurve]:
 
 def title_of_differences(found: Comparison) -> str:
     """Return what the figure shows, in words."""
-    return f"what an episode of {short_label(found.best, 40)} earns more"
+    best = short_label(found.best, 40)
+    return (
+        f"what an episode of {best} earns more" if found.probe is None else f"how much more {found.probe!r} {best} has"
+    )
 
 
 def differences_chart(key: str, found: Comparison, upto: int | None, learners: Sequence[str]) -> dict[str, Any]:
@@ -78,7 +83,7 @@ def differences_figure(found: Comparison, upto: int | None, learners: Sequence[s
             for name, curve in curves.items():
                 draw_trusted(axes, curve, upto, looks[name])
         axes.set_xlabel("steps")
-        title = f"{title_of_differences(found)} than one of"
+        title = f"{title_of_differences(found)} than{' one of' * (found.probe is None)}"
         axes.set_title(short_label(title, width // 8), loc="left", parse_math=False, color=INK, pad=10)
         draw_legend(figure, curves, looks, width)
     return figure

@@ -40,6 +40,7 @@ class Measurements:
     forecasts: dict[str, Forecast] = field(default_factory=dict)  # of finished sets: how long they were to last
     rungs: dict[str, RungUse] = field(default_factory=dict)  # of finished sets on a ladder: what served their steps
     beyond: dict[str, Beyond] = field(default_factory=dict)  # of these, where it was tested: how far to believe them
+    compared_by: str | None = None  # the probe that learners are compared by; None for what an episode earns
     doubted: bool = False  # True if something speaks against all runs, so that no step is to be drawn as believable
 
     @property
@@ -77,11 +78,13 @@ def measure(
     margin: float | None = None,
     forecasts: Mapping[str, Forecast] | None = None,
     beyond: Mapping[str, Beyond] | None = None,
+    compared_by: str | None = None,
 ) -> Measurements:
     """Measure sets of runs; `reference` names the set that others are compared with, by default the first real one.
 
     `forecasts` are those that were made before the runs, and `beyond` is what `us.beyond` found of runs on a ladder,
-    by the names of the sets.
+    by the names of the sets. Learners on the same halves of a log are compared by the probe `compared_by`, by default
+    by what an episode earns.
     """
     named = {str(name): set_ for name, set_ in runs.items()}
     finished = {name: set_ for name, set_ in named.items() if len(set_)}
@@ -104,6 +107,7 @@ def measure(
         forecasts={name: found for name, found in (forecasts or {}).items() if name in finished},
         rungs={name: found for name, set_ in finished.items() if (found := rung_use(set_)) is not None},
         beyond={name: found for name, found in (beyond or {}).items() if name in finished},
+        compared_by=compared_by,
     )
 
 

@@ -111,6 +111,7 @@ def write_page(
         "advice": told,
         "against_log": [] if told is None else [one.against.table() for one in told.deployments.values()],
         "learners": None if told is None or told.comparison is None else told.comparison.table(),
+        "compared_by": measured.compared_by,
         "belief": without_evidence(found, measured.beyond),
         "selfchecks": _several(selfcheck),
         "off_policy": blocks_of(measured, off_policy),

@@ -10,7 +10,7 @@ from understudy.encoders import StateAudit
 from understudy.evaluation.curves import has_readings, is_scalar, mean_curve, return_curve
 from understudy.evaluation.earnings import SHARE
 from understudy.reporting.charts import probe_chart, returns_chart
-from understudy.reporting.differences import differences_chart, differences_figure
+from understudy.reporting.differences import differences_chart, differences_figure, title_of_differences
 from understudy.reporting.figures import curves_of_runs, episode_returns, learning_curves, visitation_bars
 from understudy.reporting.luck import LuckOfSet
 from understudy.reporting.measurements import Measurements
@@ -123,15 +123,15 @@ def _returns(
 
 def _differences(found: Figures, compared: Comparison, upto: int | None, learners: Sequence[str]) -> dict[str, Any]:
     """Return the figure of how far other learners are behind the choice."""
-    key = f"chart-{len(found.charts) + 1}"
+    key, title = f"chart-{len(found.charts) + 1}", title_of_differences(compared)
     found.charts.append(differences_chart(key, compared, upto, learners))
     figure = drawn(
         lambda width: differences_figure(compared, upto, learners, width=width),
-        f"What an episode of {compared.best} earns more than one of each other learner: {compared.sentence}",
+        f"{title[0].upper()}{title[1:]} than each other learner: {compared.sentence}",
         "differences",
     )
     n_left_out = len(compared.decisions) - len(found.charts[-1]["sets"])
-    return figure | {"chart": key, "best": compared.best, "left_out": n_left_out, "upto": upto}
+    return figure | {"chart": key, "best": compared.best, "probe": compared.probe, "left_out": n_left_out, "upto": upto}
 
 
 def _state_picture(audit: StateAudit, name: str) -> dict[str, Any]:

@@ -212,13 +212,15 @@ def tiles(measured: Measurements, told: Advice | None = None) -> list[Tile]:
 
 
 def _tiles_of_learners(found: Comparison) -> list[Tile]:
-    """Return what an episode of each learner earns, the best first, with an interval that has the luck of the log."""
+    """Return what an episode of each learner earns, or its probe, the best first, with the log's luck."""
     names = sorted(found.learners, key=lambda name: -found.means[name].final[0])[:MOST_TILES]
     write = three_digits(*(found.means[name].final[0] for name in names))
     shown = []
     for name in names:
         mean, low, high = found.means[name].final
-        shown.append(Tile(write(mean), f"an episode, “{name}” (95 %: {write(low)} to {write(high)})"))
+        shown.append(
+            Tile(write(mean), f"{found.probe or 'an episode'}, “{name}” (95 %: {write(low)} to {write(high)})")
+        )
     return shown
 
 

@@ -24,7 +24,7 @@ from understudy.trust.decisions import Decision, decide, interval_of_difference,
 from understudy.trust.pairing import LeftOut, common_runs
 from understudy.trust.regret import expected_regret
 from understudy.trust.sentences import sentence_of
-from understudy.trust.windows import Windows, windows_of_episodes, windows_of_probe
+from understudy.trust.windows import Windows, finished_by, windows_of_episodes, windows_of_probe
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,7 +70,7 @@ class Comparison:
     probe: str | None = None  # None for what an episode earns
     level: float = 0.95
     left_out: LeftOut | None = None  # runs that a learner raised in, left out of all; None where there are none
-    upto: int | None = None  # with a step, episodes are compared that were finished by then
+    upto: int | None = None  # with a step, what was earned or read by then is compared
 
     def __post_init__(self) -> None:
         if len(self.halves) < 2:
@@ -103,7 +103,7 @@ class Comparison:
         """The readings that are compared."""
         if self.probe is None:
             return windows_of_episodes(self.halves, self.upto)
-        return windows_of_probe(self.halves, self.probe)
+        return windows_of_probe(self.halves, self.probe, self.upto)
 
     @cached_property
     def means(self) -> dict[str, Interval]:
@@ -204,8 +204,9 @@ class Comparison:
         return next(iter(self.decisions.values())).first
 
     def _against_log(self) -> list[AgainstLog]:
-        """Return the learners beside the logging policy, the choice first; none where its earnings are not known."""
-        if self.halves[self.best].runs.about.log_return is None:
+        """Return the learners beside the logging policy, the choice first; none where either is unknown."""
+        finished = all(finished_by(found.runs) for found in self.halves.values())
+        if not finished or self.halves[self.best].runs.about.log_return is None:
             return []
         return sorted(self.against_log.values(), key=lambda found: found.learner != self.best)
 

@@ -72,18 +72,31 @@ def windows_of_episodes(found: Mapping[str, Halves], upto: int | None = None) ->
     return Windows({name: _earned(one, ends) for name, one in found.items()}, ends, "episode", shortest, longest)
 
 
-def windows_of_probe(found: Mapping[str, Halves], probe: str) -> Windows:
-    """Return the readings of a probe at the steps that the runs of all learners reached."""
+def windows_of_probe(found: Mapping[str, Halves], probe: str, upto: int | None = None) -> Windows:
+    """Return the readings of a probe at the steps that the runs of all learners reached; with `upto`, up to that step.
+
+    Raise `LogError` where there is no reading by then.
+    """
     readings = {name: one.readings(probe, SHARE) for name, one in found.items()}
     lasts = {name: int(one.steps[-1]) for name, one in readings.items()}
     shortest = min(lasts, key=lambda name: lasts[name])
-    n = len(readings[shortest].steps)
+    n, longest = len(readings[shortest].steps), _without(lasts, shortest)
+    if upto is not None:
+        n = int(np.searchsorted(readings[shortest].steps, upto, side="right"))
+        if not n:
+            raise LogError(
+                f"there is no reading of {probe!r} by step {upto:,}; read it more often, with every=, or log more "
+                "episodes, so that the log can be believed for longer",
+                "compare",
+            )
+        longest = int(readings[shortest].steps[n - 1])  # that the others go further is not used
     for name, one in readings.items():
         if not np.isfinite(one.whole[:, :n]).any(axis=0)[-1]:
-            raise SettingError(f"no run of {name!r} has a reading of {probe!r} at step {lasts[shortest]:,}, the last "
-                               "that all learners reached; read it less often, with every=")  # fmt: skip
+            raise SettingError(f"no run of {name!r} has a reading of {probe!r} at step "
+                               f"{readings[shortest].steps[n - 1]:,}, the last that is compared; read it less often, "
+                               "with every=")  # fmt: skip
     cut = {name: one.first(n) for name, one in readings.items()}
-    return Windows(cut, cut[shortest].steps, "step", shortest, _without(lasts, shortest))
+    return Windows(cut, cut[shortest].steps, "step", shortest, longest)
 
 
 def returns_by_window(runs: Runs, ends: np.ndarray) -> np.ndarray:
