@@ -22,6 +22,16 @@ def test_the_last_row_of_each_episode_ends_it_as_was_said():
     assert Log.from_columns(**VISITS, ends="truncated").max_episode_steps == 2
 
 
+def test_beside_a_column_a_limit_cut_off_the_episodes_that_did_not_terminate():
+    terminated = np.array([False, True, False, False])
+    assert ended({**VISITS, "terminated": terminated}, "truncated") == (
+        terminated.tolist(), [False, False, False, True], [0, 0, 1, 1],
+    )  # fmt: skip
+    truncated = np.array([False, True, False, False])
+    truncated.flags.writeable = False
+    assert ended({**VISITS, "truncated": truncated}, "truncated")[1] == [False, True, False, True]
+
+
 def test_every_row_can_be_an_episode():
     always, never = [True] * 4, [False] * 4
     assert ended(BASIC, "every-row") == (always, never, [0, 1, 2, 3])

@@ -51,7 +51,8 @@ COLUMN_FLAGS = {
 }
 ENDINGS = (
     "how every episode ended, where no column tells: terminated (its last row ended it), truncated (a limit cut it off "
-    "there), unfinished (only the recording stopped), every-row (each row is a decision by itself)"
+    "there), unfinished (only the recording stopped), every-row (each row is a decision by itself); truncated and "
+    "unfinished also beside --terminated, for episodes that did not terminate"
 )
 SEVERAL = ("observation", "next-observation", "propensity", "order-by", "actions", "categories")
 SIMULATORS = ("psrs", "qbe", "exo_psrs", "replay", "pers", "states_only", "actions_only", "any_row", "model")

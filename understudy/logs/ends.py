@@ -12,7 +12,8 @@ from understudy.mapped import blocks, new_array, new_zeros
 EVERY_ROW = "every-row"
 ENDS = ("terminated", "truncated", "unfinished", EVERY_ROW)
 """The values of `ends`, for logs in which no column tells: each episode's last row ended it; a limit cut it off there;
-only the recording stopped; each row is an episode of one step, which ends it."""
+only the recording stopped; each row is an episode of one step, which ends it. Where a column tells of some episodes,
+the second and the third are about the others."""
 
 RECORDING_ENDED = "recording-ended"
 SAID = f"{RECORDING_ENDED}: of episodes without an end only the recording stopped, as ends= says"
@@ -44,8 +45,11 @@ def add_ends(
         columns["episode"] = new_array(n_rows, np.int64)
         for rows in blocks(n_rows):
             columns["episode"][rows] = np.arange(rows.start, rows.stop)
-    if ends in ("terminated", "truncated", EVERY_ROW):
-        columns["truncated" if ends == "truncated" else "terminated"][_last_rows(columns["episode"])] = True
+    if ends in ("terminated", EVERY_ROW):
+        columns["terminated"][_last_rows(columns["episode"])] = True
+    elif ends == "truncated":  # episodes whose last row is said to have terminated were not cut off
+        last, columns["truncated"] = _last_rows(columns["episode"]), columns["truncated"].copy()
+        columns["truncated"][last] |= ~columns["terminated"][last]
     said = [SAID] if flags and ends == "unfinished" else []
     if "episode" in columns:
         return columns, said, ()
@@ -69,7 +73,7 @@ def _check_ends(ends: str, flags: Sequence[str], episode: np.ndarray | None) -> 
     """Raise `SettingError` where `ends` is unknown or contradicts the columns."""
     if ends not in ENDS:
         raise SettingError(f"ends={ends!r} is unknown; give one of {', '.join(ENDS)}")
-    if flags and ends != "unfinished":  # which is about episodes of whose end these say nothing
+    if flags and ends not in ("truncated", "unfinished"):  # which are about episodes of whose end these say nothing
         raise SettingError(
             f"ends= says how every episode ended, and the column {flags[0]} says so row by row; leave ends= out, or "
             "rename the column"

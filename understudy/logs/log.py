@@ -115,7 +115,8 @@ class Log:
         Where no column tells how episodes ended, `ends` tells it for all of them: "terminated" (the last row of each
         ended it), "truncated" (a limit cut each off there), "unfinished" (only the recording stopped; with no
         `episode`, all rows are one process that goes on), or "every-row" (each row is a decision by itself: an
-        episode of one step, which terminates).
+        episode of one step, which terminates). Beside a column, "truncated" and "unfinished" are about the episodes
+        of whose end it says nothing.
 
         Propensities are of all actions, (N, A), or of the chosen one, (N,); where the latter are all one over the
         number of actions, the logger chose uniformly, and those of all actions follow. With `n_samples` they are shares

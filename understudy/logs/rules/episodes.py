@@ -130,8 +130,8 @@ def unfinished(log: "Log") -> Iterator[Finding]:
                 FoundRows(last, episodes.count),
                 f"an episode ends neither terminated nor truncated {{where}}: {lengths.n_cut_longest:,} of these have "
                 f"{lengths.longest:,} steps, and no episode has more, so a time limit seems to have ended them; "
-                "without it, simulated episodes go on and earn what they could not: set truncated= there, or say "
-                'ends="unfinished" if only the recording stopped',
+                "without it, simulated episodes go on and earn what they could not: say "
+                'ends="truncated" if so, or ends="unfinished" if only the recording stopped',
             )
             return
         advice = "; set truncated= where a time limit ended them" if some_ended else ""
