@@ -3,9 +3,11 @@
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import time
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import cloudpickle
@@ -14,6 +16,7 @@ import pytest
 
 from understudy.runs import forked
 from understudy.runs.deaths import WorkersDied
+from understudy.runs.fork_server import END
 from understudy.runs.forked import ForkServer, in_forked_workers
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="nothing is forked there")
@@ -179,3 +182,38 @@ def test_where_the_experiment_is_killed_its_workers_end_and_its_files_go(tmp_pat
         time.sleep(0.05)
     assert not any(map(is_running, processes))
     assert os.listdir(tmp_path) == []
+
+
+PIPE_CLOSED_FIRST = """
+import os, socket, subprocess, sys, time
+
+ours, theirs = socket.socketpair()
+call = f"serve({theirs.fileno()}, {os.getpid()}, [{sys.argv[1]!r}])"
+script = f"from understudy.runs.fork_server import serve; {call}"
+server = subprocess.Popen([sys.executable, "-c", script], pass_fds=[theirs.fileno()])
+time.sleep(float(sys.argv[2]))
+ours.close()
+time.sleep(1.0)
+"""
+
+
+def test_files_go_though_the_system_closes_the_pipes_of_a_killed_process_before_it_is_gone(tmp_path):
+    (tmp_path / "held").mkdir()
+    subprocess.run([sys.executable, "-c", PIPE_CLOSED_FIRST, str(tmp_path / "held"), "3"], check=True)
+    until = time.monotonic() + 20
+    while time.monotonic() < until and os.listdir(tmp_path):
+        time.sleep(0.05)
+    assert os.listdir(tmp_path) == []
+
+
+def test_where_the_end_is_asked_for_files_stay_with_the_process_that_made_them(tmp_path):
+    ours, theirs = socket.socketpair()
+    call = f"serve({theirs.fileno()}, -1, [{str(tmp_path)!r}])"  # -1: the process that made them is gone
+    script = f"from understudy.runs.fork_server import serve; {call}"
+    with theirs:
+        server = subprocess.Popen([sys.executable, "-c", script], pass_fds=[theirs.fileno()])
+    with Connection(ours.detach()) as control:
+        control.send_bytes(cloudpickle.dumps(print))
+        control.send((END,))
+        server.wait(60)
+    assert tmp_path.exists()

@@ -34,13 +34,19 @@ UNTIL_ENDED = 0.5
 TELL_EVERY = 0.2
 """Seconds between two messages of how far a block is."""
 
+UNTIL_GONE = 5.0
+"""Seconds in which a process that was killed is gone, once the system has closed its pipes: it does so first."""
+
+END = "end"
+"""What is asked of this process where all went well, and its folders are removed by the process that made them."""
+
 
 def serve(fd: int, parent: int, folders: Sequence[str]) -> None:
     """Load what runs need, as the process `parent` sends it, and fork a worker for each request of it.
 
-    When that process is gone, remove its folders; workers end with this process.
+    When that process is gone without having asked for the end, remove its folders; workers end with this process.
     """
-    control, workers = Connection(fd), set[int]()
+    control, workers, asked_to_end = Connection(fd), set[int](), False
     os.environ["OMP_NUM_THREADS"] = "1"  # before torch is loaded: there is a worker for each core already
     try:
         loaded = load(control.recv_bytes())
@@ -51,6 +57,9 @@ def serve(fd: int, parent: int, folders: Sequence[str]) -> None:
                     raise EOFError
                 continue
             request, *arguments = control.recv()
+            if request == END:
+                asked_to_end = True
+                raise EOFError
             if request == "fork":
                 worker = forked(control, loaded, folders)
                 workers.add(worker)
@@ -63,10 +72,18 @@ def serve(fd: int, parent: int, folders: Sequence[str]) -> None:
             os.kill(worker, signal.SIGKILL)
         for worker in workers:
             os.waitpid(worker, 0)
-        if os.getppid() != parent:
+        if not asked_to_end and is_gone(parent):
             remove_all(folders)
     finally:
         os._exit(0)
+
+
+def is_gone(parent: int) -> bool:
+    """Wait until the process that started this one is gone, not for long, and return whether it is."""
+    last = time.monotonic() + UNTIL_GONE
+    while os.getppid() == parent and time.monotonic() < last:
+        time.sleep(0.02)
+    return os.getppid() != parent
 
 
 def load(pickled: bytes) -> Callable[[], RunBlock]:

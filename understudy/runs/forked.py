@@ -19,6 +19,7 @@ import cloudpickle
 
 from understudy.contracts.backing import Block
 from understudy.runs.deaths import WorkersDied, exit_in_words
+from understudy.runs.fork_server import END
 
 AHEAD = 4
 """Where this many blocks wait for each worker, each has one more at hand: short runs do not wait for this process."""
@@ -94,6 +95,9 @@ class ForkServer:
 
     def close(self) -> None:
         """End the process, and with it all workers."""
+        with suppress(OSError):  # it is gone, or was sent more than it has read: then it finds the pipe closed
+            os.set_blocking(self._control.fileno(), False)
+            self._control.send((END,))
         self._control.close()
         try:
             self._process.wait(SECONDS_TO_END)
