@@ -4,7 +4,9 @@ import numpy as np
 
 from understudy.reporting.belief import Belief, belief
 from understudy.reporting.decision import advice
+from understudy.reporting.deployment_words import evidence_of
 from understudy.reporting.measurements import measure
+from understudy.trust.onsets import Onset
 
 
 def earning(runs, start, end, logged=1.0, waits=0.0, seed=0):
@@ -34,13 +36,14 @@ def test_a_learner_that_earns_more_is_likely_better_from_some_step_on(halved_of)
     assert found.answer == "better"
     deployment = found.deployments["psrs"]
     assert found.sentence == (
-        f"Deploying QLearning is likely better than the policy that logged from step {deployment.from_step:,} on; "
-        "this log can be believed up to step 400."
+        f"Deploying QLearning is likely better than the policy that logged from step {deployment.from_step:,} on at "
+        "the latest; this log can be believed up to step 400."
     )
     assert 100 < deployment.from_step < 200
-    assert found.evidence[1].startswith("At least half of that gain is there from episode ")
-    assert "on average, is " in found.evidence[2]
-    assert "less an episode than the log, in episodes 1 to " in found.evidence[2]
+    assert found.evidence[1].startswith("It begins to be better ")
+    assert found.evidence[2].startswith("At least half of that gain begins to be there between episode ")
+    assert "on average, is " in found.evidence[3]
+    assert "less an episode than the log, in episodes 1 to " in found.evidence[3]
     assert found.to_json()["deployments"]["psrs"]["verdict"] == "better"
 
 
@@ -115,16 +118,58 @@ def test_what_tells_learners_apart_beyond_the_believed_step_is_said_to_be_beyond
     assert found.sentence.startswith("Which learner to choose cannot be told from this log: at no step")
 
 
+def test_from_when_on_it_is_better_is_told_as_a_range(halved_of):
+    runs = halved_of([400] * 8, [400] * 4)
+    found = advised({"psrs": earning(runs, 0.0, 3.0)})
+    one = found.deployments["psrs"]
+    begins, first, steps = one.begins, one.against.first, one.against.difference.steps
+    assert 0 < begins.earliest <= begins.by_mean < begins.latest
+    assert found.evidence[1] == (
+        f"It begins to be better between episode {first[begins.earliest]} (step {steps[begins.earliest - 1]}) and "
+        f"episode {first[begins.latest]} (step {steps[begins.latest - 1]}) with a probability of 95 % (by the mean "
+        f"over runs, from episode {first[begins.by_mean]} (step {steps[begins.by_mean - 1]}) on). More runs would "
+        "narrow this down."
+    )
+    worse = advised({"psrs": earning(runs, 1.5, -2.0)})
+    assert worse.evidence[1].startswith("It begins to be worse between ")
+
+
+def test_a_range_that_says_nothing_is_not_told(halved_of):
+    runs = halved_of([400] * 8, [400] * 4)
+    found = advised({"psrs": earning(runs, 1.2, 1.2)})
+    one = replace(found.deployments["psrs"], begins=Onset(0, 3, None), half_gain=Onset(0, 0, None))
+    at = f"episode {one.against.first[3]} (step {one.against.difference.steps[2]})"
+    told = evidence_of("it", one, single=False)
+    assert told[1].startswith(
+        f"From when on it is better, this log cannot tell (by the mean over runs, from {at} on). "
+    )
+    assert told[2] == (
+        "From when on half of that gain is there, this log cannot tell (by the mean over runs, from the first episode "
+        "on)."
+    )
+    one = replace(one, begins=Onset(2, None, None))
+    at = f"episode {one.against.first[2]} (step {one.against.difference.steps[1]})"
+    told = evidence_of("it", one, single=False)
+    assert told[1].startswith(f"It begins to be better at {at} or later, and this log cannot tell by when. ")
+
+
 def test_how_fast_is_told_by_when_half_of_the_gain_is_there(halved_of):
     runs = halved_of([400] * 8, [400] * 4)
     late = advised({"psrs": earning(runs, 1.0, 3.0, waits=0.2)})
     against, gain = late.deployments["psrs"].against, late.deployments["psrs"].mean
     place = next(place for place in range(len(against.last)) if (against.difference.mean[place:] >= gain / 2).all())
-    assert late.evidence[1] == (
-        f"At least half of that gain is there from episode {against.first[place]} (step "
-        f"{against.difference.steps[place - 1]}) on, on average over runs."
+    half = late.deployments["psrs"].half_gain
+    first, last = against.first[half.earliest], against.first[half.latest]
+    assert 1 < first < last
+    assert late.evidence[2] == (
+        f"At least half of that gain begins to be there between episode {first} (step "
+        f"{against.difference.steps[half.earliest - 1]}) and episode {last} (step "
+        f"{against.difference.steps[half.latest - 1]}) with a probability of 95 % (by the mean over runs, from episode "
+        f"{against.first[place]} (step {against.difference.steps[place - 1]}) on)."
     )
-    assert "from the first episodes on" in advised({"psrs": earning(runs, 3.0, 3.0)}).evidence[1]
+    at_once = advised({"psrs": earning(runs, 3.0, 3.0)})
+    assert at_once.evidence[1] == "At least half of that gain is there from the first episode on."
+    assert "from the first episode on; this log" in at_once.sentence
     worse = advised({"psrs": earning(runs, 0.0, 0.0)})
     assert not any("gain" in sentence for sentence in worse.evidence)
 

@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from understudy.errors import UnderstudyError
 from understudy.evaluation import Halves
 from understudy.reporting.belief import Belief
+from understudy.reporting.deployment_words import LOGGED, evidence_of, span_of_episodes
 from understudy.reporting.formatting import three_digits
 from understudy.reporting.learners import n_learners
 from understudy.reporting.luck import LuckOfSet, is_baseline
@@ -20,7 +19,6 @@ from understudy.trust.deploying import DeployedLearner, deploying
 MOST_TOLD = 5
 """Learners of which the page says whether to deploy them."""
 
-LOGGED = "the policy that logged"
 NOWHERE = "at no step was this log shown to be believable"
 NOT_YET = "a reason to log more, and not yet one to decide"
 
@@ -80,7 +78,7 @@ def advice(measured: Measurements, found: Belief | None) -> Advice | None:
     (first, found_of_first), *_ = told.items()
     evidence = []
     if isinstance(found_of_first, DeployedLearner):
-        evidence = _evidence(whose[first] if several else "it", found_of_first, _is_single(measured.runs[first]))
+        evidence = evidence_of(whose[first] if several else "it", found_of_first, _is_single(measured.runs[first]))
     answer = found_of_first.verdict if isinstance(found_of_first, DeployedLearner) else "not told"
     if answer == "not told":
         evidence += _beyond(measured, first, whose[first])
@@ -119,7 +117,7 @@ def _beyond(measured: Measurements, name: str, who: str) -> list[str]:
         return []
     write, (least, most) = three_digits(found.low, found.high), sorted(map(abs, (found.low, found.high)))
     return [
-        f"Beyond what can be believed, in {_episodes(found.first, found.last)} (up to step "
+        f"Beyond what can be believed, in {span_of_episodes(found.first, found.last)} (up to step "
         f"{found.against.difference.steps[-1]:,}), runs of {who} earn {write(least)} to {write(most)} "
         f"{'more' if found.better else 'less'} an episode than the log: {NOT_YET}."
     ]
@@ -158,57 +156,9 @@ def _sentence(who: str, found: DeployedLearner | str, upto: int | None) -> str:
     if found.from_step is None:
         where = " in the end (from where on, this log cannot tell)"
     else:
-        where = f" from step {found.from_step:,} on" if found.from_step else " from the first episode on"
+        where = f" from step {found.from_step:,} on at the latest" if found.from_step else " from the first episode on"
     believed = f"this log can be believed up to step {upto:,}"
     return f"Deploying {who} is likely {found.verdict} than {LOGGED}{where}; {believed}."
-
-
-def _evidence(who: str, found: DeployedLearner, single: bool) -> list[str]:
-    """Return what an episode earns beside the log's own, how fast, and what deploying costs until then, in sentences.
-
-    `single` says that episodes are single decisions, and are called so.
-    """
-    against, noun = found.against, "decision" if single else "episode"
-    write = three_digits(against.logged, found.mean)
-    step = "" if single else f" (up to step {against.difference.steps[-1]:,})"  # each decision is a step
-    ends = f"{_signed(found.low, write)} to {_signed(found.high, write)}"
-    first, last, least = against.worst
-    total, low, high = (-value for value in against.regret.final)
-    in_all = three_digits(total)
-    span = _episodes(int(against.first[-1]), found.last, noun)
-    return [
-        f"In {_episodes(found.first, found.last, noun)}{step}, {who} earns "
-        f"{_more_or_less(found.mean, write)} {_one(noun)} than the log, whose {noun}s earned "
-        f"{write(against.logged)}: {ends} with a probability of 95 %, the luck of the log included.",
-        *_how_fast(found, noun),
-        f"By {noun} {found.last:,} deployments have earned {_more_or_less(total, in_all)} in all, on average "
-        f"({_signed(high, in_all)} to {_signed(low, in_all)}). A single one may do worse than {LOGGED}: in {span}, "
-        f"with a probability of {_chance(against.worse[-1])}. The least that deployments earn, on average, is "
-        f"{_more_or_less(least, write)} {_one(noun)} than the log, in {_episodes(first, last, noun)}.",
-    ]
-
-
-def _how_fast(found: DeployedLearner, noun: str) -> list[str]:
-    """Return by when half of the gain is there, on average over runs, and stays; empty where nothing is gained."""
-    if not found.better:
-        return []
-    short = found.against.difference.mean < found.mean / 2
-    place = int(np.flatnonzero(short)[-1]) + 1 if short.any() else 0
-    if place >= len(short):
-        return []
-    if not place:
-        return [f"At least half of that gain is there from the first {noun}s on, on average over runs."]
-    first, step = int(found.against.first[place]), int(found.against.difference.steps[place - 1])
-    at = "" if noun == "decision" else f" (step {step:,})"
-    return [f"At least half of that gain is there from {noun} {first:,}{at} on, on average over runs."]
-
-
-def _episodes(first: int, last: int, noun: str = "episode") -> str:
-    return f"{noun}s {first:,} to {last:,}" if last > first else f"{noun} {first:,}"
-
-
-def _one(noun: str) -> str:
-    return "an episode" if noun == "episode" else f"a {noun}"
 
 
 def _is_single(runs: Runs) -> bool:
@@ -232,18 +182,6 @@ def _compared(halved: Mapping[str, Halves], probe: str | None, upto: int | None 
     except UnderstudyError:
         return None
     return found
-
-
-def _more_or_less(value: float, write: Any) -> str:
-    return f"{write(abs(value))} {'more' if value >= 0 else 'less'}"
-
-
-def _chance(probability: float) -> str:
-    return "less than 1%" if probability < 0.005 else f"{probability:.0%}"
-
-
-def _signed(value: float, write: Any) -> str:
-    return f"{'+' if value >= 0 else '-'}{write(abs(value))}"
 
 
 def _uncapital(words: str) -> str:

@@ -21,7 +21,7 @@ from understudy.runs.folder import write_text
 from understudy.storage import parse_json
 from understudy.tables import Table
 
-FORMAT, VERSION = "understudy report", "1.1"
+FORMAT, VERSION = "understudy report", "1.2"
 """What the file says it is. The second number rises where something is added, the first where something changes."""
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of
+from understudy.trust.onsets import holds_from
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +44,13 @@ def decide(one: HalvedReadings, other: HalvedReadings, level: float = 0.95) -> D
     curve = interval_of_difference(one, other, level)
     n = len(curve.steps)
     told = curve.low > 0 if low > 0 else curve.high < 0 if high < 0 else np.zeros(n, bool)
-    begins = n - int(np.argmin(told[::-1])) if not told.all() else 0
+    begins = holds_from(told)
     reverse = False
-    if begins and (low > 0 or high < 0):  # a lead that turned around is worth saying: corrected for the windows' number
+    if begins != 0 and (low > 0 or high < 0):
+        # A lead that turned around is worth saying: corrected for the number of windows.
         strict = interval_of_difference(one, other, 1 - (1 - level) / n)
         reverse = bool((strict.high < 0).any() if low > 0 else (strict.low > 0).any())
-    return Decision(mean, low, high, level, first_of_later_half(n), begins if begins < n else None, reverse, curve)
+    return Decision(mean, low, high, level, first_of_later_half(n), begins, reverse, curve)
 
 
 def interval_of_difference(one: HalvedReadings, other: HalvedReadings, level: float = 0.95) -> Interval:

@@ -1,14 +1,15 @@
 """Whether deploying a learner is better than going on with the policy that logged, and from which step on."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from understudy.evaluation import Halves
-from understudy.evaluation.intervals import interval_of
+from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of
 from understudy.trust.against_log import AgainstLog, against_log, earned_by_log
 from understudy.trust.decisions import first_of_later_half, later_halves
+from understudy.trust.onsets import Onset, onset
 from understudy.trust.windows import windows_of_episodes
 
 LEVEL = 0.95
@@ -20,9 +21,9 @@ class DeployedLearner:
     """A learner beside the policy that logged, decided by one test, as far as the log can be believed.
 
     The test is about what an episode earns in the later half of the episodes compared: `mean` more than the log's own,
-    between `low` and `high` with a probability of 95 %, the luck of the log included. Where it has decided, windows of
-    episodes are tested from the last to the first until one is not decided in the same way: each is tested only if all
-    after it were, so the chance that any of these claims is wrong stays that of one test.
+    between `low` and `high` with a probability of 95 %, the luck of the log included. Where it has decided, `begins` is
+    the window of episodes from which on the verdict holds in every window, and `half_gain` that from which on at least
+    half of the gain is there: between two windows with the same probability, and by the mean over runs.
     """
 
     learner: str
@@ -31,7 +32,8 @@ class DeployedLearner:
     low: float
     high: float
     first: int  # the first episode of the later half
-    begins: int | None  # place of the window from which on every window is decided; None where not even the last is
+    begins: Onset | None  # None where neither is better
+    half_gain: Onset | None  # None where nothing is gained
 
     @property
     def better(self) -> bool:
@@ -55,17 +57,19 @@ class DeployedLearner:
 
     @property
     def from_step(self) -> int | None:
-        """The step from which on the verdict holds, 0 from the first episode on; None where that cannot be told.
+        """The step from which on the verdict holds at the latest, 0 for the first episode; None where it is not told.
 
         It is the step at which the median run began the first of these episodes.
         """
-        if self.begins is None or self.verdict == "not told":
-            return None
-        return int(self.against.difference.steps[self.begins - 1]) if self.begins else 0
+        return None if self.begins is None else self.begun(self.begins.latest)
+
+    def begun(self, place: int | None) -> int | None:
+        """Return the step at which the median run began a window of episodes, 0 for the first one."""
+        return None if place is None else int(self.against.difference.steps[place - 1]) if place else 0
 
     def __str__(self) -> str:
         between = f"{self.low:.3g} to {self.high:.3g}"
-        begin = "" if self.from_step is None else f" from step {self.from_step:,} on"
+        begin = "" if self.from_step is None else f" from step {self.from_step:,} on at the latest"
         return (
             f"{self.learner} against the policy that logged: {self.verdict}{begin}; over episodes {self.first:,} to "
             f"{self.last:,} it earns {between} more an episode than the log's {self.against.logged:.3g}"
@@ -78,10 +82,14 @@ class DeployedLearner:
         numbers = {name: getattr(self, name) for name in ("mean", "low", "high")}
         return {
             "learner": self.learner, "verdict": self.verdict, "from_step": self.from_step, "level": LEVEL,
+            "begins": self._steps(self.begins), "half_gain": self._steps(self.half_gain),
             "episodes": [self.first, self.last], "step": int(self.against.difference.steps[-1]),
             **{name: float(value) if np.isfinite(value) else None for name, value in numbers.items()},
             "against_log": self.against.to_json(),
         }  # fmt: skip
+
+    def _steps(self, found: Onset | None) -> dict[str, int | None] | None:
+        return None if found is None else {name: self.begun(place) for name, place in asdict(found).items()}
 
 
 def deploying(name: str, found: Halves, upto: int | None = None) -> DeployedLearner:
@@ -98,8 +106,29 @@ def deploying(name: str, found: Halves, upto: int | None = None) -> DeployedLear
     width = float(np.hypot((high - low) / 2, norm.ppf((1 + LEVEL) / 2) * error))
     mean -= logged
     low, high = mean - width, mean + width
-    difference, n = against.difference, windows.n
-    told = difference.low > 0 if low > 0 else difference.high < 0 if high < 0 else np.zeros(n, bool)
-    begins = 0 if told.all() else n - int(np.argmin(told[::-1]))
-    first = windows.first(first_of_later_half(n))
-    return DeployedLearner(name, against, mean, low, high, first, begins if begins < n else None)
+    difference, readings = against.difference, windows.readings[name]
+    begins = onset(difference) if low > 0 else onset(_turned(difference)) if high < 0 else None
+    half_gain = onset(_less_half(readings, mean, width, logged, error)) if low > 0 else None
+    first = windows.first(first_of_later_half(windows.n))
+    return DeployedLearner(name, against, mean, low, high, first, begins, half_gain)
+
+
+def _turned(curve: Interval) -> Interval:
+    """Return a curve upside down."""
+    return replace(curve, mean=-curve.mean, low=-curve.high, high=-curve.low)
+
+
+def _less_half(readings: HalvedReadings, gain: float, width: float, logged: float, error: float) -> Interval:
+    """Return what each window earns more than the log, less half of the gain, with its interval.
+
+    The interval is that of independent parts. The same luck moves a window and the gain, so it is wide rather than
+    narrow.
+    """
+    from scipy.stats import norm
+
+    own = interval_of(readings)
+    mean = own.mean - logged - gain / 2
+    of_log = norm.ppf((1 + LEVEL) / 2) * error
+    of_gain = np.sqrt(np.maximum(width**2 - of_log**2, 0.0))  # without what the log's own mean adds, which is shared
+    widths = np.sqrt(((own.high - own.low) / 2) ** 2 + (of_gain / 2) ** 2 + (of_log / 2) ** 2)
+    return replace(own, mean=mean, low=mean - widths, high=mean + widths)

@@ -1,0 +1,111 @@
+"""A learner beside the policy that logged, in sentences: what it earns, from when on, how fast, and at what risk."""
+
+from typing import Any
+
+from understudy.reporting.formatting import three_digits
+from understudy.trust.deploying import DeployedLearner
+from understudy.trust.onsets import Onset
+
+LOGGED = "the policy that logged"
+
+
+def evidence_of(who: str, found: DeployedLearner, single: bool) -> list[str]:
+    """Return what an episode earns beside the log's own, how fast, and what deploying costs until then, in sentences.
+
+    `single` says that episodes are single decisions, and are called so.
+    """
+    against, noun = found.against, "decision" if single else "episode"
+    write = three_digits(against.logged, found.mean)
+    step = "" if single else f" (up to step {against.difference.steps[-1]:,})"  # each decision is a step
+    ends = f"{_signed(found.low, write)} to {_signed(found.high, write)}"
+    first, last, least = against.worst
+    total, low, high = (-value for value in against.regret.final)
+    in_all = three_digits(total)
+    span = span_of_episodes(int(against.first[-1]), found.last, noun)
+    return [
+        f"In {span_of_episodes(found.first, found.last, noun)}{step}, {who} earns "
+        f"{_more_or_less(found.mean, write)} {_one(noun)} than the log, whose {noun}s earned "
+        f"{write(against.logged)}: {ends} with a probability of 95 %, the luck of the log included.",
+        *_from_when(who, found, noun),
+        *_how_fast(found, noun),
+        f"By {noun} {found.last:,} deployments have earned {_more_or_less(total, in_all)} in all, on average "
+        f"({_signed(high, in_all)} to {_signed(low, in_all)}). A single one may do worse than {LOGGED}: in {span}, "
+        f"with a probability of {_chance(against.worse[-1])}. The least that deployments earn, on average, is "
+        f"{_more_or_less(least, write)} {_one(noun)} than the log, in {span_of_episodes(first, last, noun)}.",
+    ]
+
+
+def _from_when(who: str, found: DeployedLearner, noun: str) -> list[str]:
+    """Return between which episodes it begins to be better or worse; empty where it is from the first one on."""
+    begins = found.begins
+    if begins is None or begins.latest == 0:
+        return []
+    undecided = (begins.latest or len(found.against.last)) - 1
+    of_runs = found.against.difference.from_runs[undecided] > found.against.difference.from_log[undecided]
+    helps = f"{'More runs' if of_runs else 'A longer log'} would narrow this down."
+    mean = "" if begins.by_mean is None else f"by the mean over runs, from {_place(found, begins.by_mean, noun)} on"
+    if _says_nothing(begins):
+        return [f"From when on {who} is {found.verdict}, this log cannot tell{mean and f' ({mean})'}. {helps}"]
+    who = f"{who[0].upper()}{who[1:]}"
+    return [f"{who} begins to be {found.verdict} {_between(found, begins, noun)}{mean and f' ({mean})'}. {helps}"]
+
+
+def _how_fast(found: DeployedLearner, noun: str) -> list[str]:
+    """Return by when half of the gain is there, and stays; empty where nothing is gained, or not by the end."""
+    half = found.half_gain
+    if half is None or half.by_mean is None:
+        return []
+    if half.latest == 0:
+        return [f"At least half of that gain is there from the first {noun} on."]
+    mean = f"(by the mean over runs, from {_place(found, half.by_mean, noun)} on)"
+    if _says_nothing(half):
+        return [f"From when on half of that gain is there, this log cannot tell {mean}."]
+    return [f"At least half of that gain begins to be there {_between(found, half, noun)} {mean}."]
+
+
+def span_of_episodes(first: int, last: int, noun: str = "episode") -> str:
+    """Return several episodes in words.
+
+    >>> span_of_episodes(1, 1_200), span_of_episodes(7, 7)
+    ('episodes 1 to 1,200', 'episode 7')
+    """
+    return f"{noun}s {first:,} to {last:,}" if last > first else f"{noun} {first:,}"
+
+
+def _says_nothing(begins: Onset) -> bool:
+    """True if something may begin anywhere."""
+    return not begins.earliest and begins.latest is None
+
+
+def _between(found: DeployedLearner, begins: Onset, noun: str) -> str:
+    """Return between which episodes something begins, in words."""
+    earliest = _place(found, begins.earliest, noun)
+    if begins.latest is None:
+        return f"at {earliest} or later, and this log cannot tell by when"
+    if begins.latest == begins.earliest:
+        return f"at {earliest}"
+    return f"between {earliest} and {_place(found, begins.latest, noun)} with a probability of 95 %"
+
+
+def _place(found: DeployedLearner, place: int, noun: str) -> str:
+    """Return the first episode of a window, with the step at which it began."""
+    if not place:
+        return f"the first {noun}"
+    at = "" if noun == "decision" else f" (step {found.begun(place):,})"
+    return f"{noun} {int(found.against.first[place]):,}{at}"
+
+
+def _one(noun: str) -> str:
+    return "an episode" if noun == "episode" else f"a {noun}"
+
+
+def _more_or_less(value: float, write: Any) -> str:
+    return f"{write(abs(value))} {'more' if value >= 0 else 'less'}"
+
+
+def _chance(probability: float) -> str:
+    return "less than 1%" if probability < 0.005 else f"{probability:.0%}"
+
+
+def _signed(value: float, write: Any) -> str:
+    return f"{'+' if value >= 0 else '-'}{write(abs(value))}"
