@@ -30,7 +30,7 @@ Learners with a table have a row for each combination of signs of the features, 
 runs is the mean reward of the decisions since the last reading, every {EVERY} decisions up to {STEPS}: {RUNS} runs on
 logs and {RUNS} real ones; {RUNS_OF["Exp3"]:,} of Exp3, whose curve rises least, and {RUNS_OF["IncrementalModel"]} of a
 model with `partial_fit` (recursive least squares in NumPy), which is slow. The margin is a tenth of the range of the
-real curve. A cell has `us.fidelity`'s verdict, and below which share of that range the error lies with 95 % confidence.
+real curve. A cell has `us.fidelity`'s verdict, and below which share of that range the error lies with 95% confidence.
 It is a success if all cells say "equivalent", except the control: LinUCB by `psrs` with one state for all contexts,
 where a reward belongs to another row's context, has to be "different".
 """

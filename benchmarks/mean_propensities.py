@@ -20,7 +20,7 @@ of at most {LONGEST} steps. Loggers: *two soft* ones, each with an action for ev
 with probability .6, and the others with .1, one of them in each episode; *fifty deterministic* ones, which always take
 theirs, so that with its own propensities no row can be accepted; *drifting*, from one of the two soft ones to the other
 over the log. Shown are the mean length of runs, and the error of the mean curve of the start value against {4 * RUNS}
-real runs, with the noise taken off: the upper end of its 95 % interval, up to the step that every run reached,
+real runs, with the noise taken off: the upper end of its 95% interval, up to the step that every run reached,
 {HORIZON} at most. (A first look was at logs of 200 episodes, on which most runs were too short to be compared.)
 """
 

@@ -25,7 +25,7 @@ def faithful(judged: Mapping[str, Columns]) -> list[Claim]:
         Claim(
             f"{text}: validation (Figure 5, right).",
             all_equivalent([value, late]),
-            f"With a log for each run, noise taken off, 95 %: {error_of(value, 3)} at a margin of {MARGIN} over all "
+            f"With a log for each run, noise taken off, 95%: {error_of(value, 3)} at a margin of {MARGIN} over all "
             f"epochs; without the early epochs {error_of(late, 3)} at {LATE_MARGIN}, the cost of a step.",
         ),
         Claim(

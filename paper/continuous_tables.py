@@ -82,7 +82,7 @@ def errors(judged: Mapping[str, Columns], settings: Settings) -> list[PaperValue
     return [
         PaperValue(
             f"{name}, error over {line['horizon'] // settings.epoch_steps} epochs, a log for each run",
-            None, line["debiased error"], interval=line["95 %"], floor=line["floor of runs"], note=line["verdict"],
+            None, line["debiased error"], interval=line["95%"], floor=line["floor of runs"], note=line["verdict"],
         )
         for name, line in by_set(judged["own-logs"]).items()
         if line["debiased error"] is not None

@@ -84,7 +84,7 @@ def run(workspace: Workspace) -> Item:
         ),
         Picture(
             "values",
-            f"Monte-Carlo estimates when runs stopped: their mean and the middle 95 % of {settings.runs} runs on one "
+            f"Monte-Carlo estimates when runs stopped: their mean and the middle 95% of {settings.runs} runs on one "
             "log, beside the exact value (the line). All runs share the luck of that log.",
             ranges(values, unit="minus the exact value"),
             values,

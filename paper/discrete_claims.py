@@ -53,7 +53,7 @@ def twice_as_long(own: Mapping[str, Sets], printed: Any, order: str) -> list[Cla
                 f"PSRS as printed (rows shuffled, openings from a queue) on one log: {between(queue)}, and "
                 f"{between(replaced)} with openings by replacement. With a log for each run, {order}: PSRS "
                 f"{between(exact)}, QBE {between(qbe)}. (We take about twice as {TWICE[0]} to {TWICE[1]}; intervals "
-                "are 95 %.)",
+                "are 95%.)",
             )
         )
     return claims
@@ -154,14 +154,14 @@ def accurate(judged: Mapping[Case, Columns]) -> Claim:
     controls = [(case, line) for case, line in lines if line["set"] == CONTROL]
     can_tell = bool(controls) and all(line["verdict"] == "different" for _, line in controls)
     holds = all_equivalent(ours)
-    highs = [line["95 %"][1] for line in ours if line["95 %"] is not None]
+    highs = [line["95%"][1] for line in ours if line["95%"] is not None]
     return Claim(
         "“Both are accurate simulations as their learning curves are both overlapping exactly with real Q-learning”, "
         "setting 3.",
         None if holds and not can_tell else holds,
         f"With a log for each run, noise taken off, at a margin of {ours[0]['margin']:.3f}: of {len(ours)} sets of "
         f"PSRS, in {len(judged)} cases, {sum(line['verdict'] == 'equivalent' for line in ours)} are equivalent to "
-        f"real; the largest upper end of 95 % is {max(highs, default=float('nan')):.4f}. The control: "
+        f"real; the largest upper end of 95% is {max(highs, default=float('nan')):.4f}. The control: "
         f"{'; '.join(f'{error_of(line)} ({case})' for case, line in controls)}.",
     )
 
@@ -200,7 +200,7 @@ def more_efficient(against: Columns) -> list[Claim]:
         places = {
             f"{setting}, {case}": interval
             for setting, case, by, interval in zip(
-                *(against[key] for key in ("setting", "case", "queued by", "95 %")), strict=True
+                *(against[key] for key in ("setting", "case", "queued by", "95%")), strict=True
             )
             if by == keyed
         }

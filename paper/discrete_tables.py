@@ -101,7 +101,7 @@ def own_ratios(found: Mapping[Case, Mapping[str, Sets]]) -> Columns:
         "case": [str(case) for _, case, *_ in places],
         "simulator": [kind for *_, kind, _ in places],
         "states / observations": [ratio.value for *_, ratio in places],
-        "95 %": [ratio.interval for *_, ratio in places],
+        "95%": [ratio.interval for *_, ratio in places],
     }
 
 
@@ -114,7 +114,7 @@ def printed_table(printed: Mapping[tuple[str, str], Sets]) -> Columns:
         PSRS_X: [float(np.median(sets[PSRS_X].lengths)) for sets in printed.values()],
         PSRS_Z: [float(np.median(sets[PSRS_Z].lengths)) for sets in printed.values()],
         "ratio": [ratio.value for ratio in ratios],
-        "95 % over runs": [ratio.interval for ratio in ratios],
+        "95% over runs": [ratio.interval for ratio in ratios],
     }
 
 
@@ -132,7 +132,7 @@ def against_qbe(found: Mapping[Case, Mapping[str, Sets]]) -> Columns:
         "case": [str(case) for _, case, *_ in places],
         "queued by": [keyed for *_, keyed, _ in places],
         "PSRS / QBE": [ratio.value for *_, ratio in places],
-        "95 %": [ratio.interval for *_, ratio in places],
+        "95%": [ratio.interval for *_, ratio in places],
     }
 
 
@@ -147,7 +147,7 @@ def estimates_table(found: Mapping[Case, Mapping[str, Sets]]) -> Columns:
         "set": [name for *_, name, _ in rows],
         "exact value": exact,
         "mean estimate": [mean for mean, _ in means],
-        "95 %": [interval for _, interval in means],
+        "95%": [interval for _, interval in means],
         "margin": [CLOSE[setting] for setting, *_ in rows],
         "verdict": [
             judgement(interval, value, CLOSE[setting])

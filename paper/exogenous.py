@@ -78,13 +78,13 @@ def run(workspace: Workspace) -> Item:
             Claim(
                 "PSRS on latent states is more efficient than on observations.",
                 all_longer([longer.interval]),
-                f"{longer.value:.2f} times as long ({longer.low:.2f} to {longer.high:.2f}, 95 %).",
+                f"{longer.value:.2f} times as long ({longer.low:.2f} to {longer.high:.2f}, 95%).",
             ),
             Claim(
                 "“PSRS using the latent states is not an accurate simulation” (though the figure's caption says that "
                 "both have perfect fidelity).",
                 {"different": True, "equivalent": False}.get(lines[STATES]["verdict"]),
-                "With a log for each run, noise taken off, 95 %, at a margin of a tenth of the real curve's range: "
+                "With a log for each run, noise taken off, 95%, at a margin of a tenth of the real curve's range: "
                 f"{error_of(lines[STATES])}; {error_of(lines[OBSERVATIONS])}.",
             ),
             Claim(
@@ -100,7 +100,7 @@ def run(workspace: Workspace) -> Item:
             *(
                 Claim(
                     f"The exogenous algorithm is “more accurate” than {name}.",
-                    smaller(alongside[EXOGENOUS]["95 %"], alongside[name]["95 %"]),
+                    smaller(alongside[EXOGENOUS]["95%"], alongside[name]["95%"]),
                     f"Errors as above, over the {horizon:,} steps that all reached: {error_of(alongside[EXOGENOUS])}; "
                     f"{error_of(alongside[name])}.",
                 )

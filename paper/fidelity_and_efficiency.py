@@ -27,7 +27,7 @@ def fidelity_and_efficiency_picture(
     margins = {margin for margin in table["margin"] if margin is not None}
     dotted = f" (dotted: the margin, {margins.pop():.3g})" if len(margins) == 1 else ""
     caption = (
-        f"{figure_number}: fidelity, the error with noise taken off and its 95 % interval{dotted}, and efficiency, "
+        f"{figure_number}: fidelity, the error with noise taken off and its 95% interval{dotted}, and efficiency, "
         "the median length and quartiles" + (", open where runs were cut" if any(table["cut"]) else "") + ". "
         "A log for each run."
     )
@@ -37,13 +37,13 @@ def fidelity_and_efficiency_picture(
 def fidelity_and_efficiency_table(own: Mapping[str, Runs], judged: Columns) -> Columns:
     """Return the table that is drawn: of each set its error, its length, and whether its runs were cut."""
     lines = by_set(judged)
-    sets = [name for name in own if lines[name].get("95 %") is not None]
+    sets = [name for name in own if lines[name].get("95%") is not None]
     quartiles = [np.quantile(own[name].lengths, [0.25, 0.5, 0.75]).tolist() for name in sets]
     return {
         "set": sets,
         "error": [lines[name]["debiased error"] for name in sets],
-        "error, low": [lines[name]["95 %"][0] for name in sets],
-        "error, high": [lines[name]["95 %"][1] for name in sets],
+        "error, low": [lines[name]["95%"][0] for name in sets],
+        "error, high": [lines[name]["95%"][1] for name in sets],
         "margin": [lines[name]["margin"] for name in sets],
         "steps": [middle for _, middle, _ in quartiles],
         "steps, low": [low for low, *_ in quartiles],

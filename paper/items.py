@@ -35,7 +35,7 @@ class PaperValue:
     paper: float | str | None  # None: the paper shows it without a number
     ours: float | str
     floor: float | None = None  # what an exact simulator would show
-    interval: tuple[float, float] | None = None  # 95 %
+    interval: tuple[float, float] | None = None  # 95%
     note: str = ""
 
 

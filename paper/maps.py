@@ -66,7 +66,7 @@ def state_maps(
         for cell, share in enumerate(shares):
             x, y = (cell % size + 0.5) / size, (cell // size + 0.5) / size
             color = PAPER if share > 0.6 * shares.max() else INK
-            shown = f"{100 * share:.1f} %" if share else "goal"
+            shown = f"{100 * share:.1f}%" if share else "goal"
             first.text(x, y + 0.035, str(cell), ha="center", va="center", fontsize=12, color=color)
             first.text(x, y - 0.035, shown, ha="center", va="center", fontsize=9, color=color)
         for axes, (name, states) in zip(others, pictures.items(), strict=True):

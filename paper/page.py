@@ -117,7 +117,7 @@ def section(name: str, item: Mapping[str, Any], pictures: str, own_flags: Sequen
             "what": "",
             "paper": "the paper",
             "ours": "ours",
-            "interval": "95 %",
+            "interval": "95%",
             "floor": "noise floor",
             "note": "",
         }

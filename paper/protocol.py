@@ -93,9 +93,9 @@ def run(workspace: Workspace) -> Item:
     claims = [
         Claim(
             'For T=50000, “sim1 is a more "accurate" simulation than sim2” (section 2.1).',
-            smaller(mine["95 %"], theirs["95 %"]),
+            smaller(mine["95%"], theirs["95%"]),
             f"Over {early:,} steps, with a log for each run and noise taken off, sim1's error is at most "
-            f"{mine['95 %'][1]:.4f} and sim2's at least {theirs['95 %'][0]:.4f} (95 %).",
+            f"{mine['95%'][1]:.4f} and sim2's at least {theirs['95%'][0]:.4f} (95%).",
         ),
         Claim(
             "“Using the observation-space model is not a high-fidelity simulation, since its learning curve starts to "

@@ -149,7 +149,7 @@ def parted(episodes: Sequence[Episode]) -> float:
 
 
 def wilson(episodes: Sequence[Episode], z: float = 1.96) -> tuple[float, float]:
-    """Return a 95 % interval of that share, in percent (Wilson's)."""
+    """Return a 95% interval of that share, in percent (Wilson's)."""
     n, p = len(episodes), parted(episodes)
     middle, half = p + z * z / (2 * n), z * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     low, high = ((middle + sign * half) / (1 + z * z / n) for sign in (-1, 1))
@@ -182,7 +182,7 @@ def moves_of(found: Found, n_cells: int) -> dict[str, tuple[np.ndarray, np.ndarr
     moves = {"the true grid, actions of Homer's": tally(true, n_cells)}
     for name, episodes in found.items():
         both = tally([e.cells for e in episodes], n_cells, [e.possible for e in episodes])
-        moves[f"PSRS, {name}: {100 * both[1].sum() / sum(map(np.sum, both)):.1f} % of moves impossible"] = both
+        moves[f"PSRS, {name}: {100 * both[1].sum() / sum(map(np.sum, both)):.1f}% of moves impossible"] = both
     return moves
 
 
@@ -235,7 +235,7 @@ def row_title(name: str, episodes: Sequence[Episode], shown: Sequence[PathPair])
     which = f"the first {len(shown)}"
     if name == HOMER:
         which = f"the first {apart} that do and the first {len(shown) - apart} that do not"
-    return f"{name}: {100 * parted(episodes):.1f} % of {len(episodes):,} episodes part. Shown: {which}"
+    return f"{name}: {100 * parted(episodes):.1f}% of {len(episodes):,} episodes part. Shown: {which}"
 
 
 def path_columns(episodes: Sequence[tuple[str, int, Episode]]) -> Columns:

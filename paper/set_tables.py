@@ -44,7 +44,7 @@ def fidelity_columns(
 
     judged = {
         "debiased error": column(lambda one: None if one.squared_error is None else root(one.squared_error)),
-        "95 %": column(lambda one: one.interval and tuple(map(root, one.interval))),
+        "95%": column(lambda one: one.interval and tuple(map(root, one.interval))),
         "margin": column(lambda one: one.margin),
         "verdict": column(lambda one: one.verdict or "none: one log", "none: a run stopped at once"),
     }

@@ -8,9 +8,9 @@ import numpy as np
 
 def error_of(line: Mapping[str, Any], digits: int = 4) -> str:
     """Return the debiased error of a set in words."""
-    if line.get("95 %") is None:
+    if line.get("95%") is None:
         return f"{line['set']}: undecided"
-    low, high = line["95 %"]
+    low, high = line["95%"]
     return f"{line['set']} {low:.{digits}f} to {high:.{digits}f}, {line['verdict']}"
 
 
@@ -34,7 +34,7 @@ def smaller(mine: tuple[float, float] | None, theirs: tuple[float, float] | None
 
 
 def mean_with_interval(values: np.ndarray) -> tuple[float, tuple[float, float]]:
-    """Return a mean over independent runs, and its 95 % interval (Student's); NaN are left out."""
+    """Return a mean over independent runs, and its 95% interval (Student's); NaN are left out."""
     from scipy import stats
 
     values = np.asarray(values)[np.isfinite(values)]

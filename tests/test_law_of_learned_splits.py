@@ -1,10 +1,10 @@
 """Splits of observations that are learned from the log: runs on them against the truth, and which logs are refused.
 
 Sizes, margins and seeds were fixed, and committed, before any result was looked at. "Equivalent" is as in
-test_law_of_the_curve: the upper end of the 95 % interval of the debiased error lies below the margin, here a tenth of
+test_law_of_the_curve: the upper end of the 95% interval of the debiased error lies below the margin, here a tenth of
 the real curve's range, as in the paper's item on the counter grid. Each run has a log of its own.
 
-Amended, each time before what follows was run. At the default level, 5 %, some of the logs were refused by chance, so
+Amended, each time before what follows was run. At the default level, 5%, some of the logs were refused by chance, so
 these runs use RARELY. Weather was undecided with 80 runs and 160 real ones (seed 3; 0 to .038 at a margin of .032
 where it goes on). With 160 and 480 it was so again, over the 343 and 330 steps of the shortest run (seeds 11 and 12;
 0 to .018 and 0 to .014 at .008): of a hundred, then of 160 logs, one was taken for one that does not go on, and this
@@ -156,5 +156,5 @@ def test_dependent_parts_are_refused_and_the_sentence_says_why(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("env", [us.envs.WeatherGrid(3, slip=0.2), us.envs.CounterGrid(8, size=3, slip=0.2)])
 def test_at_most_one_in_twenty_clean_logs_is_refused(env):
-    """With 5 % of 100 logs refused, more than 13 would be in 1 of 2,200 cases."""
+    """With 5% of 100 logs refused, more than 13 would be in 1 of 2,200 cases."""
     assert refused(env, 150, CLEAN) <= 13

@@ -2,7 +2,7 @@
 
 Twenty seeds, each on a log of its own, against twenty in the grid, where nothing of PPO is hooked. The curve is the
 exact value of the policy that PPO has come to, solved on the grid's tables. "Equivalent" means that the upper end of
-the 95 % interval of the debiased error lies below the margin: wrong at most 2.5 % of the time if the error were as
+the 95% interval of the debiased error lies below the margin: wrong at most 2.5% of the time if the error were as
 large as the margin. `states_only`, run in the same way, must be found different.
 """
 

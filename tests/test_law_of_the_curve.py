@@ -1,7 +1,7 @@
 """The law of the whole curve: exact simulators against the truth, each run on a log of its own.
 
 Q-learning on the slip grid, where outcomes are random, and the curve of its start-state value. "Equivalent" means that
-the upper end of the 95 % interval of the debiased error lies below the margin: wrong at most 2.5 % of the time if the
+the upper end of the 95% interval of the debiased error lies below the margin: wrong at most 2.5% of the time if the
 simulator's error were as large as the margin. Every baseline must fail the same test, and be found different.
 """
 

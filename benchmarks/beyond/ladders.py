@@ -24,7 +24,7 @@ believed, at the problem's margin, read in the problem's windows. The true error
 whole windows within the trusted length, of the mean curve over the runs and the true curve, in margins; the noise of
 the runs and the luck of the log are in it. Where no whole window is trusted there is no error.
 
-**Sound**: in at least 90 % of the cases that trust a window the true error is below 1. **Long**: over the cases of
+**Sound**: in at least 90% of the cases that trust a window the true error is below 1. **Long**: over the cases of
 problems in which, by construction, neighbors lead on to neighbors or a state and action hardly vary in what follows,
 the median ratio of trusted and exact length is at least 5 (an exact length of 0 counts as 1), and 10 is the aim. The
 trusted length is nowhere shorter than the exact one, up to the length of a run. Problems, learners and margins were
@@ -90,7 +90,7 @@ def table(results):
         lines.append(f"| {' | '.join(cells)} |")
     sound, ratio = np.mean(np.array(errors) < 1) if errors else np.nan, np.median(ratios) if ratios else np.nan
     summary = (
-        f"Sound: {sound:.0%} of the {len(errors)} cases that trust a window (90 % are asked for), of "
+        f"Sound: {sound:.0%} of the {len(errors)} cases that trust a window (90% are asked for), of "
         f"{sum(map(len, results.values()))} in all. Long: the median ratio is {ratio:.1f} over {len(ratios)} cases "
         f"(5 are asked for). Shorter than exact: {shorter} cases (none is asked for)."
     )

@@ -30,7 +30,7 @@ root mean square, over the whole windows that nine of ten runs reach in both cas
 one, in margins of the problem; without such a window a log does not count.
 
 **Better** is what has the smaller error on average over all logs, of which each problem and size is one case: *clearly*
-so where the mean difference is at least {CLEARLY:g} margins and its 95 % interval, by t over the cases, leaves out 0.
+so where the mean difference is at least {CLEARLY:g} margins and its 95% interval, by t over the cases, leaves out 0.
 Learners are told today, and that changes only if telling nothing is clearly better.
 """
 
@@ -108,4 +108,4 @@ def table(results):
         cells = [name, f"{PANEL[name].sizes[size]:,}", f"{most:g}", f"{middle['steps']:,.0f}", f"{middle['cut']:.0%}"]
         lines.append(f"| {' | '.join(cells + shown)} |")
     more, width = difference(results)
-    return "\n".join([*lines, "", f"Not told, the error is larger by {more:.3f} margins (95 %: within {width:.3f})."])
+    return "\n".join([*lines, "", f"Not told, the error is larger by {more:.3f} margins (95%: within {width:.3f})."])

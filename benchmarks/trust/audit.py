@@ -21,9 +21,9 @@ down, left with .05, .3, .35, .15, .15. Success, stated before the logs were loo
 
 - false alarms (any test, in any clean log) in at most 1 log of 1,000, that is in at most 8 of these 3,600; an adaptive
   logger that is honest may be called one (propensity-trend, reward-drift, visit-drift are right about it);
-- every test's corrected p-value is below .05 in at most 5 % of clean logs of a case, up to three standard errors
-  (8.3 %);
-- factor 1.5 in all states, 1,000 episodes: found, and the log not believable, in at least 90 % of logs for each logger.
+- every test's corrected p-value is below .05 in at most 5% of clean logs of a case, up to three standard errors
+  (8.3%);
+- factor 1.5 in all states, 1,000 episodes: found, and the log not believable, in at least 90% of logs for each logger.
   All other rates of detection are stated, whatever they are.
 """
 

@@ -20,9 +20,9 @@ logger, one that takes the best action with probability .5 and else any, and one
 .25, .15, .1 of stay, up, right, down, left); Q-learning with epsilon .9 and .3 and Expected SARSA with epsilon .5, all
 with step size .5 and discount .95; `psrs`, `qbe` and `states_only`. 162 cells with 40 logs each.
 
-**What counts as success.** In every cell the median, over its logs, of |forecast / median length - 1| is at most 15 %.
-In every line of the table the interval holds 87 % to 96 % of runs in the mean: a run's length lies in it with
-probability 90 %, or more where lengths are equal (all of them, for `states_only`). The forecast takes less time than
+**What counts as success.** In every cell the median, over its logs, of |forecast / median length - 1| is at most 15%.
+In every line of the table the interval holds 87% to 96% of runs in the mean: a run's length lies in it with
+probability 90%, or more where lengths are equal (all of them, for `states_only`). The forecast takes less time than
 the runs in every line. For `episodes_needed` there is no promise to keep; its ratio is stated.
 
 *Changed while the method was developed, on other logs than those that count:* 40 logs for each cell instead of 20.

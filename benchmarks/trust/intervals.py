@@ -20,11 +20,11 @@ paper's Q-learning and Expected SARSA (exploring in nine of ten steps) in PSRS a
 ends at the last reading that all of its runs reached - in the deterministic grid with 200 episodes or more at step
 3,000, when the values are learned, and in the other with 500 or more at step 15,000 - and, for the start value, at the
 last reading at which true runs still differ (standard deviation at least a hundredth of the curve's range): later all
-of them have the same value, to many digits. *Covered* is the share of logs whose interval of 95 % holds the truth: the
+of them have the same value, to many digits. *Covered* is the share of logs whose interval of 95% holds the truth: the
 mean over eight points, the eighths of the curve, and the lowest of the eight. *Naive* is the same for 1.96 standard
 errors over runs. *Seen* is the part of the curve that halves reached.
 
-Success, set before these logs were looked at: covered 93 to 98 % in the mean over the curve, and nowhere below 90 % at
+Success, set before these logs were looked at: covered 93 to 98% in the mean over the curve, and nowhere below 90% at
 its eighths, in each of the 80 cases. The method was chosen on other logs.
 """
 LONGEST = {50: 4_500, 100: 9_000}

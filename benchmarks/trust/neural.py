@@ -15,8 +15,8 @@ PPO (epochs of 1,000 steps) on logs of 200 episodes of the 5 x 5 grid with three
 one, in PSRS: 10 runs on the log and 10 on each of 8 halves, each ten trained as one stack. The truth is the mean of
 300 real runs. Covered as for intervals above, at every reading that all runs of a log reached.
 
-Success, set before these logs were looked at: covered at least 90 % in the mean over the curve. With 40 logs the
-figure itself is known to about 3 %.
+Success, set before these logs were looked at: covered at least 90% in the mean over the curve. With 40 logs the
+figure itself is known to about 3%.
 """
 
 

@@ -26,13 +26,13 @@ noise and with four noise bits; one state of four cells, with slip .2; every cel
 the *observations* themselves, with slip .2, so that no encoder is to be blamed; slip that grows from 0 to .3 over the
 log; a reward at the goal that falls from 1 to .5 over the log, with slip .2.
 
-**Success.** True states: it fires in at most 5 % of logs, or not significantly more often (in at most 16 of {LOGS},
-which a rate of 5 % exceeds with probability .02). Wrong: it fires in at least 90 % of the logs of each case.
+**Success.** True states: it fires in at most 5% of logs, or not significantly more often (in at most 16 of {LOGS},
+which a rate of 5% exceeds with probability .02). Wrong: it fires in at least 90% of the logs of each case.
 
 Logs from number 1,000,000 on were used while the method was written; the rates are of logs 0 to {LOGS - 1}. Before any
 of these was measured, the list of cases, 18 at first, was shortened to save time: merges without slip, noise bits
 without slip, four merged cells with noise bits, and four merged observations were left out. After 30 logs of each
-case had been looked at (true states 1.7 % in all, wrong ones 100 %), a first look with few permutations was added to
+case had been looked at (true states 1.7% in all, wrong ones 100%), a first look with few permutations was added to
 save time, and all logs were measured again.
 """
 

@@ -24,8 +24,8 @@ of the range of the true curve. The true error of a simulator is that of its mea
 against 5,000 real runs (root of the mean square over the readings). `pairs` and `fours` are PSRS with a wrong
 encoder, which merges cells that lead to different places by twos and fours.
 
-Success: exact simulators (PSRS, QBE) are called *different* on at most 5 % of logs; simulators whose true error is
-twice the margin or more are called *equivalent* on at most 5 %. Of the trusted horizon (margin a tenth) there is no
+Success: exact simulators (PSRS, QBE) are called *different* on at most 5% of logs; simulators whose true error is
+twice the margin or more are called *equivalent* on at most 5%. Of the trusted horizon (margin a tenth) there is no
 such limit, since it is a heuristic: the second table says on how many logs the mean curve was within the margin, plus
 the interval's half width, of the truth at every reading up to that horizon, and how long it is.
 

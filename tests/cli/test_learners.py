@@ -205,7 +205,7 @@ def test_an_error_of_ones_own_learner_is_said_in_a_sentence_with_its_step(mine, 
 
 def test_in_python_the_error_stays_what_it_was_and_says_its_step(mine):
     pairs = us.Log.from_columns(
-        observation=np.zeros(80, int), action=np.arange(80) // 3 % 2, reward=np.zeros(80),
+        observation=np.zeros(80, int), action=np.arange(80) // 3% 2, reward=np.zeros(80),
         propensity=np.full((80, 2), 0.5), episode=np.arange(80) // 2, ends="terminated",
     )  # fmt: skip
     for simulator in (us.psrs(CLICKS), us.replay(CLICKS), us.pers(pairs)):

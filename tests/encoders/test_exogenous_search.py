@@ -146,6 +146,6 @@ def test_the_propensities_of_all_actions_are_needed(walk_and_weather):
 
 
 def test_at_most_the_level_of_clean_logs_is_refused(walk_and_weather):
-    """At 20 %, 60 logs have more than 26 refused once in 3,000; twice the level would give 24 on average."""
+    """At 20%, 60 logs have more than 26 refused once in 3,000; twice the level would give 24 on average."""
     found = [searched(sample_of(walk_and_weather(seed, episodes=60, looks=seed % 2 == 0)), 0.2) for seed in range(60)]
     assert sum(parts.refusal is not None for parts in found) <= 26

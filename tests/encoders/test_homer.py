@@ -169,7 +169,7 @@ def test_training_ends_after_so_many_steps(grid_log):
 
 @pytest.mark.slow
 def test_on_the_papers_grid_it_matches_the_published_network():
-    # The published network, which a search found: 20 of 24 cells, 83.7 % of rows.
+    # The published network, which a search found: 20 of 24 cells, 83.7% of rows.
     env = ContinuousGrid()
     log = Log.from_columns(**env.rollout_cells(np.full((25, 5), 0.2), steps=1_000_000, seed=10))
     encoder = Homer.search(log, seeds=(0, 1, 2))

@@ -122,7 +122,7 @@ def test_merged_cells_are_found_and_only_they(log):
 
 def test_a_border_in_the_wrong_place_is_found(log):
     x = log.observation
-    shifted = np.clip(x - [0.02, 0], 0, 1)  # 6 % of a cell's width
+    shifted = np.clip(x - [0.02, 0], 0, 1)  # 6% of a cell's width
     found = sufficiency(log, GRID.latent(shifted))
     assert (holm(found.p_value) < 0.01).sum() >= 4
 

@@ -35,7 +35,7 @@ def test_an_episode_goes_on_where_it_was(columns):
 
 
 def test_points_are_uniform_within_their_cell_and_fresh(columns):
-    # each rejects once in a thousand seeds; the wrong law is uniform over 99 % of the cell
+    # each rejects once in a thousand seeds; the wrong law is uniform over 99% of the cell
     within = columns["observation"][:100_000] * 5 % 1
     following = columns["next_observation"][:100_000] * 5 % 1
     for offset in (*within.T, (within + following)[:, 0] % 1, (within[:, 0] + within[:, 1]) % 1):

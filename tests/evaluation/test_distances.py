@@ -31,7 +31,7 @@ def test_the_squared_error_is_unbiased_where_the_rmse_is_not():
 @pytest.mark.parametrize("shift", [0.0, pytest.param(0.3, marks=pytest.mark.slow), 3.0])
 @pytest.mark.parametrize("n_runs", [5, pytest.param(50, marks=pytest.mark.slow)])
 def test_the_interval_covers_the_truth_as_often_as_it_says(shift, n_runs):
-    """500 intervals at 95 %: fewer than 90.6 % would be 4.5 standard deviations below; an 80 % interval is caught."""
+    """500 intervals at 95%: fewer than 90.6% would be 4.5 standard deviations below; an 80% interval is caught."""
     rng = np.random.default_rng(n_runs)
     truth = np.mean((shift * np.linspace(0, 1, 30)) ** 2)
     covered = {0.95: 0, 0.8: 0}
@@ -46,7 +46,7 @@ def test_the_interval_covers_the_truth_as_often_as_it_says(shift, n_runs):
 
 
 def test_equivalence_is_claimed_wrongly_at_most_as_often_as_stated():
-    """At a true error of exactly the margin, "equivalent" is wrong: at most 2.5 % + 4 s.d. of 1,000 verdicts."""
+    """At a true error of exactly the margin, "equivalent" is wrong: at most 2.5% + 4 s.d. of 1,000 verdicts."""
     rng = np.random.default_rng(3)
     margin = np.sqrt(np.mean((0.5 * np.linspace(0, 1, 30)) ** 2))
     wrong = 0
@@ -84,7 +84,7 @@ def test_luck_that_is_taken_too_large_does_not_make_curves_equal():
 
 
 def test_verdicts_with_luck_are_wrong_at_most_as_often_as_stated():
-    """400 pairs whose sides each share a shift: "different" in at most 5 % + 4 s.d.; without luck in more."""
+    """400 pairs whose sides each share a shift: "different" in at most 5% + 4 s.d.; without luck in more."""
     rng = np.random.default_rng(7)
     wrong = {True: 0, False: 0}
     for _ in range(400):

@@ -35,7 +35,7 @@ def covered(logs, level=0.95):
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say():
-    """300 logs, 95 %: fewer than 270 or more than 298 have a probability of 1e-3 together, for a right interval."""
+    """300 logs, 95%: fewer than 270 or more than 298 have a probability of 1e-3 together, for a right interval."""
     for name, count in covered([bandit_log(seed) for seed in LOGS]).items():
         assert 270 <= count <= 298, name
 

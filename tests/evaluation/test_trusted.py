@@ -39,7 +39,7 @@ def test_it_ends_where_halves_do():
 
 
 def test_a_difference_of_the_margin_is_trusted_at_most_as_often_as_stated():
-    """500 sets whose halves are off by exactly the margin at each reading: trusted at the first in 5 % + 4 s.d."""
+    """500 sets whose halves are off by exactly the margin at each reading: trusted at the first in 5% + 4 s.d."""
     wrong = sum(
         trusted_horizon(readings(bias=0.05, noise=0.3, seed=seed), margin=0.05).steps > 0 for seed in range(500)
     )

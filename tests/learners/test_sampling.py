@@ -68,7 +68,7 @@ def test_rows_are_those_of_a_learner_with_this_policy(log):
 
 @pytest.mark.parametrize(("name", "right"), [("psrs", True), ("states_only", False)])
 def test_actions_have_the_policys_law(log, name, right):
-    """Rejects a true law in 0.1 % of cases; rows whatever their action, a wrong variant, have another one."""
+    """Rejects a true law in 0.1% of cases; rows whatever their action, a wrong variant, have another one."""
     env = us.gym_env(getattr(us, name)(log), seed=1, max_steps=2000)
     with env, us.learners.accepting(env):
         actions = play(env, 1000)

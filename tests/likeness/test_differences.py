@@ -142,7 +142,7 @@ def clustered(seed):
 
 
 def test_errors_are_those_of_episodes_and_errors_of_single_rows_are_caught():
-    """The mean error is within a fifth of the spread over logs; 300 logs know that to 4 %."""
+    """The mean error is within a fifth of the spread over logs; 300 logs know that to 4%."""
     found = {"episodes": [], "rows": []}
     for seed in range(300):
         state, action, outcome, episode = clustered(seed)

@@ -33,7 +33,7 @@ def share_left_out(seeds):
 
 
 def test_equal_states_are_seldom_taken_apart_and_without_their_noise_often(monkeypatch):
-    """At most 5 % of 2,000 pairs, with three standard errors; where noise counts as difference, far more."""
+    """At most 5% of 2,000 pairs, with three standard errors; where noise counts as difference, far more."""
     assert share_left_out(range(100)) < 0.05 + 3 * (0.05 * 0.95 / 2000) ** 0.5
     wrong = ValueCells.shown_to_differ
 

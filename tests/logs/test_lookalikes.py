@@ -18,7 +18,7 @@ def log_of(texts, **options):
     [
         (["1,000", "2,500", "999"], "numbers, write them with a point"),
         (["1,5", "2,5"], "numbers, write them with a point"),
-        (["5%", "7.5 %", "10"], "numbers, write them without the sign"),
+        (["5%", "7.5%", "10"], "numbers, write them without the sign"),
         (["$5", "7 €"], "numbers, write them without the currency"),
         (["1 000", "12'000"], "numbers, write them without gaps"),
         (["01/05/2024", "13/05/2024"], "dates, write them as 2024-05-31: day and month may be in either order"),

@@ -91,7 +91,7 @@ def test_rows_dropped_in_place_are_those_dropped_from_a_copy(monkeypatch, block,
 
 def test_where_a_limit_cuts_episodes_off_ends_are_as_frequent_as_they_are():
     """Episodes end with a probability of .1 a step, and are cut off after 3. If rows at the limit were kept where they
-    terminated and dropped where they did not, more than 13 % of rows would be ends."""
+    terminated and dropped where they did not, more than 13% of rows would be ends."""
     rng = np.random.default_rng(0)
     lengths = rng.geometric(0.1, 5000)
     episode = np.repeat(np.arange(5000), np.minimum(lengths, 3))

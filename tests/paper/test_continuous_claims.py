@@ -16,7 +16,7 @@ def table(**verdicts):
     """A table of judgements with these verdicts; all other sets are equivalent."""
     names = {name.replace("-", "_"): name for name in SETS}
     found = dict.fromkeys(SETS, "equivalent") | {names[key]: verdict for key, verdict in verdicts.items()}
-    columns = {"set": list(found), "95 %": [(0.0, 0.1)] * len(found), "verdict": list(found.values())}
+    columns = {"set": list(found), "95%": [(0.0, 0.1)] * len(found), "verdict": list(found.values())}
     return dict.fromkeys(JUDGED, columns)
 
 

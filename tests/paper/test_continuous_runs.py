@@ -46,7 +46,7 @@ def small(folder, forward=False):
 
 @pytest.mark.slow
 def test_true_and_learned_states_are_equivalent_to_real_by_a_test_that_rejects_states_only(tmp_path):
-    """At 95 %, with a log for each run, within the cost of two steps, as in the full form; the baselines are not."""
+    """At 95%, with a log for each run, within the cost of two steps, as in the full form; the baselines are not."""
     run_sets = small(tmp_path, forward=True)
     real = run_sets((MANY, REAL))
     judged = by_set(

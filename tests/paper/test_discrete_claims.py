@@ -6,7 +6,7 @@ from paper.noisy_grid import CONTROL, PSRS_X, PSRS_Z, Case
 def test_without_a_rejected_control_nothing_is_called_accurate():
     def judged(*verdicts):
         rows = {"set": [PSRS_X, PSRS_Z, CONTROL], "verdict": list(verdicts)}
-        return {Case(4): rows | {"95 %": [(0.0, 0.01)] * 3, "margin": [0.015] * 3}}
+        return {Case(4): rows | {"95%": [(0.0, 0.01)] * 3, "margin": [0.015] * 3}}
 
     assert accurate(judged("equivalent", "equivalent", "different")).holds is True
     assert accurate(judged("equivalent", "equivalent", "undecided")).holds is None
@@ -23,7 +23,7 @@ def test_one_case_where_qbe_lasts_longer_is_enough_against_the_claim():
     table = {"setting": ["1", "2", "1"], "case": ["k"] * 3, "queued by": ["states", "states", "observations"]}
 
     def holds(*intervals):
-        on_observations, on_states = more_efficient(table | {"95 %": [*intervals, (1.1, 1.2)]})
+        on_observations, on_states = more_efficient(table | {"95%": [*intervals, (1.1, 1.2)]})
         assert on_observations.holds is True
         return on_states.holds
 

@@ -35,7 +35,7 @@ def test_ratios_have_intervals_and_name_what_they_are_of(found):
     own = own_ratios(found)
     assert dict(zip(own["simulator"], own["states / observations"], strict=True)) == {"PSRS": 1.5, "QBE": 2.5}
     against = against_qbe(found)
-    assert dict(zip(against["queued by"], against["95 %"], strict=True)) == {
+    assert dict(zip(against["queued by"], against["95%"], strict=True)) == {
         "observations": (1.25, 1.25),
         "states": (0.75, 0.75),
     }

@@ -5,7 +5,7 @@ from understudy.runs import Run, Runs
 JUDGED = {
     "set": ["short", "cut", "untold"],
     "debiased error": [0.1, 0.3, None],
-    "95 %": [(0.05, 0.2), (0.2, 0.4), None],
+    "95%": [(0.05, 0.2), (0.2, 0.4), None],
     "margin": [0.15, 0.15, None],
 }
 

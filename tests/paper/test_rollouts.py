@@ -54,7 +54,7 @@ def test_moves_are_counted_as_possible_or_not_and_the_true_ones_end_at_the_goal(
     assert np.argwhere(homer[1]).tolist() == [[1, 8]]
     assert homer[0][0, 1] == 2
     assert oracle[1].sum() == 0
-    assert list(moves)[1] == "PSRS, Homer: 16.7 % of moves impossible"
+    assert list(moves)[1] == "PSRS, Homer: 16.7% of moves impossible"
 
 
 @pytest.mark.parametrize(

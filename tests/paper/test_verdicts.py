@@ -40,10 +40,10 @@ def test_one_error_is_smaller_only_where_intervals_do_not_meet():
 
 
 def test_an_error_in_words():
-    assert error_of({"set": "PSRS", "95 %": (0.01, 0.0234), "verdict": "equivalent"}, 3) == (
+    assert error_of({"set": "PSRS", "95%": (0.01, 0.0234), "verdict": "equivalent"}, 3) == (
         "PSRS 0.010 to 0.023, equivalent"
     )
-    assert error_of({"set": "PSRS", "95 %": None}) == "PSRS: undecided"
+    assert error_of({"set": "PSRS", "95%": None}) == "PSRS: undecided"
 
 
 def test_names_in_a_sentence():

@@ -126,7 +126,7 @@ def test_from_when_on_it_is_better_is_told_as_a_range(halved_of):
     assert 0 < begins.earliest <= begins.by_mean < begins.latest
     assert found.evidence[1] == (
         f"It begins to be better between episode {first[begins.earliest]} (step {steps[begins.earliest - 1]}) and "
-        f"episode {first[begins.latest]} (step {steps[begins.latest - 1]}) with a probability of 95 % (by the mean "
+        f"episode {first[begins.latest]} (step {steps[begins.latest - 1]}) with a probability of 95% (by the mean "
         f"over runs, from episode {first[begins.by_mean]} (step {steps[begins.by_mean - 1]}) on). More runs would "
         "narrow this down."
     )
@@ -164,7 +164,7 @@ def test_how_fast_is_told_by_when_half_of_the_gain_is_there(halved_of):
     assert late.evidence[2] == (
         f"At least half of that gain begins to be there between episode {first} (step "
         f"{against.difference.steps[half.earliest - 1]}) and episode {last} (step "
-        f"{against.difference.steps[half.latest - 1]}) with a probability of 95 % (by the mean over runs, from episode "
+        f"{against.difference.steps[half.latest - 1]}) with a probability of 95% (by the mean over runs, from episode "
         f"{against.first[place]} (step {against.difference.steps[place - 1]}) on)."
     )
     at_once = advised({"psrs": earning(runs, 3.0, 3.0)})

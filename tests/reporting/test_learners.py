@@ -146,7 +146,7 @@ def two_arms(seed, rows=200):
 
 
 def test_of_two_that_are_equal_one_is_rarely_said_to_be_better():
-    """On one log, the spread of runs alone names a winner almost always: the log has one. 60 logs, nominal rate 5 %."""
+    """On one log, the spread of runs alone names a winner almost always: the log has one. 60 logs, nominal rate 5%."""
     claims, naive = 0, 0
     for seed in range(60):
         log = two_arms(seed)
@@ -160,5 +160,5 @@ def test_of_two_that_are_equal_one_is_rarely_said_to_be_better():
         means = [[run.returns.mean() for run in runs] for runs in sets.values()]
         apart = abs(np.mean(means[0]) - np.mean(means[1]))
         naive += apart > 1.96 * np.hypot(*(np.std(each, ddof=1) / np.sqrt(30) for each in means))
-    assert claims <= 7  # P(more than 7 of 60 at 5 %) is 1 %
+    assert claims <= 7  # P(more than 7 of 60 at 5%) is 1%
     assert naive > 30

@@ -85,7 +85,7 @@ def test_a_page_begins_with_how_far_to_believe_it(tmp_path, halved_of):
     for part in (
         "How long it was expected",
         "Does the log agree",
-        "intervals of 95 %",
+        "intervals of 95%",
         "variance was extrapolated",
     ):
         assert part in text
@@ -99,7 +99,7 @@ def test_bands_without_halves_are_said_to_leave_the_luck_of_the_log_out(tmp_path
     caption = alone[alone.index("Mean of “g” over runs") :]
     assert "Bands are 1.96 standard errors over runs, which leave\nthe luck of the log out" in caption
     both = page(tmp_path, {"psrs": halved_of([100] * 8, [60] * 4), "bare": runs_of([40] * 3)})
-    assert "Bands of psrs are intervals of 95 %" in both
+    assert "Bands of psrs are intervals of 95%" in both
     assert "Other bands are 1.96 standard errors over runs, which leave" in both
     real = page(tmp_path, {"real": real_of([40] * 3)})
     assert 'class="belief' not in real

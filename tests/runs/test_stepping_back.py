@@ -29,7 +29,7 @@ def test_a_learner_is_put_back_with_its_random_numbers():
 def log():
     n = 40
     return us.Log.from_columns(
-        observation=np.arange(n) % 2, action=np.arange(n) % 3 % 2, reward=np.ones(n), terminated=np.arange(n) % 2 == 1,
+        observation=np.arange(n) % 2, action=np.arange(n) % 3% 2, reward=np.ones(n), terminated=np.arange(n) % 2 == 1,
         propensity=np.full(n, 0.5), n_actions=2,
     )  # fmt: skip
 

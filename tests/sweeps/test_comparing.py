@@ -85,7 +85,7 @@ def coverage(interval, seed=0, trials=4000, n=6):
 
 
 def test_intervals_hold_as_often_as_they_say():
-    """95 % of 4,000 intervals of six runs; a z test of 4.5 standard errors, wrong in fewer than one of 1e5."""
+    """95% of 4,000 intervals of six runs; a z test of 4.5 standard errors, wrong in fewer than one of 1e5."""
     margin = 4.5 * np.sqrt(0.95 * 0.05 / 4000)
     assert abs(coverage(lambda differences: paired_interval(differences, 0.95)) - 0.95) < margin
 
@@ -108,7 +108,7 @@ def told_apart(n_learners, seed, level=0.95):
 def test_equal_learners_are_told_apart_as_rarely_as_the_level_says_however_many_they_are():
     """Ten equal learners, 400 times: by chance 20 at most on average, and 40 or more with a chance of 1e-5.
 
-    Correcting for the nine others alone, as if the one ahead had been named beforehand, tells some apart in 13 %.
+    Correcting for the nine others alone, as if the one ahead had been named beforehand, tells some apart in 13%.
     """
     wrong = sum(told_apart(10, seed) for seed in range(400))
     as_if_named_before = sum(told_apart(10, seed, 1 - 0.05 * 5) for seed in range(400))  # 45 pairs for nine: five times

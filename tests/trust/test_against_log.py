@@ -14,7 +14,7 @@ def logging_policies(logging_policy_runs):
 
 
 def test_the_logging_policy_differs_from_itself_by_less_than_the_interval(logging_policies):
-    """Over 20 logs, intervals of 95 % miss 0 at their middle window in more than 4 logs once in 400 seeds."""
+    """Over 20 logs, intervals of 95% miss 0 at their middle window in more than 4 logs once in 400 seeds."""
     covered = [found.difference.low[7] < 0 < found.difference.high[7] for found in logging_policies]
     assert sum(covered) >= 16
 

@@ -31,7 +31,7 @@ def decided(n, seed, **given):
 
 
 def test_equal_learners_are_told_apart_in_at_most_one_log_of_twenty():
-    """100 logs: at a true rate of 5 %, more than 10 are expected in one seed of a hundred; this seed is fixed."""
+    """100 logs: at a true rate of 5%, more than 10 are expected in one seed of a hundred; this seed is fixed."""
     assert sum(decided(100, seed=1)) <= 10 / 100
 
 

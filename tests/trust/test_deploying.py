@@ -41,7 +41,7 @@ def without_difference():
 
 
 def test_a_learner_that_earns_what_the_log_did_is_seldom_told_from_it(without_difference):
-    """At a true rate of 5 %, more than 13 of 100 logs are told apart in one seed of 2,000; the seed is fixed."""
+    """At a true rate of 5%, more than 13 of 100 logs are told apart in one seed of 2,000; the seed is fixed."""
     assert sum(deploying("alike", one).verdict != "not told" for one in without_difference) <= 13
 
 
@@ -55,7 +55,7 @@ def test_the_same_test_catches_an_interval_that_leaves_the_luck_of_the_log_out(w
 
 
 def test_the_logging_policy_is_seldom_told_from_itself(logging_policy_runs):
-    """At a true rate of 5 %, more than 4 of 20 logs are told apart once in 400 seeds; the seeds are fixed."""
+    """At a true rate of 5%, more than 4 of 20 logs are told apart once in 400 seeds; the seeds are fixed."""
     assert sum(deploying("itself", one).verdict != "not told" for one in logging_policy_runs) <= 4
 
 
@@ -94,7 +94,7 @@ def n_wrong(onsets, truth):
 
 
 def test_from_when_on_a_learner_is_better_lies_in_the_range_that_is_told(rising):
-    """At a true rate of 5 %, more than 13 of 100 ranges are wrong in one seed of 2,000; the seed is fixed."""
+    """At a true rate of 5%, more than 13 of 100 ranges are wrong in one seed of 2,000; the seed is fixed."""
     onsets = [one.begins for one in rising if one.better]
     assert len(onsets) > 50
     assert n_wrong(onsets, int(np.argmax(RISE[::2] > 0))) <= 13

@@ -35,7 +35,7 @@ def test_the_runs_that_follow_are_as_long_as_forecast(simulator):
     runs = us.experiment(simulator, make, runs=100, seed=1)
     assert abs(found.steps / np.median(runs.lengths) - 1) < 0.1
     low, high = found.interval
-    assert 0.75 < np.mean((low <= runs.lengths) & (runs.lengths <= high)) <= 1  # 90 % in the mean over forecasts
+    assert 0.75 < np.mean((low <= runs.lengths) & (runs.lengths <= high)) <= 1  # 90% in the mean over forecasts
     assert abs(found.episodes - np.median([len(run.ends) for run in runs])) < 10
     what = next(iter(found.runs_out))
     assert us.efficiency(runs).stops[what] > 10
@@ -43,7 +43,7 @@ def test_the_runs_that_follow_are_as_long_as_forecast(simulator):
 
 
 def test_the_interval_holds_the_next_length_as_often_as_it_says():
-    """Of 4,000 next lengths 90 % lie in it, give or take 1.5 (three standard errors); sample quantiles hold less."""
+    """Of 4,000 next lengths 90% lie in it, give or take 1.5 (three standard errors); sample quantiles hold less."""
     rng = np.random.default_rng(0)
     held, naive, levels = [], [], set()
     for _ in range(4000):
@@ -66,7 +66,7 @@ def test_the_interval_says_how_sure_it_is(n, level):
 
 
 def test_the_median_is_steadier_than_the_middle_length():
-    """Over 2,000 samples its error is smaller than that of the middle one, and it is not off by more than 3 %."""
+    """Over 2,000 samples its error is smaller than that of the middle one, and it is not off by more than 3%."""
     rng = np.random.default_rng(1)
     samples = np.sort(np.exp(rng.normal(6, 0.3, size=(2000, 19))), axis=1)
     ours, middle = np.array([median_length(sample) for sample in samples]), np.median(samples, axis=1)

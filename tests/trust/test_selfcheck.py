@@ -185,7 +185,7 @@ def test_states_without_a_number_and_large_numbers_of_states(log):
 
 @pytest.mark.slow
 def test_rates_over_many_logs():
-    """100 logs each: a rate of 5 % gives more than 13, and one of 90 % fewer than 80, once in a thousand."""
+    """100 logs each: a rate of 5% gives more than 13, and one of 90% fewer than 80, once in a thousand."""
     env = us.envs.Grid(5, slip=0.2)
     logs = [us.record(env, episodes=200, seed=seed) for seed in range(100)]
     assert sum(us.selfcheck(log).fires for log in logs) <= 13

@@ -159,7 +159,7 @@ def run_compare(options: argparse.Namespace) -> int:
 def refuse_without_episodes(learners: Mapping[str, Any], given: Sequence[argparse.Namespace], simulator: Any) -> None:
     """Raise `LogError` before the runs where those of a learner do not last for an episode, so none can be compared.
 
-    Where 95 % of runs finish one, as a comparison needs, none of five on trial does with a chance below one in a
+    Where 95% of runs finish one, as a comparison needs, none of five on trial does with a chance below one in a
     million. Networks and learners of one's own take too long for that; what is wrong with them is said after the runs.
     """
     for (text, make), one in zip(learners.items(), given, strict=True):

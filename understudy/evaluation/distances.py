@@ -18,7 +18,7 @@ def squared_distance(
     The interval inverts a test: it holds the distances at which the observed one would not be unusual, for normal
     curves whose difference points where the noise is largest (other directions give a shorter interval). An interval
     from the estimate's own standard error does not do: where the noise happens to cancel the difference, the standard
-    error is small too (95 % intervals covered 89 % in a test of ours).
+    error is small too (95% intervals covered 89% in a test of ours).
 
     `luck` is noise that all samples of a side share, from the log they come from: taken to shift the whole curve one
     way, which gives the widest interval. It is an estimate, and one that is too large must not make curves look equal:

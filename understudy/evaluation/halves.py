@@ -38,7 +38,7 @@ FEWEST_EPISODES = 8
 """Episodes below which halves of a log are too few and too much alike to tell anything."""
 
 FEWEST_HALVES = 5
-"""Halves below which their variance is hardly known: with three, intervals of 95 % covered 78 to 95 %."""
+"""Halves below which their variance is hardly known: with three, intervals of 95% covered 78 to 95%."""
 
 FEWEST_RUNS = 4
 """Runs on each half below which their own noise is hardly known."""

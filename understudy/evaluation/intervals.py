@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ALLOWANCE = 1.25
 """Factor on the variance due to the log. Curves are not linear in what a log holds, and how far runs get depends on the
 log too, so that halves show somewhat too little. Of 16 cases with 50 episodes, on the logs that were used to choose it,
-the lowest coverage was 91.6 % with 1 and 93.4 % with 1.25. The rates in docs/trust.md are of other logs."""
+the lowest coverage was 91.6% with 1 and 93.4% with 1.25. The rates in docs/trust.md are of other logs."""
 
 RESOLUTION = 1 / 500
 """The smallest half width, as a share of the curve's range. Where all runs have learned the same, they hardly differ,

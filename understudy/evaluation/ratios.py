@@ -19,10 +19,10 @@ RESAMPLES = 2000
 
 @dataclass(frozen=True, repr=False)
 class Ratio:
-    """A ratio with its 95 % interval.
+    """A ratio with its 95% interval.
 
     >>> print(Ratio(1.5, 1.38, 1.6345))
-    1.50 (1.38 to 1.63, 95 %)
+    1.50 (1.38 to 1.63, 95%)
     """
 
     value: float
@@ -35,7 +35,7 @@ class Ratio:
         return self.low, self.high
 
     def __str__(self) -> str:
-        return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f}, 95 %)"
+        return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f}, 95%)"
 
     __repr__ = __str__
 
@@ -48,7 +48,7 @@ class Ratio:
 
 
 def ratio_of_medians(ours: Any, theirs: Any) -> Ratio:
-    """Return how many times as large the median of ours is as that of theirs, with a 95 % interval.
+    """Return how many times as large the median of ours is as that of theirs, with a 95% interval.
 
     Both are sets of runs, of which the lengths are compared, or arrays of numbers. Use it to say how much longer one
     simulator lasts than another. Run i of one set is paired with run i of the other, and the interval is found by
@@ -56,7 +56,7 @@ def ratio_of_medians(ours: Any, theirs: Any) -> Ratio:
     whose luck then cancels. Raise `SettingError` where the two are not equally many.
 
     >>> print(ratio_of_medians(np.array([30, 33, 36]), np.array([10, 11, 12])))
-    3.00 (3.00 to 3.00, 95 %)
+    3.00 (3.00 to 3.00, 95%)
     """
     return _ratio(np.median, ours, theirs)
 

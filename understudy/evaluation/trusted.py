@@ -44,7 +44,7 @@ class Trusted:
 def trusted_horizon(readings: HalvedReadings, margin: float) -> Trusted:
     """Return how far halves and whole agree within a margin, by a test of equivalence at each reading.
 
-    Up to the horizon, and at every reading, a difference as large as the margin is ruled out at a rate of 5 %. That
+    Up to the horizon, and at every reading, a difference as large as the margin is ruled out at a rate of 5%. That
     applies to every simulator, also to those that never run out. It is a heuristic: errors that half a log and a whole
     log share are not seen.
     """
@@ -64,7 +64,7 @@ def trusted_horizon(readings: HalvedReadings, margin: float) -> Trusted:
 def difference_of_means(readings: HalvedReadings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return of each reading whether enough halves have it, their mean less that of the whole, and its error.
 
-    The error is half the width of a two-sided 90 % interval, so that tests on both sides err at a rate of 5 % each.
+    The error is half the width of a two-sided 90% interval, so that tests on both sides err at a rate of 5% each.
     """
     from scipy.stats import t
 

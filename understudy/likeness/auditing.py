@@ -43,18 +43,18 @@ def audit(
     jump at borders; rows that are alone within half the radius are not judged, and nothing is told where like rows
     share less than half of the variance of values. Errors are those of leaving out groups of episodes.
 
-    **The rule.** The radius is the largest at which, by the upper ends of one-sided 95 % intervals, the root mean
-    square difference of the value is below 5 % of the range of values (from the 5 % to the 95 % quantile over rows),
-    and that of values of random rewards, one for each place, is below 25 % of theirs: a learner that is still learning
+    **The rule.** The radius is the largest at which, by the upper ends of one-sided 95% intervals, the root mean
+    square difference of the value is below 5% of the range of values (from the 5% to the 95% quantile over rows),
+    and that of values of random rewards, one for each place, is below 25% of theirs: a learner that is still learning
     may value anything, so like rows must also lead to about the same places. At least a tenth of the rows must have a
     like row. All of this must hold at each smaller radius, too, but for given ones that are too small for any like row.
     Where there is none, `radius` is None: states should not lend rows. `reuse` is True where the upper end of the
-    standard deviation of the value within one state and action is below 5 % of its range, and a tenth of the rows or
+    standard deviation of the value within one state and action is below 5% of its range, and a tenth of the rows or
     more have another one of the same state and action.
 
     Simulators fit a likeness on the rows that it serves, which made no difference that could be measured: on three
-    problems of known truth like rows had -2 to 3 % of the noise of a state's own rows in common with them (with errors
-    of up to 3 %), as with a likeness fitted on another log.
+    problems of known truth like rows had -2 to 3% of the noise of a state's own rows in common with them (with errors
+    of up to 3%), as with a likeness fitted on another log.
     """
     return audit_of_states(
         log, states_in(log, encoder), likeness=likeness, radii=radii, discount=discount, seed=seed

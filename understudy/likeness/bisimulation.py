@@ -36,7 +36,7 @@ def transitions(*, discount: float = 0.9, tested: bool = True) -> "TransitionLik
     of the kernel that it belongs to, as Wasserstein's distance is in bisimulation metrics). It is the fixed point of
     this, found by sweeps.
 
-    Products of different rows estimate it without the noise of single rows, and the *upper* end of its interval (95 %)
+    Products of different rows estimate it without the noise of single rows, and the *upper* end of its interval (95%)
     counts; an action that one of the two states has fewer than two rows of counts as much as between any two states,
     and where that holds of more than half of the actions there is no distance. So nothing is alike only because little
     is known of it. Where `tested`, two states are not alike if the log shows that they are worth more apart than the

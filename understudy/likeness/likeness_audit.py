@@ -30,7 +30,7 @@ class RadiusAudit:
     """By how much rows of states within one radius differ from a row's own; NaN where it could not be told.
 
     Differences are root mean squares over rows, without the noise of single rows, each with the upper end of its
-    one-sided 95 % interval.
+    one-sided 95% interval.
     """
 
     radius: float
@@ -54,7 +54,7 @@ class LikenessAudit:
     n_rows: int
     n_episodes: int
     discount: float
-    value_range: float  # between the 5 % and the 95 % quantile over rows
+    value_range: float  # between the 5% and the 95% quantile over rows
     lines: tuple[RadiusAudit, ...]
     radius: float | None  # within which like states may lend rows; None where they should not
     noise: float  # standard deviation of the value within one state and action, in shares of the range

@@ -209,14 +209,14 @@ def _in_words(row: tuple[str, ...]) -> str:
     """Return a line of the table of several sets as a sentence."""
     name, trusted, give_or_take, step, mean, between, why = row
     upto = f"up to step {trusted}, give or take {give_or_take}" if trusted != "0" else "at no step"
-    return f"“{name}”: {upto}; {why}. At step {step} its mean is {mean} (95 %: {between})."
+    return f"“{name}”: {upto}; {why}. At step {step} its mean is {mean} (95%: {between})."
 
 
 def _table(tested: Mapping[str, LuckOfSet], measured: Measurements) -> Table:
     """Return what halves of the log say of several sets, a line each."""
     headings = (
         Column("", numeric=False), Column("trusted up to"), Column("give or take"), Column("at step"), Column("mean"),
-        Column("95 %"), Column("", numeric=False),
+        Column("95%"), Column("", numeric=False),
     )  # fmt: skip
     rows, horizons = [], measured.trusted()
     for name, found in tested.items():
@@ -234,7 +234,7 @@ def _table(tested: Mapping[str, LuckOfSet], measured: Measurements) -> Table:
     note = (
         f"Of {probes}: up to the trusted step, halves of the log agree with the whole, on average, within a margin of "
         f"{between}. “Give or take” is the largest half width of the interval up to there. Means are those of the last "
-        "reading that all runs have. Intervals are of 95 %, and include the luck of the log."
+        "reading that all runs have. Intervals are of 95%, and include the luck of the log."
     )
     if measured.beyond.keys() & tested.keys():
         note += " For sets that us.beyond judged, both are by all of its evidence, and “give or take” is its margin."

@@ -25,7 +25,7 @@ def evidence_of(who: str, found: DeployedLearner, single: bool) -> list[str]:
     return [
         f"In {span_of_episodes(found.first, found.last, noun)}{step}, {who} earns "
         f"{_more_or_less(found.mean, write)} {_one(noun)} than the log, whose {noun}s earned "
-        f"{write(against.logged)}: {ends} with a probability of 95 %, the luck of the log included.",
+        f"{write(against.logged)}: {ends} with a probability of 95%, the luck of the log included.",
         *_from_when(who, found, noun),
         *_how_fast(found, noun),
         f"By {noun} {found.last:,} deployments have earned {_more_or_less(total, in_all)} in all, on average "
@@ -84,7 +84,7 @@ def _between(found: DeployedLearner, begins: Onset, noun: str) -> str:
         return f"at {earliest} or later, and this log cannot tell by when"
     if begins.latest == begins.earliest:
         return f"at {earliest}"
-    return f"between {earliest} and {_place(found, begins.latest, noun)} with a probability of 95 %"
+    return f"between {earliest} and {_place(found, begins.latest, noun)} with a probability of 95%"
 
 
 def _place(found: DeployedLearner, place: int, noun: str) -> str:

@@ -88,7 +88,7 @@ def _compare(sets: Mapping[str, Runs], earned: Mapping[str, Earnings]) -> tuple[
     where = f"over {first_episodes(one)} of each run (steps 1 to {max(found.steps for found in earned.values()):,}), "
     if np.isfinite(low):
         allowed = _allowed(sets, [one, other])
-        apart = f"the difference is {write(low)} to {write(high)}, {allowed} allowed for (95 %)"
+        apart = f"the difference is {write(low)} to {write(high)}, {allowed} allowed for (95%)"
     else:
         apart = "single runs show no spread"
     if low > 0:

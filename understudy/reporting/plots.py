@@ -166,7 +166,7 @@ def runs_still_going(
 
 
 def rungs(runs: Runs, *, legend: bool = True, ax: "Axes | None" = None) -> "Axes":
-    """Draw which rungs of a ladder served the steps of runs, along the run: shares of all steps, stacked to 100 %.
+    """Draw which rungs of a ladder served the steps of runs, along the run: shares of all steps, stacked to 100%.
 
     The thin line marks the exact horizon, up to which nine of ten runs used no lower rung and cut no episode.
     """

@@ -89,7 +89,7 @@ def draw_strip(axes: "Axes", one: RungUse) -> None:
 
 
 def draw_shares(axes: "Axes", one: RungUse) -> None:
-    """Draw the share of steps that each rung served, in bins, stacked to 100 %."""
+    """Draw the share of steps that each rung served, in bins, stacked to 100%."""
     below = np.zeros(len(one.cut))
     for rung, name in enumerate(NAMES):
         above = below + np.nan_to_num(one.shares[rung])

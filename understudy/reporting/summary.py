@@ -218,9 +218,7 @@ def _tiles_of_learners(found: Comparison) -> list[Tile]:
     shown = []
     for name in names:
         mean, low, high = found.means[name].final
-        shown.append(
-            Tile(write(mean), f"{found.probe or 'an episode'}, “{name}” (95 %: {write(low)} to {write(high)})")
-        )
+        shown.append(Tile(write(mean), f"{found.probe or 'an episode'}, “{name}” (95%: {write(low)} to {write(high)})"))
     return shown
 
 
@@ -233,7 +231,7 @@ def _tiles_of_deployment(found: DeployedLearner, whose: str) -> list[Tile]:
     return [
         Tile(
             write(logged + found.mean),
-            f"an episode{whose}, {which}, as far as believed (against the log {low} to {high}, 95 %)",
+            f"an episode{whose}, {which}, as far as believed (against the log {low} to {high}, 95%)",
         ),
         Tile(write(logged), "an episode of the log"),
     ]

@@ -87,7 +87,7 @@ class AgainstLog:
 
     def table(self) -> Table:
         """Return a table for people, a line for each window of episodes."""
-        names = ("episodes", "up to step", "difference an episode", "95 %", "one deployment is worse", "more in all")
+        names = ("episodes", "up to step", "difference an episode", "95%", "one deployment is worse", "more in all")
         shown = (self.first, self.last, self.difference.steps, self.difference.mean, self.difference.low,
                  self.difference.high, self.worse, -self.regret.mean)  # fmt: skip
         rows = tuple(

@@ -50,7 +50,7 @@ class Comparison:
     What is compared is what an episode earns, over the first episodes that the runs of all learners finished, or a
     probe, of which more is better. The decision is one test: the mean of the later half of what was compared, on the
     whole log, with an interval that includes the log's luck. With N learners the best is compared with each of the
-    others at a level of 1 - .05 / (N - 1): in at most 5 % of logs the truly best is neither the choice nor among
+    others at a level of 1 - .05 / (N - 1): in at most 5% of logs the truly best is neither the choice nor among
     `undecided`.
 
     >>> from understudy.envs import Grid, record
@@ -224,7 +224,7 @@ class Comparison:
 
     def table(self) -> Table:
         """Return the learners as a table for people, the best first."""
-        names = ("learner", "earns" if self.probe is None else "mean", "95 %", "behind by", "told apart")
+        names = ("learner", "earns" if self.probe is None else "mean", "95%", "behind by", "told apart")
         rows, values = [], []
         for line in self.to_frame().to_pylist():
             mean, *ends = (_three_digits(line[name]) for name in ("mean", "low", "high", "behind_low", "behind_high"))

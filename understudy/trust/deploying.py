@@ -21,7 +21,7 @@ class DeployedLearner:
     """A learner beside the policy that logged, decided by one test, as far as the log can be believed.
 
     The test is about what an episode earns in the later half of the episodes compared: `mean` more than the log's own,
-    between `low` and `high` with a probability of 95 %, the luck of the log included. Where it has decided, `begins` is
+    between `low` and `high` with a probability of 95%, the luck of the log included. Where it has decided, `begins` is
     the window of episodes from which on the verdict holds in every window, and `half_gain` that from which on at least
     half of the gain is there: between two windows with the same probability, and by the mean over runs.
     """

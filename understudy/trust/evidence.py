@@ -47,7 +47,7 @@ class ReadingsAfter:
 
     halves: HalvedReadings
     parts: HalvedReadings  # the same of parts of SHARE_OF_PART
-    half_width: np.ndarray  # (K,): of the mean's 95 % interval, the log's luck included
+    half_width: np.ndarray  # (K,): of the mean's 95% interval, the log's luck included
 
     @property
     def steps(self) -> np.ndarray:

@@ -37,7 +37,7 @@ FEWEST, MORE, MOST = 19, 20, 79
 """Pre-runs to begin with; by how many at a time they are added where the median is not known; and the most in all."""
 
 TOLERANCE = 0.2
-"""How wide, to each side and as a share of it, the 95 % interval of the median may be."""
+"""How wide, to each side and as a share of it, the 95% interval of the median may be."""
 
 SEEDS = 0xF0
 """Sets the seeds of pre-runs apart from those of an experiment with the same seed."""
@@ -149,7 +149,7 @@ def forecast(
 
     `interval` is a prediction interval for one further run on the same log, free of assumptions: a run is shorter than
     the shortest of 19 others with a chance of 1 in 20, and longer than the longest with the same. `level` is its
-    chance, 90 % for 19, 39, 59 or 79 pre-runs, and less for fewer than 19. It is about this log, not about
+    chance, 90% for 19, 39, 59 or 79 pre-runs, and less for fewer than 19. It is about this log, not about
     others like it. (That the number of pre-runs follows from the first 19 of them changes the chance by little:
     benchmarks/trust measures it.)
 
@@ -251,7 +251,7 @@ def is_limited(run: Run) -> bool:
 def enough(lengths: np.ndarray) -> int:
     """Return how many pre-runs it takes to know the median, from the sorted lengths of the first 19 of them.
 
-    The width of its 95 % interval, between two of the lengths, falls with the root of their number.
+    The width of its 95% interval, between two of the lengths, falls with the root of their number.
 
     >>> enough(np.linspace(900, 1100, 19)), enough(np.linspace(500, 1500, 19)), enough(np.linspace(0, 2000, 19))
     (19, 39, 79)
@@ -267,7 +267,7 @@ def enough(lengths: np.ndarray) -> int:
 def median_length(lengths: np.ndarray) -> int:
     """Return an estimate of the median from sorted lengths: a weighted mean of those in the middle (Harrell and Davis).
 
-    Its error is some 10 % smaller than that of the one length in the middle.
+    Its error is some 10% smaller than that of the one length in the middle.
 
     >>> median_length(np.array([10, 11, 30])), median_length(np.array([7, 7, 7]))
     (16, 7)
@@ -278,9 +278,9 @@ def median_length(lengths: np.ndarray) -> int:
 
 
 def prediction_interval(lengths: np.ndarray) -> tuple[int, int, float]:
-    """Return where the next of some sorted numbers, drawn alike, lies with a chance of 90 %, and that chance.
+    """Return where the next of some sorted numbers, drawn alike, lies with a chance of 90%, and that chance.
 
-    It is less than 90 % for fewer than 19 numbers.
+    It is less than 90% for fewer than 19 numbers.
 
     >>> prediction_interval(np.arange(1, 20)), prediction_interval(np.arange(1, 5))
     ((1, 19, 0.9), (1, 4, 0.6))

@@ -49,7 +49,7 @@ def test_the_summary_counts_sound_long_and_shorter_cases():
         "FrozenLake: 200": [case(400, 100, float("nan"))],
     }
     shown = ladders.table(results)
-    assert "Sound: 50% of the 2 cases that trust a window (90 % are asked for), of 3 in all." in shown
+    assert "Sound: 50% of the 2 cases that trust a window (90% are asked for), of 3 in all." in shown
     assert "the median ratio is 30.0 over 2 cases" in shown
     assert "Shorter than exact: 1 cases" in shown
 

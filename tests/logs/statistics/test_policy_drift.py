@@ -1,8 +1,8 @@
 """Rates, stated before results were seen, of logs of 4,000 decisions with the chosen action's propensity only.
 
 Of 400 logs of loggers that stay as they are (100 of each of four kinds) the corrected p-value is below .05 in at most
-5 %, with three standard errors of 1.1 %, and none raises an alarm (its rate is 1 in 10,000). A logger that changes is
-found in at least 36 of 40 logs, 90 %. The wrong variant, the mean of the chosen propensity alone, finds at most 4 of
+5%, with three standard errors of 1.1%, and none raises an alarm (its rate is 1 in 10,000). A logger that changes is
+found in at least 36 of 40 logs, 90%. The wrong variant, the mean of the chosen propensity alone, finds at most 4 of
 40 logs of a logger that changes its mind.
 """
 

@@ -1,4 +1,4 @@
-"""Rates: of 400 series without a trend 5 % are called one, with three standard errors of 1.1 %."""
+"""Rates: of 400 series without a trend 5% are called one, with three standard errors of 1.1%."""
 
 import numpy as np
 
@@ -46,9 +46,9 @@ def test_a_change_that_stays_is_a_trend():
 
 
 def test_rare_values_that_come_early_by_chance_are_no_change():
-    """Of 2,000 series with 5 ones at random places of 1,000, corrected tails are below .001 in at most .1 %.
+    """Of 2,000 series with 5 ones at random places of 1,000, corrected tails are below .001 in at most .1%.
 
-    Three standard errors are .21 %; the wrong variant, the normal law for the same z-scores, exceeds that.
+    Three standard errors are .21%; the wrong variant, the normal law for the same z-scores, exceeds that.
     """
     rng = np.random.default_rng(8)
     bounded, normal = [], []

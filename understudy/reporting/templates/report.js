@@ -10,7 +10,7 @@
   const whole = new Intl.NumberFormat("en-US");
   const few = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 4 });
   const number = (value) => (value == null ? "–" : few.format(value));
-  const percent = (share) => (share == null ? "–" : `${few.format(Math.round(1000 * share) / 10)} %`);
+  const percent = (share) => (share == null ? "–" : `${few.format(Math.round(1000 * share) / 10)}%`);
   const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   const colorOf = (set) => color(set.color ? `color-${set.color}` : "ink");
 
@@ -686,7 +686,7 @@
       );
     }
 
-    /** Which rungs served the steps of a set, stacked to 100 %. */
+    /** Which rungs served the steps of a set, stacked to 100%. */
     strip(set) {
       const several = this.sets.filter((one) => one.rungs).length > 1;
       this.panels.append(
