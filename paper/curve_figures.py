@@ -84,7 +84,7 @@ def with_zoom(
             return axes, below
 
         _, going = panels(LEFT, means, end, f"{probe}, all epochs")
-        draw_share_going(going, sets, looks, epoch)
+        draw_share_going(going, {name: runs.lengths for name, runs in sets.items()}, looks, epoch)
         style_share_going(going, 6)
 
         zoom, apart = panels(LEFT + across + between, near, until, f"{probe}, epochs 1 to {until:.0f}")

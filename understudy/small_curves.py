@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from understudy.digits import between
+
 WIDTH, HEIGHT, EDGE = 360, 72, 4
 MOST_POINTS = 180
 """Points of a line; a picture of this width shows no more."""
@@ -64,7 +66,7 @@ def small_curve(
                 f'<polyline points="{points}" fill="none" stroke="currentColor" stroke-width="1.5" '
                 f'stroke-opacity="{opacity}"/>'
             )
-    said = f"from {frame.bottom:,.4g} to {frame.top:,.4g} over steps {frame.left:,.0f} to {frame.right:,.0f}"
+    said = f"from {between(frame.bottom, frame.top, 4)} over steps {frame.left:,.0f} to {frame.right:,.0f}"
     return (
         f'<figure style="margin:0"><svg role="img" aria-label="A curve {said}" width="{WIDTH}" height="{HEIGHT}" '
         f'viewBox="0 0 {WIDTH} {HEIGHT}">{"".join(parts)}</svg><figcaption><small>{said}</small></figcaption></figure>'

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from understudy.digits import digits
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -140,7 +142,7 @@ def _shown(value: Any) -> str:
         return f" {NONE} ".join(map(_shown, value))
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
-    return f"{value:,.4g}" if isinstance(value, float) else str(value)
+    return digits(value, 4) if isinstance(value, float) else str(value)
 
 
 def _line(cells: Iterable[str], kind: str = "") -> str:

@@ -68,7 +68,7 @@ def test_a_vector_is_no_scalar_even_before_its_first_reading(run_of):
 
 
 def test_the_share_still_going_falls_to_nothing_where_runs_stop(runs_of):
-    steps, shares = shares_going(runs_of([10, 20, 20, 40]))
+    steps, shares = shares_going(runs_of([10, 20, 20, 40]).lengths)
     assert steps.tolist() == [0, 10, 20, 40]
     assert shares.tolist() == [1.0, 0.75, 0.25, 0.0]
 

@@ -78,7 +78,7 @@ def test_differences_are_from_the_reference_and_have_bands_unless_they_are_many(
 
 def test_the_share_going_is_by_steps_or_epochs(runs_of, axes):
     sets = {"a": runs_of([40, 60])}
-    draw_share_going(axes, sets, looks_of(sets, None), epoch=20)
+    draw_share_going(axes, {name: runs.lengths for name, runs in sets.items()}, looks_of(sets, None), epoch=20)
     assert axes.lines[0].get_xdata().tolist() == [0, 2, 3]
 
 

@@ -15,6 +15,7 @@ from understudy.cli.contexts import table_rows
 from understudy.cli.values import LINEAR
 from understudy.contracts import HasValue
 from understudy.contracts.offering import offers
+from understudy.digits import digits
 from understudy.errors import SettingError
 from understudy.logs.blocks import slices
 from understudy.reporting.learners import PER_STEP
@@ -96,7 +97,7 @@ def table_bandit(log: us.Log, encoder: Any, options: argparse.Namespace) -> Make
     if name == "thompson" and (low, high) != (0.0, 1.0):
         raise SettingError(
             f"thompson takes rewards from 0 to 1, and this log's go from {log.reward.min():g} to {log.reward.max():g}; "
-            f"choose gaussian-thompson, with --noise about their deviation, {log.reward.std():.3g}"
+            f"choose gaussian-thompson, with --noise about their deviation, {digits(log.reward.std())}"
         )
     kind, settings = of_learner[name]
     return lambda seed: kind(n_actions, seed=seed, **table, **settings)

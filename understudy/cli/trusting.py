@@ -14,6 +14,7 @@ from understudy.cli.words import say
 from understudy.contracts import SelectsEpisodes
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import is_exhaustible
+from understudy.digits import digits
 from understudy.errors import ResultsError
 from understudy.evaluation.dependence import dependence_of_episodes
 from understudy.evaluation.halves import FEWEST_EPISODES, RUNS_OF_HALF
@@ -270,8 +271,8 @@ def beyond_for(
         known[name] = found, asked
         write_beyond(folder, known)
     found = known[name][0]
-    say(f"{name}: lower rungs are judged by {found.probe!r}, to within {found.margin:.3g}, a tenth of the range of its "
-        "mean curve")  # fmt: skip
+    say(f"{name}: lower rungs are judged by {found.probe!r}, to within {digits(found.margin)}, a tenth of the range of "
+        "its mean curve")  # fmt: skip
     return found
 
 

@@ -10,7 +10,7 @@ from understudy.contracts.offering import offers
 from understudy.contracts.vocabulary import Vocabulary
 from understudy.encoders.state_audit import MOST_STATES, StateAudit
 from understudy.encoders.sufficiency import holm, sufficiency
-from understudy.logs.naming import observation_words
+from understudy.logs.naming import feature_name, observation_words
 from understudy.progress import progress_bar
 
 LEVEL = 0.01
@@ -54,6 +54,7 @@ def audit(encoder: Encodes, log: Log, *, level: float = LEVEL, seed: int = 0) ->
             int(state): observation_words(log.spec, log.observation[int(np.argmax(states == state))])
             for state in largest
         },
+        **({"axes": (feature_name(log.spec, 0), feature_name(log.spec, 1))} if log.spec.features else {}),
     )
 
 

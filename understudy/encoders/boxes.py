@@ -9,6 +9,7 @@ import numpy as np
 
 from understudy.contracts import Log
 from understudy.contracts.encoding import EncoderContents, ObservationSpec
+from understudy.digits import digits
 from understudy.encoders import files
 from understudy.encoders.auditing import audit
 from understudy.encoders.contents import check_names
@@ -129,8 +130,8 @@ class Boxes:
         for dimension, cuts in enumerate(self.edges):
             state, place = divmod(state, len(cuts) + 1)
             name = f"x{dimension}" if len(self.edges) > 1 else "x"
-            below = f"{cuts[place - 1]:.4g} <= " if place else ""
-            above = f" < {cuts[place]:.4g}" if place < len(cuts) else ""
+            below = f"{digits(cuts[place - 1], 4, commas=False)} <= " if place else ""
+            above = f" < {digits(cuts[place], 4, commas=False)}" if place < len(cuts) else ""
             intervals.append(below + name + above)
         return ", ".join(intervals)
 

@@ -8,6 +8,7 @@ import numpy as np
 from understudy.contracts import Log
 from understudy.contracts.encoding import EncoderContents
 from understudy.contracts.streams import spawn
+from understudy.digits import digits
 from understudy.encoders import files
 from understudy.encoders.auditing import audit
 from understudy.encoders.contents import check_options, observation_of
@@ -133,7 +134,7 @@ class KMeans:
         if self._features is None or not 0 <= state < self.n_states:
             raise SettingError(f"there is no state {state}")
         center = self._centers[state] * self._features.scale + self._features.center
-        shown = ", ".join(f"{value:.4g}" for value in center[:6])
+        shown = ", ".join(digits(value, 4, commas=False) for value in center[:6])
         return f"around ({shown}{', ...' if len(center) > 6 else ''})"
 
     def __repr__(self) -> str:

@@ -55,6 +55,7 @@ class StateAudit:
     n_unlisted: int = 0  # states of one observation beyond the K: JSON leaves them out
     rows_unlisted: int = 0  # rows of the log in those
     examples: Mapping[int, str] = field(default_factory=dict)  # of states that merge: an observation
+    axes: tuple[str, str] = ("first dimension of the observation", "second dimension")  # of the sample, by name
 
     @property
     def n_states(self) -> int:

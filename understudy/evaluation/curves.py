@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from understudy.digits import digits
 from understudy.errors import SettingError
 from understudy.runs import Runs
 from understudy.runs.run import reached
@@ -78,7 +79,7 @@ class MeanCurve:
             (
                 f"{self.steps[at]:,}",
                 *(
-                    f"{columns[name][at]:,.4g}" if np.isfinite(columns[name][at]) else NONE
+                    digits(columns[name][at], 4) if np.isfinite(columns[name][at]) else NONE
                     for name in ("mean", "half_width", "low", "high")
                 ),
                 "yes" if self.complete[at] else "no",
@@ -177,11 +178,16 @@ def difference(curve: MeanCurve, reference: MeanCurve) -> MeanCurve:
     )
 
 
-def shares_going(runs: Runs) -> tuple[np.ndarray, np.ndarray]:
-    """Return the steps at which runs stopped, beginning with 0, and the share of runs that went on beyond each."""
-    lengths = np.sort(runs.lengths)
-    steps, first = np.unique(lengths, return_index=True)
-    left = np.append(len(lengths) - first[1:], 0) / len(lengths)
+def shares_going(ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places at which runs stopped, beginning with 0, and the share of runs that went on beyond each.
+
+    `ends` has the steps of each run, or the episodes that it finished.
+
+    >>> shares_going(np.array([10, 20, 20, 40]))
+    (array([ 0, 10, 20, 40]), array([1.  , 0.75, 0.25, 0.  ]))
+    """
+    steps, first = np.unique(np.sort(ends), return_index=True)
+    left = np.append(len(ends) - first[1:], 0) / len(ends)
     return np.concatenate([[0], steps]), np.concatenate([[1.0], left])
 
 

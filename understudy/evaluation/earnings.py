@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from understudy.digits import between, digits
 from understudy.errors import SettingError
 from understudy.evaluation.named_runs import named_runs
 from understudy.runs import Runs
@@ -58,9 +59,9 @@ class Earnings:
         return arrow_table({name: [value] for name, value in vars(self).items()}, TYPES)
 
     def __str__(self) -> str:
-        earned = f"{self.low:.4g} to {self.high:.4g}" if self.missing else f"{self.mean:.4g}"
+        earned = between(self.low, self.high, 4) if self.missing else digits(self.mean, 4)
         which = f"the first {self.episodes:,} episodes" if self.episodes > 1 else "the first episode"
-        error = "" if np.isnan(self.error) else f" (+/- {self.error:.2g})"
+        error = "" if np.isnan(self.error) else f" (+/- {digits(self.error, 2)})"
         return f"{earned}{error} an episode, over {which} of each run (steps 1 to {self.steps:,})"
 
     __repr__ = __str__

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from understudy.digits import digits
 from understudy.errors import CensoringWarning, SettingError
 from understudy.evaluation.distances import squared_distance
 from understudy.evaluation.halves import Halves
@@ -60,14 +61,14 @@ class Fidelity:
 
     def __str__(self) -> str:
         text = (
-            f"{self.probe} up to step {self.horizon:,}: RMSE {self.rmse:.4g} (floor {self.floor:.2g}), "
-            f"mean error {self.mean_error:.4g}, max error {self.max_error:.4g}"
+            f"{self.probe} up to step {self.horizon:,}: RMSE {digits(self.rmse, 4)} (floor {digits(self.floor, 2)}), "
+            f"mean error {digits(self.mean_error, 4)}, max error {digits(self.max_error, 4)}"
         )
         if self.interval is not None and self.margin is not None:
             low, high = (np.sqrt(max(0.0, end)) for end in self.interval)
             text += (
-                f"; noise taken off, the error is between {low:.3g} and {high:.3g} ({self.level:.0%}): "
-                f"{self.verdict} at margin {self.margin:.3g}"
+                f"; noise taken off, the error is between {digits(low)} and {digits(high)} ({self.level:.0%}): "
+                f"{self.verdict} at margin {digits(self.margin)}"
             )
         return f"{text}. {self.note}" if self.note else text
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from understudy.digits import between, digits
 from understudy.evaluation.luck_of_one_log import Luck, Moments, degrees_of_freedom, luck_of_one_log
 from understudy.small_curves import small_curve
 from understudy.tables import NONE, Column, Table
@@ -106,7 +107,7 @@ class Interval:
         mean, low, high = self.final
         beyond = "" if self.reach >= self.steps[-1] else f"; beyond step {self.reach:,} the log's luck is extrapolated"
         return (
-            f"{mean:.4g} ({low:.4g} to {high:.4g}, {self.level:.0%}) at step {self.steps[-1]:,}, "
+            f"{digits(mean, 4)} ({between(low, high, 4)}, {self.level:.0%}) at step {self.steps[-1]:,}, "
             f"{len(self.steps):,} readings{beyond}"
         )
 
@@ -130,7 +131,7 @@ def allowed_for(luck: Luck) -> Luck:
 
 def number(value: float) -> str:
     """Return a number as tables show it."""
-    return f"{value:,.4g}" if np.isfinite(value) else NONE
+    return digits(value, 4) if np.isfinite(value) else NONE
 
 
 def interval_of(readings: HalvedReadings, level: float = 0.95) -> Interval:

@@ -15,6 +15,7 @@ import numpy as np
 from understudy.contracts import Learner, LoopOwner, Simulator
 from understudy.contracts.offering import offers
 from understudy.contracts.streams import spawn
+from understudy.digits import between, digits
 from understudy.errors import ContractError
 from understudy.evaluation.episode_scores import ESTIMATORS, Policies, Scores, Term, scores
 from understudy.evaluation.halves import log_to_halve
@@ -74,21 +75,23 @@ class LearnedPolicy:
         """Whether the rehearsal and the classics agree, in words."""
         best = self.estimates.best
         if math.isnan(self.rehearsed):
-            return f"{best.name} says that the final policy earns {best.value:.4g} an episode; no rehearsal had an end"
+            earned = digits(best.value, 4)
+            return f"{best.name} says that the final policy earns {earned} an episode; no rehearsal had an end"
         low, high = self.rehearsed - NORMAL * self.error, self.rehearsed + NORMAL * self.error
         said = (
             f"at the end of a rehearsal on half of the log (step {self.steps:,.0f}) an episode earned "
-            f"{self.rehearsed:.4g} ({low:.4g} to {high:.4g}), and {best.name} says that the policy reached there earns "
-            f"{best.value:.4g} ({best.low:.4g} to {best.high:.4g})"
+            f"{digits(self.rehearsed, 4)} ({between(low, high, 4)}), and {best.name} says that the policy reached "
+            f"there earns {digits(best.value, 4)} ({between(best.low, best.high, 4)})"
         )
         if not self.can_tell:
             return f"{said}: too little to tell whether they agree, since the policy does what the log rarely did"
         if not self.disagrees:
             chance = UNLIKELY * math.hypot(best.error, self.error)
             if chance <= LARGE * max(abs(self.rehearsed), abs(best.value)):
-                return f"{said}: they agree (chance explains differences up to {chance:.2g})"
+                return f"{said}: they agree (chance explains differences up to {digits(chance, 2)})"
             apart = abs(self.rehearsed - best.value)
-            return f"{said}: they differ by {apart:.2g}, and chance alone explains differences up to {chance:.2g}"
+            upto = digits(chance, 2)
+            return f"{said}: they differ by {digits(apart, 2)}, and chance alone explains differences up to {upto}"
         why = "the learner is still learning then, or propensities, states or the model are wrong"
         return f"{said}: they disagree by {abs(self.difference):.1f} standard errors, so {why}"
 

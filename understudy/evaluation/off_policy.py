@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from understudy.digits import between, digits
 from understudy.errors import LogError, SettingError
 from understudy.evaluation.episode_scores import ESTIMATORS, Policies, Scores, Term, scores
 from understudy.logs import Log
@@ -105,8 +106,8 @@ class OffPolicy:
         rows = tuple(
             (
                 one.name,
-                f"{one.value:.4g}",
-                f"{one.low:.4g} to {one.high:.4g}",
+                digits(one.value, 4),
+                between(one.low, one.high, 4),
                 "" if one.effective_episodes is None else f"{one.effective_episodes:,.0f}",
             )
             for one in self.estimates
@@ -124,7 +125,9 @@ class OffPolicy:
             worth = (
                 "" if one.effective_episodes is None else f"  (weights worth {one.effective_episodes:,.0f} episodes)"
             )
-            lines.append(f"  {one.name:<6}{one.value:.4g}, {self.level:.0%} {one.low:.4g} to {one.high:.4g}{worth}")
+            lines.append(
+                f"  {one.name:<6}{digits(one.value, 4)}, {self.level:.0%} {between(one.low, one.high, 4)}{worth}"
+            )
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 
     __repr__ = __str__

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from understudy.digits import digits
 from understudy.evaluation.intervals import HalvedReadings
 from understudy.evaluation.luck_of_one_log import Moments
 
@@ -28,15 +29,16 @@ class Trusted:
     def why(self) -> str:
         """Why it ends there, in words that go on after "trusted to step N"."""
         return {
-            "difference": f"then halves of the log and the whole differ by {self.difference:.3g}, more than the margin",
-            "noise": f"then the difference of halves and whole is known to {self.error:.2g} only: more halves "
+            "difference": f"then halves of the log and the whole differ by {digits(self.difference)}, more than the "
+            "margin",
+            "noise": f"then the difference of halves and whole is known to {digits(self.error, 2)} only: more halves "
             "would tell",
             "halves end": "then halves of the log have no answer, so that nothing more can be compared",
             "runs end": "which is as far as the runs go",
         }[self.reason]
 
     def __str__(self) -> str:
-        return f"trusted to step {self.steps:,} at margin {self.margin:.3g}; {self.why}"
+        return f"trusted to step {self.steps:,} at margin {digits(self.margin)}; {self.why}"
 
     __repr__ = __str__
 

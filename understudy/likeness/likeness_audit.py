@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from understudy.digits import digits
 from understudy.likeness.rule import LEADS_SHARE, LEAST_LIKE, NOISE_SHARE, VALUE_SHARE
 from understudy.tables import NONE, Column, Table, arrow_table
 
@@ -73,15 +74,16 @@ class LikenessAudit:
         if self.radius is not None:
             line = next(line for line in self.lines if line.radius == self.radius)
             return (
-                f"states within {self.radius:.4g} may lend rows: their values differ by {line.value:.1%} of the range "
-                f"of values (at most {line.value_upper:.1%}), and {line.like_share:.0%} of the rows have a like row"
+                f"states within {digits(self.radius, 4)} may lend rows: their values differ by {line.value:.1%} of the "
+                f"range of values (at most {line.value_upper:.1%}), and {line.like_share:.0%} of the rows have a like "
+                "row"
             )
         if not self.value_range > 0:
             return "no states should lend rows: all values are equal, so nothing tells which states are alike"
         if not self.lines:
             return "no states should lend rows: no two of them have a distance"
         line = self.lines[0]
-        words = f"no states should lend rows: within {line.radius:.4g}"
+        words = f"no states should lend rows: within {digits(line.radius, 4)}"
         if line.like_share < LEAST_LIKE:
             return f"{words} {line.like_share:.0%} of the rows have a like row, and {LEAST_LIKE:.0%} is the least"
         if not (isfinite(line.value_upper) and isfinite(line.leads_upper)):
@@ -143,7 +145,8 @@ class LikenessAudit:
         )
         rows = tuple(
             (
-                f"{line.radius:.4g}", f"{line.like_share:.0%}", f"{line.like_states:.1f}", _number(line.reward, ".3g"),
+                digits(line.radius, 4), f"{line.like_share:.0%}", f"{line.like_states:.1f}",
+                _number(line.reward, ".3g"),
                 _number(line.end, ".3f"), _number(line.value, ".1%"), _number(line.value_upper, ".1%"),
                 _number(line.leads, ".0%"), _number(line.leads_upper, ".0%"),
             )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from understudy.digits import digits
 from understudy.errors import SettingError
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class ColumnCoding:
             return self.labels[int(number)] if whole and 0 <= number < len(self.labels) else OTHER
         if self.kind in TIMES and abs(number) * MICROSECONDS[self.unit or "days"] < LARGEST:
             return self._moment(int(self._ticks(np.array([number]))[0]))
-        return str(int(value)) if whole and self.kind == "integer" else f"{number + 0.0:.4g}"
+        return str(int(value)) if whole and self.kind == "integer" else digits(number + 0.0, 4, commas=False)
 
     def values(self, numbers: np.ndarray) -> "pa.Array":
         """Return the values that these numbers stand for, as an Arrow array: text, truth values, dates, numbers."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from understudy.digits import digits
 from understudy.logs.spec import Spec
 
 MOST_SHOWN = 6
@@ -111,7 +112,7 @@ def value_words(spec: Spec, entry: int, value: float) -> str:
     '0.1235'
     """
     coded = spec.coding if spec.coding is not None and spec.coding.form == "codes" else None
-    return f"{value + 0.0:.4g}" if coded is None else _short(coded.columns[entry].word(value))
+    return digits(value + 0.0, 4, commas=False) if coded is None else _short(coded.columns[entry].word(value))
 
 
 def _names(spec: Spec, shape: tuple[int, ...]) -> list[str]:
@@ -124,7 +125,7 @@ def _names(spec: Spec, shape: tuple[int, ...]) -> list[str]:
 
 
 def _value(value: Any) -> str:
-    return f"{value + 0.0:.4g}" if isinstance(value, float) else str(value)  # -0.0 is 0
+    return digits(value + 0.0, 4, commas=False) if isinstance(value, float) else str(value)  # -0.0 is 0
 
 
 def _short(text: str) -> str:

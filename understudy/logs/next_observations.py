@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from understudy.digits import digits
 from understudy.errors import LogError
 from understudy.logs.episodes import later_pieces
 from understudy.logs.findings import counted
@@ -59,7 +60,7 @@ def add_next_observations(
             if limit is None
             else f"did not terminate or are step {limit:,}, the last that a limit let be,"
         )
-        earned = f", with rewards of {lost:.6g} in all" if lost else ""
+        earned = f", with rewards of {digits(lost, 6)} in all" if lost else ""
         notes.append(
             f"dropped: {counted(len(dropped), 'last row')} had no next observation, {why} and "
             f"{'was' if len(dropped) == 1 else 'were'} dropped{earned}; log next_observation, "

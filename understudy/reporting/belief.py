@@ -5,6 +5,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from understudy.digits import digits
 from understudy.encoders import StateAudit
 from understudy.evaluation import Fidelity, Interval, Trusted
 from understudy.logs import Audit
@@ -173,7 +174,7 @@ def _of_halves(tested: Mapping[str, LuckOfSet], tried: Container[str] = ()) -> l
     fewer = f"; {USUAL_HALVES} halves would tell more" * (len(halves) < USUAL_HALVES)
     counts = f"{len(halves)} random halves of the log ({len(halves[0])} runs each{fewer})"
     meaning = f" ({MEANINGS[found.probe]})" if found.probe in MEANINGS else ""
-    same = f"the same {found.probe}{meaning} as the whole, on average, within a margin of {trusted.margin:.3g}"
+    same = f"the same {found.probe}{meaning} as the whole, on average, within a margin of {digits(trusted.margin)}"
     if trusted.steps:
         agree = [f"Up to step {trusted.steps:,}, {counts} give {same}; {trusted.why}.", *_wide(found)]
     else:
@@ -195,8 +196,8 @@ def _wide(found: LuckOfSet) -> list[str]:
     if not found.horizon or found.give_or_take <= margin:
         return []
     return [
-        f"The interval is as wide as give or take {found.give_or_take:.2g} up to step {found.horizon:,}, more than the "
-        f"margin of {margin:.3g}: what the luck of this log may have done, only more log makes less."
+        f"The interval is as wide as give or take {digits(found.give_or_take, 2)} up to step {found.horizon:,}, more "
+        f"than the margin of {digits(margin)}: what the luck of this log may have done, only more log makes less."
     ]
 
 
@@ -222,15 +223,15 @@ def _table(tested: Mapping[str, LuckOfSet], measured: Measurements) -> Table:
     for name, found in tested.items():
         trusted, interval = found.trusted[found.probe], found.intervals[found.probe]
         mean, low, high, *_ = _numbers(interval)
-        luck, why = (f"{found.give_or_take:.2g}", WHY[trusted.reason]) if trusted.steps else (NONE, _first(trusted))
+        luck, why = (digits(found.give_or_take, 2), WHY[trusted.reason]) if trusted.steps else (NONE, _first(trusted))
         if name in measured.beyond:
-            luck, why = f"{measured.beyond[name].margin:.2g}", f"then {measured.beyond[name].weakest.name} ends it"
+            luck, why = digits(measured.beyond[name].margin, 2), f"then {measured.beyond[name].weakest.name} ends it"
         elif horizons[name] < trusted.steps:
             why = "as far as runs are exact"
         rows.append((name, f"{horizons[name]:,}", luck, f"{interval.steps[-1]:,}", mean, f"{low} to {high}", why))
     probes = ", ".join(dict.fromkeys(f"“{found.probe}”" for found in tested.values()))
     margins = sorted(found.trusted[found.probe].margin for found in tested.values())
-    between = f"{margins[0]:.3g}" + f" to {margins[-1]:.3g}" * (margins[0] < margins[-1])
+    between = digits(margins[0]) + f" to {digits(margins[-1])}" * (margins[0] < margins[-1])
     note = (
         f"Of {probes}: up to the trusted step, halves of the log agree with the whole, on average, within a margin of "
         f"{between}. “Give or take” is the largest half width of the interval up to there. Means are those of the last "
@@ -326,7 +327,7 @@ def _listed(reached: Mapping[str, LuckOfSet], measured: Measurements) -> str:
 
 
 def _upto(found: LuckOfSet) -> str:
-    return f"{found.horizon:,}, “{found.probe}” give or take {found.give_or_take:.2g}"
+    return f"{found.horizon:,}, “{found.probe}” give or take {digits(found.give_or_take, 2)}"
 
 
 def _names(names: list[str]) -> str:

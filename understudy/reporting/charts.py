@@ -46,7 +46,7 @@ def probe_chart(key: str, sets: Mapping[str, Runs], probe: str, measured: Measur
             "exact": None if ladder is None else ladder.exact,
             "longest": int(runs.lengths.max()),
         }
-        going = shares_going(runs)
+        going = shares_going(runs.lengths)
         one = curve_of(name, curve, values, len(runs), [*marks.values(), curve.horizon], len(means))
         singles = singles_of([(run, run.steps, run.curves[probe]) for run in runs[:MOST_RUNS]], steps, places)
         drawn.append(
@@ -85,7 +85,8 @@ def returns_chart(
         upto = (trusted or {}).get(name) or None
         one = curve_of(name, curve, values, len(runs), [curve.horizon, upto], len(sets))
         singles = singles_of(readings[:MOST_RUNS], curve.steps, places)
-        marks = {"trusted": upto, "exact": None, "longest": int(curve.steps[-1]), "going": None, "rungs": None}
+        going = _going(*shares_going(np.array([len(run.returns) for run in runs])), points_of_mean(len(sets)))
+        marks = {"trusted": upto, "exact": None, "longest": int(curve.steps[-1]), "going": going, "rungs": None}
         drawn.append(one | marks | {"single": singles})
     title = "return of an episode"
     return {

@@ -165,11 +165,11 @@ def draw_differences(
 
 
 def draw_share_going(
-    axes: "Axes", named_runs: Mapping[str, Runs], looks: Mapping[str, Look], epoch: int | None = None
+    axes: "Axes", reached: Mapping[str, np.ndarray], looks: Mapping[str, Look], epoch: int | None = None
 ) -> None:
-    """Draw the share of runs still going, in percent."""
-    for name, runs in named_runs.items():
-        steps, shares = shares_going(runs)
+    """Draw the share of runs still going, in percent; `reached` has the steps or episodes of each run of each set."""
+    for name, counts in reached.items():
+        steps, shares = shares_going(counts)
         line = {"color": looks[name]["color"], "linestyle": looks[name].get("linestyle", "-"), "linewidth": 1.4}
         axes.step(steps / (epoch or 1), 100 * shares, where="post", **line)
 

@@ -24,6 +24,7 @@ from understudy.reporting.drawing import (
     draw_beyond,
     draw_legend,
     draw_longest,
+    draw_share_going,
     draw_trusted,
     legend_height,
     looks_of,
@@ -112,16 +113,23 @@ def episode_returns(
     share: float = 1.0,
     width: int = 900,
 ) -> "Figure":
-    """Return `plots.episode_returns` with a legend above it; `trusted` is the last believable episode of each set."""
+    """Return `plots.episode_returns` with the share of runs that had more episodes beneath.
+
+    `trusted` is the last believable episode of each set.
+    """
     sets = reference_first(named_runs, reference)
     means = {name: return_curve(runs, share) for name, runs in sets.items() if any(len(run.returns) for run in runs)}
     with drawn_alike():
-        top, main = legend_height(means, width) + 26, min(300, int(0.7 * width))
-        figure, place = canvas(width, top + main + BOTTOM)
-        axes = place(LEFT, top, width - LEFT - RIGHT, main)
+        top, main, gap, beneath = legend_height(means, width) + 26, min(300, int(0.7 * width)), 34, 64
+        figure, place = canvas(width, top + main + gap + beneath + BOTTOM)
+        axes, n_ticks = place(LEFT, top, width - LEFT - RIGHT, main), 6 if width > 600 else 4
+        going = place(LEFT, top + main + gap, width - LEFT - RIGHT, beneath, sharex=axes)
         plots.episode_returns(sets, reference=reference, logged=logged, share=share, legend=False, ax=axes)
-        style_axes(axes, 6 if width > 600 else 4)
+        finished = {name: np.array([len(run.returns) for run in sets[name]]) for name in means}
+        draw_share_going(going, finished, looks_of(sets, reference))
+        style_axes(axes, n_ticks)
         axes.set_xlim(0, 1.03 * _last_step(means))
+        axes.tick_params(labelbottom=False)
         looks, believed = (
             looks_of(sets, reference),
             {name: n for name, n in (trusted or {}).items() if n and name in means},
@@ -129,7 +137,9 @@ def episode_returns(
         draw_beyond(axes, max(believed.values(), default=None))
         for name, episode in believed.items():
             draw_trusted(axes, means[name], episode, looks[name])
-        axes.set_ylabel("")
+        axes.set(xlabel="", ylabel="")
+        style_share_going(going, n_ticks)
+        going.set_xlabel("episodes of a run, by number")
         axes.set_title("return of an episode", loc="left", color=INK, pad=10)
         draw_legend(figure, means, looks, width)
     return figure

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from understudy.digits import between, digits
 from understudy.evaluation import LearnedPolicy
 from understudy.reporting.measurements import Measurements
 from understudy.tables import Table
@@ -34,5 +35,5 @@ def with_rehearsal(found: LearnedPolicy) -> Table:
     if found.rehearsed != found.rehearsed:  # NaN: no rehearsal had an end
         return table
     width = 1.96 * found.error
-    interval = f"{found.rehearsed - width:.4g} to {found.rehearsed + width:.4g}"
-    return replace(table, rows=(*table.rows, ("rehearsal, at its end", f"{found.rehearsed:.4g}", interval, "")))
+    interval = between(found.rehearsed - width, found.rehearsed + width, 4)
+    return replace(table, rows=(*table.rows, ("rehearsal, at its end", digits(found.rehearsed, 4), interval, "")))

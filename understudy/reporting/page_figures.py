@@ -18,6 +18,7 @@ from understudy.reporting.plots import mean_final_vector
 from understudy.reporting.returns import cut_sentence, log_value
 from understudy.reporting.rung_words import rung_sentences
 from understudy.reporting.rungs import any_cut
+from understudy.reporting.state_pictures import n_named
 from understudy.reporting.state_pictures import states as draw_states
 from understudy.reporting.svg import drawn_alike, inline_svg
 from understudy.runs import Runs
@@ -141,7 +142,7 @@ def _state_picture(audit: StateAudit, name: str) -> dict[str, Any]:
         from matplotlib.figure import Figure
 
         in_plane = len(audit.sample_observation) > 0
-        height = min(width, 640) if in_plane else 0.4 * width
+        height = min(width, 640) if in_plane else max(0.4 * width, 60 + 17 * n_named(audit))
         with drawn_alike():
             axes = Figure(figsize=(width / 72, height / 72), dpi=72, layout="constrained").add_subplot()
             draw_states(audit, ax=axes)
@@ -150,7 +151,8 @@ def _state_picture(audit: StateAudit, name: str) -> dict[str, Any]:
 
     of = f" of {name}" if name else ""
     words = f"The {audit.n_states:,} states{of}: {audit.sentence}"
-    return {"name": name, "in_plane": len(audit.sample_observation) > 0} | drawn(draw, words, f"states {name}")
+    looks = {"name": name, "in_plane": len(audit.sample_observation) > 0, "named": n_named(audit) > 0}
+    return looks | drawn(draw, words, f"states {name}")
 
 
 def _luck_drawn(measured: Measurements, sets: Mapping[str, Runs], probe: str) -> dict[str, Any]:

@@ -158,7 +158,7 @@ def runs_still_going(
     sets = reference_first(_finished(runs), reference)
     looks = looks_of(sets, reference)
     ax = _new_axes() if ax is None else ax
-    draw_share_going(ax, sets, looks)
+    draw_share_going(ax, {name: set_.lengths for name, set_ in sets.items()}, looks)
     ax.set_xlabel("steps")
     ax.set_ylabel("runs still going, %")
     _draw_legend(ax, list(sets), looks, legend)

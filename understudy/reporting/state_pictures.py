@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.encoders import StateAudit
+from understudy.reporting.axes import short_label, ticks
 from understudy.reporting.svg import INK, MUTED, PALETTE, RULE
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 OTHER_COLOR, SUSPICIOUS_COLOR = PALETTE[:2]
 MOST_BARS = 200
 MOST_LABELS = 60
+MOST_NAMED, LONGEST_NAME = 40, 36
 STYLE: Any = {"font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": 10, "text.color": INK}
 
 
@@ -21,6 +23,7 @@ def states(audit: StateAudit, *, ax: "Axes | None" = None) -> "Axes":
 
     Two-dimensional observations are points colored by state, with the state's number among them; those of suspicious
     states are crosses. Other observations are not shown: each state is a bar of its rows, suspicious ones in orange.
+    Up to 40 states of several observations are named by one of these.
     """
     import matplotlib
     from matplotlib.figure import Figure
@@ -30,7 +33,8 @@ def states(audit: StateAudit, *, ax: "Axes | None" = None) -> "Axes":
         _draw(ax, audit, is_plane)
         return ax
     with matplotlib.rc_context(STYLE):
-        ax = Figure(figsize=(7.2, 6.4) if is_plane else (9.0, 3.6), layout="constrained").add_subplot()
+        size = (7.2, 6.4) if is_plane else (9.0, max(3.6, 1 + 0.25 * n_named(audit)))
+        ax = Figure(figsize=size, layout="constrained").add_subplot()
         _draw(ax, audit, is_plane)
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(color=MUTED, labelcolor=MUTED)
@@ -63,8 +67,8 @@ def _draw_points(ax: "Axes", audit: StateAudit) -> None:
         ax.scatter(x, y, c=colors[place[chosen]], **look)
     for state in audit.state[np.argsort(-audit.rows)[:MOST_LABELS]].tolist():
         _label(ax, audit.sample_observation[audit.sample_state == state], state, state in suspicious)
-    ax.set_xlabel("first dimension of the observation", color=MUTED)
-    ax.set_ylabel("second dimension", color=MUTED)
+    ax.set_xlabel(short_label(audit.axes[0], 60), color=MUTED, parse_math=False)
+    ax.set_ylabel(short_label(audit.axes[1], 40), color=MUTED, parse_math=False)
 
 
 def _label(ax: "Axes", points: np.ndarray, state: int, suspicious: bool) -> None:
@@ -82,7 +86,33 @@ def _label(ax: "Axes", points: np.ndarray, state: int, suspicious: bool) -> None
     ax.text(x, y, str(state), ha="center", va="center", fontsize=8, color=color, bbox=box | {"edgecolor": edge})
 
 
+def n_named(audit: StateAudit) -> int:
+    """Return how many states have a bar each that is named; 0 where bars are not."""
+    return len(audit.state) if audit.examples and len(audit.state) <= MOST_NAMED else 0
+
+
+def _draw_named_bars(ax: "Axes", audit: StateAudit) -> None:
+    """Draw bars from left to right, the largest state at the top, each named by an observation that is in it."""
+    order = np.argsort(-audit.rows, kind="stable")
+    colors = np.where(audit.suspicious[order], SUSPICIOUS_COLOR, OTHER_COLOR)
+    ax.barh(np.arange(len(order)), audit.rows[order], height=0.8, color=colors)
+    ax.set_yticks(np.arange(len(order)))
+    names = [audit.examples.get(state, f"state {state}") for state in audit.state[order].tolist()]
+    ax.set_yticklabels([short_label(name, LONGEST_NAME) for name in names], fontsize=9)
+    for label in ax.get_yticklabels():
+        label.set_parse_math(False)
+    ax.invert_yaxis()
+    ax.set_xlabel("rows", color=MUTED)
+    ax.xaxis.set_major_locator(ticks(4, integer=True))
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    ax.grid(axis="x", color=RULE)
+    ax.set_axisbelow(True)
+
+
 def _draw_bars(ax: "Axes", audit: StateAudit) -> None:
+    if n_named(audit):
+        _draw_named_bars(ax, audit)
+        return
     order = np.argsort(-audit.rows, kind="stable")[:MOST_BARS]
     colors = np.where(audit.suspicious[order], SUSPICIOUS_COLOR, OTHER_COLOR)
     ax.bar(np.arange(len(order)), audit.rows[order], width=0.85, color=colors)

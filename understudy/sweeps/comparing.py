@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from understudy.digits import digits
 from understudy.errors import SettingError
 from understudy.settings import real
 from understudy.sweeps.names import Combination
@@ -180,6 +181,6 @@ def _cells(line: ComparedLearner) -> tuple[str, ...]:
             return NONE
         if isinstance(value, bool):
             return "yes" if value else "no"
-        return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}" if isinstance(value, float) else str(value)
+        return f"{value:,}" if isinstance(value, int) else digits(value, 4) if isinstance(value, float) else str(value)
 
     return tuple(shown(vars(line)[name]) for name in TYPES)

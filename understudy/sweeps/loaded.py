@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from understudy.digits import digits
 from understudy.errors import ResultsError, SettingError
 from understudy.evaluation import MeanCurve
 from understudy.evaluation.curves import mean_of_readings
@@ -151,7 +152,7 @@ class Sweep:
             (
                 *one, f"{count['runs']:,}", f"{count['failed']:,}" if count["failed"] else NONE,
                 NONE if count["median_steps"] is None else f"{count['median_steps']:,.0f}",
-                NONE if count["mean_reward"] is None else f"{count['mean_reward']:,.4g}",
+                NONE if count["mean_reward"] is None else digits(count['mean_reward'], 4),
             )
             for one, count in list(self.counts.items())[:most]
         )  # fmt: skip

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from understudy.digits import between, digits
 from understudy.errors import LogError
 from understudy.evaluation import Halves
 from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of, number
@@ -55,11 +56,11 @@ class AgainstLog:
         total, low, high = self.regret.final
         place = int(np.argmin(self.difference.mean))
         return (
-            f"against the logging policy, which earns {self.logged:.3g} an episode: {self.learner} is worst in "
-            f"episodes {first:,} to {last:,} ({least:+.3g} an episode; one deployment is worse there with probability "
-            f"{self.worse[place]:.2f}); in episodes {self.first[-1]:,} to {self.last[-1]:,} one is worse with "
-            f"probability {self.worse[-1]:.2f}, and by then the mean deployment has earned "
-            f"{abs(total):.3g} {'less' if total > 0 else 'more'} in all ({_range(total, low, high)})"
+            f"against the logging policy, which earns {digits(self.logged)} an episode: {self.learner} is worst in "
+            f"episodes {first:,} to {last:,} ({digits(least, sign=True)} an episode; one deployment is worse there "
+            f"with probability {self.worse[place]:.2f}); in episodes {self.first[-1]:,} to {self.last[-1]:,} one is "
+            f"worse with probability {self.worse[-1]:.2f}, and by then the mean deployment has earned "
+            f"{digits(abs(total))} {'less' if total > 0 else 'more'} in all ({_range(total, low, high)})"
         )
 
     __repr__ = __str__
@@ -94,10 +95,10 @@ class AgainstLog:
             (
                 f"{first:,} to {last:,}" if last > first else f"{first:,}",
                 f"{step:,}",
-                f"{mean:+.3g}",
-                f"{low:+.3g} to {high:+.3g}",
-                f"{worse:.0%}",
-                f"{more:+.3g}",
+                digits(mean, sign=True),
+                between(low, high, sign=True),
+                "<1%" if worse < 0.005 else f"{worse:.0%}",
+                digits(more, sign=True),
             )
             for first, last, step, mean, low, high, worse, more in zip(*shown, strict=True)
         )
@@ -164,7 +165,7 @@ def _regret(readings: HalvedReadings, sizes: np.ndarray, logged: float, error: f
 def _range(total: float, low: float, high: float) -> str:
     """Return an interval of a regret in words, turned around where it is a gain."""
     low, high = (low, high) if total > 0 else (-high, -low)
-    return f"{low:.3g} to {high:.3g}"
+    return between(low, high)
 
 
 def _plain(value: Any) -> float | int | None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from understudy.contracts import Learner, LoopOwner
 from understudy.contracts.streams import spawn
+from understudy.digits import digits
 from understudy.errors import SettingError
 from understudy.evaluation import Halves, halves
 from understudy.evaluation.trusted import SHARE_GOING
@@ -71,10 +72,10 @@ class Beyond:
     def sentence(self) -> str:
         """What follows, in one sentence."""
         if self.steps > self.exact:
-            times = f"{self.steps / self.exact:.3g} times" if self.exact else "beyond"
+            times = f"{digits(self.steps / self.exact)} times" if self.exact else "beyond"
             return (
                 f"believe {self.probe!r} up to step {self.steps:,}, {times} the {self.exact:,} steps that are exact, "
-                f"to within {self.margin:.3g}; {self._end}"
+                f"to within {digits(self.margin)}; {self._end}"
             )
         return (
             f"believe {self.probe!r} up to step {self.exact:,}, as far as runs are exact: beyond that nothing is "

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.contracts import Learner, LoopOwner, Simulator
+from understudy.digits import digits
 from understudy.errors import FailedRunsWarning, SettingError
 from understudy.evaluation import Halves, Interval
 from understudy.evaluation.halves import check_paired, halves_of_each, log_to_halve
@@ -213,7 +214,7 @@ class Comparison:
     def __str__(self) -> str:
         lines = [f"{self.sentence}."]
         what = "an episode" if self.probe is None else f"in {self.probe!r}"
-        regret = f"{self.regret:.2g} {what}" if np.isfinite(self.regret) else "not known"
+        regret = f"{digits(self.regret, 2)} {what}" if np.isfinite(self.regret) else "not known"
         lines.append(f"expected regret of choosing {self.best}: {regret}.")
         lines += [f"{found}." for found in self._against_log()[:1]]
         lines += [self.note] * bool(self.note)
@@ -244,7 +245,7 @@ class Comparison:
 
 
 def _three_digits(value: float | None) -> str:
-    return NONE if value is None else f"{value:.3g}"
+    return NONE if value is None else digits(value)
 
 
 def compare(

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from understudy.digits import between, digits
 from understudy.evaluation import Halves
 from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of
 from understudy.trust.against_log import AgainstLog, against_log, earned_by_log
@@ -68,11 +69,11 @@ class DeployedLearner:
         return None if place is None else int(self.against.difference.steps[place - 1]) if place else 0
 
     def __str__(self) -> str:
-        between = f"{self.low:.3g} to {self.high:.3g}"
         begin = "" if self.from_step is None else f" from step {self.from_step:,} on at the latest"
         return (
             f"{self.learner} against the policy that logged: {self.verdict}{begin}; over episodes {self.first:,} to "
-            f"{self.last:,} it earns {between} more an episode than the log's {self.against.logged:.3g}"
+            f"{self.last:,} it earns {between(self.low, self.high)} more an episode than the log's "
+            f"{digits(self.against.logged)}"
         )
 
     __repr__ = __str__

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from understudy.digits import digits
 from understudy.evaluation import Halves
 from understudy.evaluation.intervals import ALLOWANCE, HalvedReadings
 from understudy.evaluation.luck_of_one_log import Moments
@@ -88,7 +89,11 @@ def interval_evidence(readings: ReadingsAfter, margin: float) -> Evidence:
     if at == len(wide):
         return Evidence(name, _last(readings.steps), AS_FAR)
     wide_by = readings.half_width[at]
-    why = f"then it is {wide_by:.3g} wide to each side" if np.isfinite(wide_by) else "then nothing tells how wide it is"
+    why = (
+        f"then it is {digits(wide_by)} wide to each side"
+        if np.isfinite(wide_by)
+        else "then nothing tells how wide it is"
+    )
     return Evidence(name, _before(readings.steps, at), why)
 
 
@@ -107,11 +112,11 @@ def less_log_evidence(readings: ReadingsAfter, margin: float) -> Evidence:
     if at == len(agrees):
         return Evidence(name, _last(readings.steps), AS_FAR)
     if enough[at]:
-        why = f"then halves and whole are {difference[at]:+.3g} apart (known to {error[at]:.2g})"
+        why = f"then halves and whole are {digits(difference[at], sign=True)} apart (known to {digits(error[at], 2)})"
     elif enough_parts[at]:
         why = (
-            f"then {SHARE_OF_PART:.0%} of the log and the whole are {of_parts[at]:+.3g} apart (known to "
-            f"{error_of_parts[at]:.2g}), and the error may be {OF_WHOLE:.0f} times as large"
+            f"then {SHARE_OF_PART:.0%} of the log and the whole are {digits(of_parts[at], sign=True)} apart (known to "
+            f"{digits(error_of_parts[at], 2)}), and the error may be {OF_WHOLE:.0f} times as large"
         )
     else:
         why = f"then {SHARE_OF_PART:.0%} of the log have no answer"
@@ -160,7 +165,7 @@ def agreement(name: str, runs: Runs, varied: Runs, probe: str, margin: float, ex
     apart = known & (np.abs(middle) + error > margin) & (steps > exact)
     if apart.any():
         at = int(apart.argmax())
-        why = f"then the curves are {middle[at]:+.3g} apart (known to {error[at]:.2g})"
+        why = f"then the curves are {digits(middle[at], sign=True)} apart (known to {digits(error[at], 2)})"
         return Evidence(name, _before(steps, at), why)
     compared = int(steps[known][-1]) if known.any() else 0
     if compared == _last(runs.curve(probe)[0][runs.curve(probe)[0] <= runs.horizon(SHARE_GOING)]):

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from understudy.digits import between
 from understudy.trust.decisions import Decision
 from understudy.trust.windows import Windows
 
@@ -30,8 +31,8 @@ def _of_two(best: str, other: str, decision: Decision, windows: Windows, probe: 
         return f"this log cannot tell {best} from {other}: halves of it answer too few steps to show its luck"
     if not decision.ahead:
         low, high, what = decision.low, decision.high, _unit(probe) or f" in {probe!r}"
-        return f"this log cannot tell {best} from {other}: {where} they differ by {low:.3g} to {high:.3g}{what}"
-    by = f"by {decision.low:.3g} to {decision.high:.3g}{_unit(probe)} {where}"
+        return f"this log cannot tell {best} from {other}: {where} they differ by {between(low, high)}{what}"
+    by = f"by {between(decision.low, decision.high)}{_unit(probe)} {where}"
     if not decision.begins or decision.reverse:
         before = _before(other, decision, windows, probe)
         return f"{best} {_more(probe)} than {other} {_begin(decision, windows)}{by}{before}"
@@ -47,7 +48,7 @@ def _of_many(best: str, decisions: Mapping[str, Decision], windows: Windows, pro
     if not close:
         rival = decisions[closest[0]]
         return (
-            f"{best} {_more(probe)} than each of the {n - 1} others {where}: {rival.low:.3g} to {rival.high:.3g}"
+            f"{best} {_more(probe)} than each of the {n - 1} others {where}: {between(rival.low, rival.high)}"
             f"{_unit(probe)} more than {closest[0]}, which comes closest"
         )
     if len(close) == n - 1:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from understudy.digits import digits
 from understudy.logs.log import Log
 from understudy.logs.naming import action_words, feature_name, observation_words, value_words
 from understudy.logs.recurring import Recurring
@@ -67,7 +68,7 @@ def by_value(
     values: np.ndarray,
     words: str,
     parts: int = FIFTHS,
-    show: Callable[[float], str] = lambda value: f"{value + 0.0:.4g}",
+    show: Callable[[float], str] = lambda value: digits(value + 0.0, 4, commas=False),
 ) -> Groups:
     """Return groups of equal values where there are few distinct ones, else of values between quantiles.
 

@@ -1,0 +1,78 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from understudy.evaluation.intervals import Interval
+from understudy.reporting.deployment_words import evidence_of, span_of_episodes
+from understudy.trust.against_log import AgainstLog
+from understudy.trust.deploying import DeployedLearner
+from understudy.trust.onsets import Onset
+
+WINDOWS = 4
+
+
+def interval(mean, half_width, from_runs=0.2):
+    mean = np.asarray(mean, dtype=float)
+    steps = 100 * np.arange(1, WINDOWS + 1)
+    errors = np.full(WINDOWS, from_runs), np.full(WINDOWS, 0.1)
+    return Interval(steps, mean, mean - half_width, mean + half_width, 0.95, int(steps[-1]), *errors)
+
+
+@pytest.fixture
+def deployed():
+    """A learner that is worse than the log at first, and 1.5 better at last; windows have ten episodes."""
+    last = 10 * np.arange(1, WINDOWS + 1)
+    against = AgainstLog(
+        "psrs", 2000.0, last - 9, last, interval([-1, 0.5, 1.4, 1.6], 0.5), np.array([0.9, 0.4, 0.2, 0.001]),
+        np.zeros(WINDOWS), interval([10, 5, -9, -2500], 40.0),
+    )  # fmt: skip
+    return DeployedLearner("psrs", against, 1.5, 1.0, 2.0, 21, Onset(1, 1, 2), Onset(1, 1, 2))
+
+
+def test_what_it_earns_from_when_on_how_fast_and_at_what_risk_are_a_sentence_each(deployed):
+    assert evidence_of("it", deployed, single=False) == [
+        "In episodes 21 to 40 (up to step 400), it earns 1.50 more an episode than the log, whose episodes earned "
+        "2,000.00: +1.00 to +2.00 with a probability of 95%, the luck of the log included.",
+        "It begins to be better between episode 11 (step 100) and episode 21 (step 200) with a probability of 95% (by "
+        "the mean over runs, from episode 11 (step 100) on). More runs would narrow this down.",
+        "At least half of that gain begins to be there between episode 11 (step 100) and episode 21 (step 200) with a "
+        "probability of 95% (by the mean over runs, from episode 11 (step 100) on).",
+        "By episode 40 deployments have earned 2,500 more in all, on average (+2,460 to +2,540). A single one may do "
+        "worse than the policy that logged: in episodes 31 to 40, with a probability of less than 1%. The least that "
+        "deployments earn, on average, is 1.00 less an episode than the log, in episodes 1 to 10.",
+    ]
+
+
+def test_single_decisions_have_no_steps(deployed):
+    told = evidence_of("“psrs”", deployed, single=True)
+    assert all("step" not in sentence and "episode" not in sentence for sentence in told)
+    assert told[1].startswith("“psrs” begins to be better between decision 11 and decision 21")
+
+
+def test_what_narrows_a_range_down_is_what_its_error_is_of(deployed):
+    of_log = replace(deployed.against, difference=interval([-1, 0.5, 1.4, 1.6], 0.5, from_runs=0.01))
+    told = evidence_of("it", replace(deployed, against=of_log), single=False)
+    assert told[1].endswith("A longer log would narrow this down.")
+
+
+@pytest.mark.parametrize(
+    ("begins", "words"),
+    [
+        (Onset(0, 1, None), "From when on it is better, this log cannot tell (by the mean over runs, from episode 11"),
+        (Onset(2, None, None), "It begins to be better at episode 21 (step 200) or later, and this log cannot tell"),
+        (Onset(2, 2, 2), "It begins to be better at episode 21 (step 200) (by the mean over runs, from episode 21"),
+    ],
+)
+def test_a_range_that_is_open_or_a_point_is_said_to_be(deployed, begins, words):
+    assert evidence_of("it", replace(deployed, begins=begins), single=False)[1].startswith(words)
+
+
+def test_what_holds_from_the_first_episode_on_is_in_the_first_sentence_of_the_page_only(deployed):
+    told = evidence_of("it", replace(deployed, begins=Onset(0, 0, 0), half_gain=Onset(0, 0, 0)), single=False)
+    assert not any("begins to be better" in sentence for sentence in told)
+    assert told[1] == "At least half of that gain is there from the first episode on."
+
+
+def test_episodes_are_counted_with_commas():
+    assert span_of_episodes(999, 1_000, "decision") == "decisions 999 to 1,000"
