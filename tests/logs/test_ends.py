@@ -54,7 +54,7 @@ def test_rows_are_sorted_before_their_last_one_is_found():
 def test_an_episode_in_pieces_ends_once():
     pieces = {**VISITS, "episode": [0, 1, 0, 1]}
     assert ended(pieces, "terminated")[0] == [False, False, True, True]
-    with pytest.raises(LogError, match="goes on in row 2"):
+    with pytest.raises(LogError, match="goes on after another began, in row 2"):
         Log.from_columns(**pieces, ends="terminated").require_no_errors()
 
 

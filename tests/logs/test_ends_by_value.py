@@ -77,3 +77,17 @@ def test_the_command_line_takes_words_and_leads_to_them(tmp_path, capsys):
     assert "3 episodes" in capsys.readouterr().out
     assert main([*command, "--terminated", "end"]) == 2
     assert "or say --terminated end=VALUE where VALUE is what it says then" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_word_that_ends_episodes_and_was_not_named_is_a_warning(tmp_path):
+    found = {one.rule: one for one in us.check(pa.table(TABLE), episode="visit", terminated="end=left").findings}
+    assert found["other-words"].severity == "warning"
+    assert found["other-words"].sentence == (
+        "end says bought, timeout in the last rows of some of the 2 episodes that have no end, and only left were "
+        "named; where that ended an episode, name it as well, in terminated= or truncated="
+    )
+    ordered = {**TABLE, "at": [6, 5, 4, 3, 2, 1]}
+    again = us.read(ordered, episode="visit", terminated="end=left,bought", order_by="at")
+    assert not any(note.startswith("other-words") for note in again.notes)  # the last row of visit 3 says nothing then
+    every = {"episode": "visit", "terminated": "end=left,bought", "truncated": "end=timeout"}
+    assert not any(note.startswith("other-words") for note in us.read(TABLE, **every).notes)

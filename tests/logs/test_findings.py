@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from understudy.errors import LogError, visible
-from understudy.logs import Audit, AuditTest, Finding
+from understudy.logs import Audit, AuditTest, Finding, Log, check, concatenate, read
 from understudy.logs.findings import errors_first, finding_in_rows
 from understudy.tables import NONE
 
@@ -38,10 +38,46 @@ def test_an_audit_is_plain_json():
 
 
 def test_a_finding_counts_all_rows_and_names_a_few():
-    finding = finding_in_rows("error", "missing", np.arange(1000), "reward is NaN {where}")
+    log = Log.from_columns(observation=[0], action=[0], reward=[0], ends="every-row")
+    finding = finding_in_rows(
+        log, "error", "missing", np.arange(1000), "reward is NaN {where}, {after}, from {first} on"
+    )
     assert finding.rows == (0, 1, 2, 3, 4)
     assert finding.count == 1000
-    assert finding.sentence == "reward is NaN in 1,000 rows (0, 1, 2, 3, 4, ...)"
+    where = "1,000 rows (0, 1, 2, 3, 4, ...)"
+    assert finding.sentence == f"reward is NaN in {where}, after {where}, from 0 on"
+
+
+def test_rows_are_named_as_in_what_was_read():
+    """Rows 1 and 2 of the table are the last of the first two visits, which are dropped; row 5 has no reward."""
+    table = {
+        "visit": [0, 0, 1, 1, 2, 2],
+        "observation": [0, 1, 0, 1, 0, 1],
+        "action": [0] * 6,
+        "end": [0, 0, 0, 0, 0, 1],
+    }
+    table["reward"] = [0, 0, 0, 0, 0, np.nan]
+    named = {"episode": "visit", "terminated": "end"}
+    log = read(table, **named)
+    assert log.source_row.tolist() == [0, 2, 4, 5]
+    rows = {one.rule: one.rows for one in check(log).findings}
+    assert rows["missing"] == (5,)
+    assert rows["unfinished"] == (0, 2)
+    shuffled = {name: [column[row] for row in (5, 4, 0, 1, 2, 3)] for name, column in table.items()}
+    shuffled["at"] = [5, 4, 0, 1, 2, 3]
+    found = next(one for one in check(read(shuffled, **named, order_by="at")).findings if one.rule == "missing")
+    assert found.rows == (0,)
+    assert "in row 0;" in found.sentence
+
+
+def test_a_log_on_disk_a_selection_and_a_joined_log_name_rows_too(tmp_path):
+    table = {"visit": [0, 0, 1, 1], "observation": [0, 1, 0, 1], "action": [0] * 4, "reward": [0] * 4}
+    log = read(table, episode="visit", ends="unfinished")
+    assert log.source_row.tolist() == [0, 2]
+    kept = read(table, episode="visit", ends="unfinished", on_disk=tmp_path / "log")
+    assert kept.source_row.tolist() == [0, 2]
+    assert log.select([1]).source_row is None  # rows of a selection are its own
+    assert concatenate([log, log]).rows_in_source([3]) == (3,)
 
 
 @pytest.mark.parametrize(

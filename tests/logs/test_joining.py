@@ -21,7 +21,7 @@ def test_concatenate_keeps_episodes_of_different_logs_apart(walk):
 
 def test_concatenate_does_not_hide_a_scattered_episode():
     log = small(episode=[0, 1, 0, 1, 1], terminated=[0] * 5, next_observation=[1] * 5)
-    with pytest.raises(LogError, match="goes on in row 2"):
+    with pytest.raises(LogError, match="goes on after another began, in row 2"):
         concatenate([log, log]).require_no_errors()
 
 

@@ -26,7 +26,7 @@ def test_a_last_row_without_next_observation_is_dropped_and_said():
     assert log.observation.tolist() == [0, 1, 2, 5]
     assert log.unfinished.tolist() == [False, True]
     assert any(
-        note.startswith("dropped: 1 last row had no next observation, did not terminate and was dropped")
+        note.startswith("dropped: 1 last row did not terminate and has no next observation, so it was dropped; log")
         for note in log.notes
     )
 
@@ -34,9 +34,15 @@ def test_a_last_row_without_next_observation_is_dropped_and_said():
 def test_what_dropped_rows_earned_is_said():
     log = small(terminated=[0, 0, 1, 0, 0], reward=[0, 0, 0, 0, 2.5])
     assert any(
-        "did not terminate and was dropped, with rewards of 2.5 in all; log next_observation" in note
+        "so it was dropped; their rewards, 2.5 in all, count in what the log earned; log next_observation" in note
         for note in log.notes
     )
+
+
+def test_episodes_of_a_single_row_that_is_dropped_are_counted():
+    log = small(episode=[0, 0, 0, 1, 2], terminated=[0, 0, 1, 0, 0])
+    assert any("; 2 episodes of a single row are gone; log" in note for note in log.notes)
+    assert log.source_row.tolist() == [0, 1, 2]
 
 
 def test_the_row_before_a_dropped_truncated_one_is_truncated():
@@ -103,5 +109,9 @@ def test_where_a_limit_cuts_episodes_off_ends_are_as_frequent_as_they_are():
     assert log.terminated.mean() == pytest.approx(0.1, abs=4 * 0.3 / np.sqrt(len(log)))
     assert log.max_episode_steps == 3
     assert log.n_episodes == 5000
-    assert any("or are step 3, the last that a limit let be" in note for note in log.notes)
+    n_cut, n_ended = np.count_nonzero(lengths > 3), np.count_nonzero(lengths == 3)
+    said = (
+        f"dropped: {n_cut:,} last rows did not terminate and have no next observation, so they were dropped; so were "
+    )
+    assert any(note.startswith(f"{said}{n_ended:,} that terminated in step 3, the limit") for note in log.notes)
     assert terminated[~(last & ~terminated)].mean() > 0.13  # what it would be

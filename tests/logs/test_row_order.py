@@ -19,3 +19,14 @@ def test_rows_of_an_episode_come_together_by_first_appearance():
     assert how == " and, since episodes overlapped, gathered by episode"
     assert with_episodes_together(np.array([1, 0]), None)[1] == ""
     assert with_episodes_together(np.array([1, 0]), np.array([7, 8]))[0].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("texts", [["20/12/2025 00:00", "01/01/2026 00:00"], ["1,000", "20"], ["5.6.24", "1.7.24"]])
+def test_text_whose_letters_do_not_sort_as_its_meaning_is_refused(texts):
+    with pytest.raises(LogError, match=r"order_by column at holds texts such as .* letter by letter"):
+        sorted_rows(pa.table({"at": texts}), ["at"])
+
+
+@pytest.mark.parametrize("texts", [["2025/12/20", "2026/01/01"], ["2025-12-20 10:00", "2026-01-01 09:00"], ["a", "b"]])
+def test_text_that_sorts_by_its_letters_is_sorted(texts):
+    assert sorted_rows(pa.table({"at": texts[::-1]}), ["at"]).tolist() == [1, 0]

@@ -8,7 +8,7 @@ from understudy.contracts.fitting import ensure_fitted, needs_fit
 from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
 from understudy.contracts.vocabulary import Vocabulary
-from understudy.encoders.state_audit import MOST_STATES, StateAudit
+from understudy.encoders.state_audit import AXES, MOST_STATES, StateAudit
 from understudy.encoders.sufficiency import holm, sufficiency
 from understudy.logs.naming import feature_name, observation_words
 from understudy.progress import progress_bar
@@ -54,8 +54,14 @@ def audit(encoder: Encodes, log: Log, *, level: float = LEVEL, seed: int = 0) ->
             int(state): observation_words(log.spec, log.observation[int(np.argmax(states == state))])
             for state in largest
         },
-        **({"axes": (feature_name(log.spec, 0), feature_name(log.spec, 1))} if log.spec.features else {}),
+        axes=_axes(log),
     )
+
+
+def _axes(log: Log) -> tuple[str, str]:
+    """Return the names of the columns that two-dimensional observations have."""
+    named = log.spec.features is not None and log.spec.observation_shape == (2,)
+    return (feature_name(log.spec, 0), feature_name(log.spec, 1)) if named else AXES
 
 
 def _title(encoder: Encodes) -> str:

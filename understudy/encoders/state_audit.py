@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 ENOUGH = 0.5  # share of the rows that has to be in states that could be tested, for "nothing found" to say something
 MOST_STATES = 400  # tested: those with most rows
+AXES = ("first dimension of the observation", "second dimension")  # where columns have no names
 LISTED = 12  # states in the printed table
 
 SUSPICIOUS, NOTHING, UNTOLD = "suspicious", "nothing found", "could not be told"
@@ -55,7 +56,7 @@ class StateAudit:
     n_unlisted: int = 0  # states of one observation beyond the K: JSON leaves them out
     rows_unlisted: int = 0  # rows of the log in those
     examples: Mapping[int, str] = field(default_factory=dict)  # of states that merge: an observation
-    axes: tuple[str, str] = ("first dimension of the observation", "second dimension")  # of the sample, by name
+    axes: tuple[str, str] = AXES  # the names of the sample's columns
 
     @property
     def n_states(self) -> int:

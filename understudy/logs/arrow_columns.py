@@ -8,6 +8,7 @@ import numpy as np
 from understudy.errors import LogError
 from understudy.logs.arrays import as_array, first_true, short_repr
 from understudy.logs.labels import numbers_of
+from understudy.logs.lookalikes import looks_like
 from understudy.logs.streamed import StreamedColumn, StreamedTable
 from understudy.mapped import new_array
 from understudy.storage import error_reason
@@ -201,7 +202,14 @@ def _ranks(name: str, texts: Any) -> np.ndarray:
         words = texts.to_pylist()
     except UnicodeDecodeError:
         raise not_utf8(name) from None
-    keys: list = numbers_of(words) or words
+    numbers = numbers_of(words)
+    found = looks_like(words) if numbers is None else None
+    if found is not None and not words[0][:4].isdigit():  # of 2024/01/31 the letters sort as times do
+        raise LogError(
+            f"order_by column {name} holds texts such as {short_repr(found[0])}, which would be sorted letter by "
+            f"letter; if they are {found[1]}, or sort the rows beforehand"
+        )
+    keys: list = numbers or words
     rank = {key: at for at, key in enumerate(sorted(set(keys)))}
     return np.array([rank[key] for key in keys], np.int64)
 

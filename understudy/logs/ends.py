@@ -46,9 +46,9 @@ def add_ends(
         for rows in blocks(n_rows):
             columns["episode"][rows] = np.arange(rows.start, rows.stop)
     if ends in ("terminated", EVERY_ROW):
-        columns["terminated"][_last_rows(columns["episode"])] = True
+        columns["terminated"][last_rows(columns["episode"])] = True
     elif ends == "truncated":  # episodes whose last row is said to have terminated were not cut off
-        last, columns["truncated"] = _last_rows(columns["episode"]), columns["truncated"].copy()
+        last, columns["truncated"] = last_rows(columns["episode"]), columns["truncated"].copy()
         columns["truncated"][last] |= ~columns["terminated"][last]
     said = [SAID] if flags and ends == "unfinished" else []
     if "episode" in columns:
@@ -104,7 +104,7 @@ def _ends_unknown(episode: np.ndarray) -> LogError:
     return LogError(f"there is an episode column, and none that tells how episodes ended; say {_CHOICES}; {columns}")
 
 
-def _last_rows(episode: np.ndarray) -> np.ndarray:
+def last_rows(episode: np.ndarray) -> np.ndarray:
     """Return the last row of each episode; if it is in pieces, that of the last piece."""
     starts = starts_of(episode)
     if not len(later_pieces(episode, starts)):

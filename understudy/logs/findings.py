@@ -13,6 +13,8 @@ from understudy.tables import NONE, Column, Table, arrow_table
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from understudy.logs.log import Log
+
 SEVERITIES = ("error", "doubt", "warning", "note")
 """Error: simulators refuse the log. Doubt: they take it, and what they say must not be believed. Warning: results may
 be wrong. Note: worth knowing."""
@@ -27,7 +29,7 @@ class Finding:
 
     severity: str  # one of SEVERITIES
     rule: str
-    rows: tuple[int, ...]  # the first few of them
+    rows: tuple[int, ...]  # the first few of them, numbered from 0 as in the file or table that was read
     count: int  # how many rows, or whatever else the sentence counts
     sentence: str
 
@@ -186,19 +188,22 @@ def errors_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)))
 
 
-def finding_in_rows(severity: str, rule: str, rows: np.ndarray | FoundRows, sentence: str) -> Finding:
-    """Return a finding in these rows; "{where}" in the sentence becomes how many they are, and which.
+def finding_in_rows(log: "Log", severity: str, rule: str, rows: np.ndarray | FoundRows, sentence: str) -> Finding:
+    """Return a finding in these rows, which it names as in the file that was read.
 
-    >>> finding_in_rows("error", "missing", np.array([4, 9]), "reward is NaN {where}; drop them").sentence
-    'reward is NaN in 2 rows (4, 9); drop them'
+    "{where}" in the sentence becomes how many they are, and which; "{after}", the same of what comes after them;
+    "{first}", the first of them.
     """
     found = rows if isinstance(rows, FoundRows) else FoundRows(tuple(rows[:SHOWN].tolist()), len(rows))
-    some, count = found.first, found.count
+    some, count = log.rows_in_source(found.first), found.count
     if count == 1:
-        where = f"in row {some[0]}"
+        which = f"row {some[0]}"
     else:
-        where = f"in {count:,} rows ({', '.join(map(str, some))}{', ...' if count > len(some) else ''})"
-    return Finding(severity, rule, some, count, sentence.replace("{where}", where))
+        which = f"{count:,} rows ({', '.join(map(str, some))}{', ...' if count > len(some) else ''})"
+    words = {"{where}": f"in {which}", "{after}": f"after {which}", "{first}": str(some[0])}
+    for place, instead in words.items():
+        sentence = sentence.replace(place, instead)
+    return Finding(severity, rule, some, count, sentence)
 
 
 def _as_dict(finding: Finding) -> dict[str, Any]:

@@ -39,6 +39,7 @@ def concatenate(logs: Sequence[Log]) -> Log:
         derived=_derived(logs),
         propensity_source=joined_source([log.propensity_source for log in logs]),
         dropped_reward=_dropped_reward(logs),
+        source_row=None,
     )
 
 

@@ -68,6 +68,7 @@ class Log:
     time: np.ndarray | None = None  # (N,) float64, seconds: when each row was decided
     arrival: np.ndarray | None = None  # (N,) float64, seconds: when its outcome was known; inf: never
     dropped_reward: np.ndarray | None = None  # (E,) of a last row that was dropped; NaN where none was; not in files
+    source_row: np.ndarray | None = None  # (N,) int32, each row's in what was read; None for 0, 1, ...; not in files
 
     def __post_init__(self) -> None:
         source = None if self.propensity is None else self.propensity_source or PropensitySource()
@@ -206,7 +207,7 @@ class Log:
             if len(np.unique(episodes)) < len(episodes):
                 chosen["episode"] = np.repeat(np.arange(len(episodes)), np.diff(self.starts)[episodes])
         dropped = None if self.dropped_reward is None else self.dropped_reward[episodes]
-        return replace(self, **chosen, dropped_reward=dropped)
+        return replace(self, **chosen, dropped_reward=dropped, source_row=None)
 
     def with_propensities(self, given: Any) -> "Log":
         """Return the log with the propensities of all actions, from a table or a function of the policy that acted.
@@ -236,6 +237,18 @@ class Log:
         episodes = self._positions(episodes)
         lengths = self.starts[episodes + 1] - self.starts[episodes]
         return np.arange(lengths.sum()) + np.repeat(self.starts[episodes] - np.cumsum(lengths) + lengths, lengths)
+
+    def rows_in_source(self, rows: Iterable[int]) -> tuple[int, ...]:
+        """Return the numbers that rows have in the file or table that was read, from 0 up.
+
+        The last row of an episode that has no next observation is dropped, so others move up:
+
+        >>> log = Log.from_columns(observation=[0, 1, 2, 3], action=[0, 0, 0, 0], reward=[0, 0, 0, 0],
+        ...     episode=[0, 0, 1, 1], ends="unfinished")
+        >>> log.rows_in_source([0, 1])
+        (0, 2)
+        """
+        return tuple(int(row) if self.source_row is None else int(self.source_row[row]) for row in rows)
 
     def _positions(self, episodes: Any) -> np.ndarray:
         """Return positions of episodes as an array of integers; raise `SettingError` where the log has no such."""

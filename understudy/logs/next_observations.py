@@ -54,24 +54,46 @@ def add_next_observations(
         rewards = np.full(len(last), np.nan)
         rewards[~stays] = columns["reward"][dropped]
         rewards = rewards[stays | (np.diff(starts) > 1)]  # an episode of one row is gone
-        lost = float(columns["reward"][dropped].sum())
-        why = (
-            "did not terminate"
-            if limit is None
-            else f"did not terminate or are step {limit:,}, the last that a limit let be,"
-        )
-        earned = f", with rewards of {digits(lost, 6)} in all" if lost else ""
-        notes.append(
-            f"dropped: {counted(len(dropped), 'last row')} had no next observation, {why} and "
-            f"{'was' if len(dropped) == 1 else 'were'} dropped{earned}; log next_observation, "
-            "what was seen after the last step, to keep them; row numbers here count the rows that are left"
-        )
+        n_gone = int((~stays & (np.diff(starts) == 1)).sum())
+        notes.append(_note_on_dropped(columns, dropped, limit, n_gone))
+        if "source_row" not in columns:
+            columns["source_row"] = _numbers(len(following))
         kept = np.ones(len(following), bool)
         kept[dropped] = False
         columns = {name: _rows(column, kept, owned) for name, column in columns.items()}
     if not len(columns["action"]):
         raise LogError("no row has a next observation; give next_observation=, or more than one row an episode")
     return columns, notes, rewards
+
+
+def _note_on_dropped(columns: dict[str, np.ndarray], dropped: np.ndarray, limit: int | None, n_gone: int) -> str:
+    """Return which last rows were dropped, why, and what became of their rewards."""
+    n_ended = int(columns["terminated"][dropped].sum())
+    n_cut, lost = len(dropped) - n_ended, float(columns["reward"][dropped].sum())
+    one = n_cut == 1
+    clauses = [
+        f"{counted(n_cut, 'last row')} did not terminate and {'has' if one else 'have'} no next observation, so "
+        f"{'it was' if one else 'they were'} dropped"
+    ]
+    if n_ended:
+        clauses.append(
+            f"so {'was' if n_ended == 1 else 'were'} {n_ended:,} that terminated in step {limit:,}, the limit, as "
+            "otherwise only ends would be left of that step"
+        )
+    if n_gone:
+        gone = "1 episode of a single row is gone" if n_gone == 1 else f"{n_gone:,} episodes of a single row are gone"
+        clauses.append(gone)
+    if lost:
+        clauses.append(f"their rewards, {digits(lost, 6)} in all, count in what the log earned")
+    return f"dropped: {'; '.join(clauses)}; log next_observation, what was seen after the last step, to keep such rows"
+
+
+def _numbers(n: int) -> np.ndarray:
+    """Return 0 to n - 1."""
+    numbers = new_array(n, np.int32)
+    for rows in blocks(n):
+        numbers[rows] = np.arange(rows.start, rows.stop)
+    return numbers
 
 
 def _limit_of(lengths: np.ndarray, truncated: np.ndarray) -> int | None:

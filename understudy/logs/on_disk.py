@@ -36,6 +36,9 @@ DTYPES = {"action": "<i4", "reward": "<f8", "terminated": "|b1", "truncated": "|
           "propensity": "<f8", "time": "<f8", "arrival": "<f8"}  # fmt: skip
 """The dtypes that a log has of its columns; observations are numbers of any."""
 
+BESIDE = ("dropped_reward", "source_row")
+"""Arrays of a log that are kept with its columns, where it has them."""
+
 OWN = re.compile(
     rf"\..*|columns-[0-9a-f]{{16}}|index-[0-9a-f]{{24}}[-.].*|(fingerprint|content)\.json|{re.escape(MANIFEST)}"
 )
@@ -125,7 +128,7 @@ def _make(path: Path, source: dict[str, Any] | None, make: Callable[[], Log]) ->
             if len(log) > MOST_ROWS:
                 raise LogError(f"the log has {len(log):,} rows, and {MOST_ROWS:,} is the most; split it by episodes")
             columns = {name: _shared(column) for name, column in log.columns.items()} | {"starts": log.starts}
-            columns |= {} if log.dropped_reward is None else {"dropped_reward": log.dropped_reward}
+            columns |= {name: kept for name in BESIDE if (kept := getattr(log, name)) is not None}
             facts = {"rows": len(log), "known": known_of(log), "source": source}
             name = f"columns-{os.urandom(8).hex()}"
             arrays = store_arrays(path / name, columns, room)
@@ -146,7 +149,8 @@ def _shared(column: np.ndarray) -> np.ndarray:
 
 def _log_of(path: Path, manifest: Manifest) -> Log:
     arrays = opened_arrays(path, manifest)
-    n_rows, starts, dropped = manifest.facts["rows"], arrays.pop("starts"), arrays.pop("dropped_reward", None)
+    n_rows, starts = manifest.facts["rows"], arrays.pop("starts")
+    dropped, source = (arrays.pop(name, None) for name in BESIDE)
     columns = {name: arrays[name] for name in (*COLUMNS, *TIMES) if name in arrays}
     if any(len(column) != n_rows for column in columns.values()) or not set(columns) >= set(COLUMNS) - {"propensity"}:
         raise ValueError("columns are missing, or differ in length")
@@ -164,7 +168,9 @@ def _log_of(path: Path, manifest: Manifest) -> Log:
         raise ValueError("episodes do not end with the log")
     if dropped is not None and (dropped.dtype != np.float64 or dropped.shape != (len(starts) - 1,)):
         raise ValueError("dropped_reward is not of these episodes")
-    log = replace(with_known(columns, checked(manifest.facts["known"])), dropped_reward=dropped)
+    if source is not None and (source.dtype != np.int32 or source.shape != (n_rows,)):
+        raise ValueError("source_row is not of these rows")
+    log = replace(with_known(columns, checked(manifest.facts["known"])), dropped_reward=dropped, source_row=source)
     starts.setflags(write=False)
     log.__dict__["starts"] = starts  # a cached property: found once, when the log was made
     log.__dict__["_home"] = path.resolve(), manifest.digest

@@ -19,6 +19,7 @@ from understudy.logs.columns import (
     common_length,
 )
 from understudy.logs.costs import negated, notes_on_reward
+from understudy.logs.ends_by_value import notes_on_other_words
 from understudy.logs.episodes import ranks_by_first_appearance
 from understudy.logs.formats.loaded import LoadedTable
 from understudy.logs.labels import checked_labels, listing
@@ -30,7 +31,7 @@ from understudy.logs.propensities import PropensityOptions
 from understudy.logs.propensity_order import order_propensities
 from understudy.logs.recoding import in_form, spec_of
 from understudy.logs.row_order import sorted_rows, with_episodes_together
-from understudy.logs.selection import Names, checked_names, select
+from understudy.logs.selection import BY_VALUE, Names, checked_names, select
 from understudy.logs.source_files import shown_path
 from understudy.logs.spec import Spec
 from understudy.logs.table_columns import actions_of, clean_columns, observations_of
@@ -235,8 +236,13 @@ def _log_of(table: Any, wanted: dict[str, Any], options: _Options) -> Log:
                 columns[role] = columns[role][order]
             if episodes_are_codes:
                 columns["episode"] = ranks_by_first_appearance(columns["episode"])
-            by = ", ".join(sort_names)
-            notes += (f"order: rows were sorted by {by}{how}; row numbers here count from 0 in that order",)
+            columns["source_row"] = order.astype(np.int32)  # messages name rows as in the file
+            notes += (f"order: rows were sorted by {', '.join(sort_names)}{how}",)
+    words: dict[str, list[str]] = {}
+    for role in BY_VALUE:
+        if role in selections and selections[role].values:
+            words.setdefault(selections[role].names[0], []).extend(selections[role].values)
+    notes += tuple(notes_on_other_words(table, words, columns))
     log = assemble(
         columns,
         found_labels,

@@ -39,7 +39,7 @@ def test_interleaved_episodes_are_one_finding_where_the_rest_was_derived(order):
     rules = {finding.rule for finding in audit.findings}
     assert rules <= {"episode-contiguity", "no-propensity", "no-next-observation"}
     assert audit.n_rows == 120  # none is dropped, so that row numbers are those of the file
-    with pytest.raises(LogError, match="goes on in row"):
+    with pytest.raises(LogError, match="goes on after another began, in row"):
         Log.from_columns(**visits(order)).require_no_errors()
 
 
@@ -198,3 +198,64 @@ def test_terminated_episodes_of_one_length_seem_to_have_been_cut_off_by_a_clock(
     if warned:
         assert found[0].sentence.startswith("all 20 episodes have 48 rows and are said to have terminated")
         assert "say truncated" in found[0].sentence
+
+
+def chats(rng, hazard, n=20_000):
+    """Columns of episodes that end with a probability of .2 a step, whose recording stops with another after each."""
+    lengths, recorded = rng.geometric(0.2, n), rng.geometric(hazard, n) if hazard else np.full(n, 10**6)
+    kept = np.minimum(lengths, recorded)
+    episode = np.repeat(np.arange(n), kept)
+    last = np.append(episode[1:] != episode[:-1], True)
+    nothing = np.zeros(len(episode), int)
+    return {
+        "observation": nothing, "action": nothing, "reward": nothing + 1.0, "episode": episode,
+        "terminated": last & np.repeat(kept == lengths, kept),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("hazard", "severity"), [(0.05, "doubt"), (0.005, "warning"), (0.0, None)])
+def test_recordings_that_stop_within_episodes_make_ends_too_frequent(hazard, severity):
+    """Of rows that did not end their episode a share is gone: ends are more frequent than the .2 that they are."""
+    log = Log.from_columns(**chats(np.random.default_rng(0), hazard))
+    found = [one for one in check(log).findings if one.rule == "ends-too-frequent"]
+    assert [one.severity for one in found] == [severity] * (severity is not None)
+    error = 0.4 / np.sqrt(len(log))
+    assert (log.terminated.mean() > 0.2 + 4 * error) == (severity == "doubt")  # four standard errors: 1 of 30,000
+    if severity == "doubt":
+        # With next observations the rows stay, and ends are as frequent as they are.
+        columns = chats(np.random.default_rng(0), hazard)
+        whole = Log.from_columns(**columns, next_observation=np.zeros(len(columns["action"]), int))
+        assert abs(whole.terminated.mean() - 0.2) < 4 * error
+        assert not [one for one in check(whole).findings if one.rule == "ends-too-frequent"]
+
+
+def test_the_end_of_one_recording_is_not_said_to_be_a_loss(clean):
+    columns = {name: column for name, column in clean.items() if name != "next_observation"}
+    last = np.zeros(len(clean["action"]), bool)
+    last[-1] = True
+    cut = {**columns, "terminated": clean["terminated"] & ~last, "truncated": clean["truncated"] & ~last}
+    assert not any(rule == "ends-too-frequent" for _, rule in rules_found(cut))
+
+
+def test_rows_before_a_gap_lead_to_observations_that_did_not_follow(clean):
+    columns = {name: column for name, column in clean.items() if name != "next_observation"}
+    inside = np.append(clean["episode"][1:] == clean["episode"][:-1], False) & (clean["step"] > 0)
+    lost = inside & (np.arange(len(inside)) % 20 == 7)
+    without = {name: column[~lost] for name, column in columns.items()}
+    assert ("doubt", "step-order") in rules_found(without)
+    given = {name: column[~lost] for name, column in clean.items()}  # with next observations only the gap is told
+    assert ("warning", "step-order") in rules_found(given)
+
+
+def test_where_few_of_the_open_episodes_are_as_long_as_the_longest_the_others_are_asked_for():
+    """Ends of one kind were not named, and a limit of 12 was not marked: 8 of 10 ends are missing."""
+    rng = np.random.default_rng(0)
+    lengths = np.minimum(rng.geometric(0.2, 2000), 12)
+    episode = np.repeat(np.arange(2000), lengths)
+    last = np.append(episode[1:] != episode[:-1], True)
+    nothing = np.zeros(len(episode), int)
+    known = np.repeat((rng.random(2000) < 0.7) & (lengths < 12), lengths)
+    columns = {"observation": nothing, "action": nothing, "reward": nothing, "episode": episode}
+    audit = check(Log.from_columns(**columns, terminated=last & known))
+    found = next(one for one in audit.findings if one.rule == "unmarked-limit")
+    assert "set truncated= for these; the others ended in another way" in found.sentence

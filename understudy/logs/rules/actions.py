@@ -24,7 +24,7 @@ def action_range(log: "Log") -> Iterator[Finding]:
         if log.spec.actions is None and len(values) <= log.spec.n_actions:
             advice = f"{_advice_to_label(values)}{_advice_on_order(log)}; or code actions from 0 up"
         yield finding_in_rows(
-            "error", "action-range", rows, f"action is outside 0 to {log.spec.n_actions - 1} {{where}}; {advice}"
+            log, "error", "action-range", rows, f"action is outside 0 to {log.spec.n_actions - 1} {{where}}; {advice}"
         )
 
 

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 RARE = RATES["each test"]
 """Below this chance, what was found is not taken for chance."""
 
+FEW_GONE, MANY_GONE = 0.002, 0.01
+"""Of the rows that did not end their episode, shares that were dropped: worth a warning, and not to be believed."""
+
+MANY_AFTER_GAPS = 0.01
+"""With this share of rows that follow missing ones, next observations that were taken from them are not believed."""
+
 FEW_EPISODES = 20  # with so many, an end of true probability .2 is served in .19 of steps or more (exactness.md)
 
 
@@ -27,11 +33,12 @@ def episode_contiguity(log: "Log") -> Iterator[Finding]:
     rows = log.starts[later_pieces(log.episode, log.starts)]
     if len(rows):
         yield finding_in_rows(
+            log,
             "error",
             "episode-contiguity",
             rows,
-            f"episode {log.episode[rows[0]]} goes on in row {rows[0]} after another began, and so {{where}} in all; "
-            "sort the rows by episode, or read the file with order_by=",
+            "an episode goes on after another began, in row {first} and so {where} in all; sort the rows by episode, "
+            "or read the file with order_by=",
         )
 
 
@@ -53,6 +60,7 @@ def step_order(log: "Log") -> Iterator[Finding]:
         back = _one_row_later(found_rows(lambda rows: rise(rows) < 1, len(log) - 1))
         if back.count:
             yield finding_in_rows(
+                log,
                 "error",
                 "step-order",
                 back,
@@ -60,11 +68,21 @@ def step_order(log: "Log") -> Iterator[Finding]:
             )
         gaps = _one_row_later(found_rows(lambda rows: rise(rows) > 1, len(log) - 1))
         if gaps.count:
-            yield finding_in_rows("warning", "step-order", gaps, "step jumps {where}: rows before them are missing")
+            derived = "next_observation" in log.derived
+            yield finding_in_rows(
+                log,
+                "doubt" if derived and gaps.count >= MANY_AFTER_GAPS * len(log) else "warning",
+                "step-order",
+                gaps,
+                "step jumps {where}: rows before them are missing"
+                + derived
+                * ", so the rows before these lead to an observation that did not follow; log next_observation",
+            )
     usual = _usual_first_step(log)
     late = found_rows(lambda episodes: log.step[log.starts[episodes]] > usual, log.n_episodes)
     if late.count:
         yield finding_in_rows(
+            log,
             "warning",
             "step-order",
             _first_rows(log, late),
@@ -98,6 +116,7 @@ def end_inside(log: "Log") -> Iterator[Finding]:
     )
     if rows.count:
         yield finding_in_rows(
+            log,
             "error",
             "end-inside",
             rows,
@@ -110,7 +129,11 @@ def both_ends(log: "Log") -> Iterator[Finding]:
     rows = found_rows(lambda part: log.terminated[part] & log.truncated[part], len(log))
     if rows.count:
         yield finding_in_rows(
-            "warning", "both-ends", rows, "terminated and truncated are both set {where}; they are read as terminated"
+            log,
+            "warning",
+            "both-ends",
+            rows,
+            "terminated and truncated are both set {where}; they are read as terminated",
         )
 
 
@@ -123,15 +146,24 @@ def unfinished(log: "Log") -> Iterator[Finding]:
         some_ended = log.terminated.any() or log.truncated.any()
         last = tuple(int(log.starts[episode + 1]) - 1 for episode in episodes.first)
         said = any(note.startswith(f"{RECORDING_ENDED}:") for note in log.notes)
+        ends = "{after}" if "next_observation" in log.derived else "{where}"  # a last row was dropped, or it was not
+        yield from _too_many_ends(log, lengths)
         if some_ended and not said and lengths.chance_of_limit < RARE:
+            most = 2 * lengths.n_cut_longest >= lengths.n_cut
+            advice = (
+                'say ends="truncated" if so, or ends="unfinished" if only the recording stopped'
+                if most
+                else "set truncated= for these; the others ended in another way, so see that terminated= tells of "
+                "every way to end"
+            )
             yield finding_in_rows(
+                log,
                 "doubt",
                 "unmarked-limit",
                 FoundRows(last, episodes.count),
-                f"an episode ends neither terminated nor truncated {{where}}: {lengths.n_cut_longest:,} of these have "
+                f"an episode ends neither terminated nor truncated {ends}: {lengths.n_cut_longest:,} of these have "
                 f"{lengths.longest:,} steps, and no episode has more, so a time limit seems to have ended them; "
-                "without it, simulated episodes go on and earn what they could not: say "
-                'ends="truncated" if so, or ends="unfinished" if only the recording stopped',
+                f"without it, simulated episodes go on and earn what they could not: {advice}",
             )
             return
         advice = "; set truncated= where a time limit ended them" if some_ended else ""
@@ -141,12 +173,37 @@ def unfinished(log: "Log") -> Iterator[Finding]:
                 f"seems to have ended them{', so set truncated= there' if some_ended else ''}"
             )
         yield finding_in_rows(
+            log,
             "note",
             "unfinished",
             FoundRows(last, episodes.count),
-            "an episode ends neither terminated nor truncated {where}: the recording is taken to have been cut off "
+            f"an episode ends neither terminated nor truncated {ends}: the recording is taken to have been cut off "
             f"there, so such episodes keep their places, and none is moved past them{advice}",
         )
+
+
+def _too_many_ends(log: "Log", lengths: "_Lengths") -> Iterator[Finding]:
+    """Find that rows are missing where episodes were cut off, so that ends are more frequent in what is left.
+
+    Of a row that did not end its episode, what followed must be known, and where the recording stopped it is not. So a
+    share of these rows is gone, and none of those that ended one. One episode cut off is the end of the recording.
+    """
+    if "next_observation" not in log.derived or lengths.n_cut < 2:
+        return
+    n_ended = sum(int(log.terminated[rows].sum()) for rows in slices(len(log)))
+    gone = lengths.n_cut / (len(log) - n_ended + lengths.n_cut)
+    if not n_ended or gone < FEW_GONE:
+        return
+    yield Finding(
+        "doubt" if gone >= MANY_GONE else "warning",
+        "ends-too-frequent",
+        (),
+        lengths.n_cut,
+        f"{lengths.n_cut:,} of {log.n_episodes:,} episodes were cut off, and their last rows were dropped, since what "
+        f"followed is not known: {gone:.1%} of the rows that did not end their episode, or more, and none of those "
+        "that did; so simulated episodes end too early: log next_observation, what was seen after the last step, or "
+        "record episodes up to their ends",
+    )
 
 
 class _Lengths(NamedTuple):

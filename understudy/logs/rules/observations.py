@@ -42,6 +42,7 @@ def next_observation_is_reset(log: "Log") -> Iterator[Finding]:
             continue
         if _binomial_tail(rows.count, n, _chance(log, group)) < RESET_RATE:
             yield finding_in_rows(
+                log,
                 severity,
                 "next-observation-is-reset",
                 FoundRows(tuple(int(opening[place]) - 1 for place in rows.first), rows.count),
@@ -67,6 +68,7 @@ def next_observation_continuity(log: "Log") -> Iterator[Finding]:
     rows = found_rows(differs, len(log) - 1, width_of(log.observation))
     if rows.count:
         yield finding_in_rows(
+            log,
             "warning",
             "next-observation-continuity",
             rows,

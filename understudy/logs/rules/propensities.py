@@ -23,6 +23,7 @@ def propensity_range(log: "Log") -> Iterator[Finding]:
     rows = found_rows(lambda part: _is_outside(p[part]), len(p), width_of(p))
     if rows.count:
         yield finding_in_rows(
+            log,
             "error",
             "propensity-range",
             rows,
@@ -56,6 +57,7 @@ def propensity_sum(log: "Log") -> Iterator[Finding]:
         if rows.count:
             row = rows.first[0]
             yield finding_in_rows(
+                log,
                 "error",
                 "propensity-sum",
                 rows,
@@ -84,6 +86,7 @@ def propensity_zero(log: "Log") -> Iterator[Finding]:
     rows = found_rows(is_zero, len(log))
     if rows.count:
         yield finding_in_rows(
+            log,
             "error",
             "propensity-zero",
             rows,

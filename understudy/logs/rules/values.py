@@ -8,6 +8,7 @@ import numpy as np
 
 from understudy.logs.blocks import any_entry, found_rows, width_of
 from understudy.logs.costs import TAKEN_FOR_COST
+from understudy.logs.ends_by_value import OTHER_WORDS
 from understudy.logs.findings import Finding, finding_in_rows
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def missing(log: "Log") -> Iterator[Finding]:
         if rows.count:
             advice = "fill them in" if name != "propensity" else "fill them in, or leave propensity out and use qbe"
             yield finding_in_rows(
-                "error", "missing", rows, f"{name} is NaN or infinite {{where}}; {advice}, or drop the episodes"
+                log, "error", "missing", rows, f"{name} is NaN or infinite {{where}}; {advice}, or drop the episodes"
             )
 
 
@@ -49,4 +50,4 @@ def notes(log: "Log") -> Iterator[Finding]:
     """Find what was derived or dropped when the log was made."""
     for note in log.notes:
         rule, _, sentence = note.partition(": ")
-        yield Finding("warning" if rule == TAKEN_FOR_COST else "note", rule, (), 1, sentence)
+        yield Finding("warning" if rule in (TAKEN_FOR_COST, OTHER_WORDS) else "note", rule, (), 1, sentence)

@@ -49,8 +49,7 @@ def duplicate_episodes(log: Log, states: Recurring, certain: Sample | None = Non
     later = np.ones(n, bool)
     later[np.unique(group, return_index=True)[1]] = False
     extra = int(later.sum())
-    rows = log.starts[:-1][later]
-    rows = rows if certain is None else certain.row_numbers(rows)
+    rows = log.rows_in_source(log.starts[:-1][later][:5])
     where = "" if certain is None else certain.words
     return Answer(
         tested,
@@ -58,11 +57,11 @@ def duplicate_episodes(log: Log, states: Recurring, certain: Sample | None = Non
             Finding(
                 "doubt" if extra >= MANY * n else "warning",
                 EPISODES,
-                tuple(rows[:5].tolist()),
+                rows,
                 extra,
                 f"{where}{extra:,} of {n:,} episodes are equal to an earlier one in every column, and chance does not "
                 f"explain that many: copies pass for evidence; drop them (the first begin in rows "
-                f"{', '.join(map(str, rows[:5].tolist()))})",
+                f"{', '.join(map(str, rows))})",
             ),
         ),
     )
@@ -96,8 +95,7 @@ def duplicate_rows(log: Log, states: Recurring, numbers: np.ndarray | None = Non
     sentence = "a row is equal to the one before it {where}, and nearly every row stands an even number of times: "
     sentence += "a join seems to have doubled them; drop the copies"
     same[1:] &= (log.terminated[1:] == log.terminated[:-1]) & (log.truncated[1:] == log.truncated[:-1])
-    rows = np.flatnonzero(same) if numbers is None else numbers[same]
-    return Answer(tested, (finding_in_rows("doubt", ROWS, rows, sentence),))
+    return Answer(tested, (finding_in_rows(log, "doubt", ROWS, np.flatnonzero(same), sentence),))
 
 
 def _few_tail(n_hits: int, n: int) -> float:

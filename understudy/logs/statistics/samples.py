@@ -73,7 +73,8 @@ def stretches(n: int, n_taken: int, rng: np.random.Generator) -> np.ndarray:
 def _with_rows(log: Log, rows: np.ndarray) -> Log:
     """Return a log of some rows with their own episodes' ids, so that rows of one episode are never taken for two."""
     chosen: dict[str, Any] = {name: take_rows(column, rows) for name, column in log.columns.items()}
-    return replace(log, **chosen, dropped_reward=None)
+    source = rows if log.source_row is None else log.source_row[rows]
+    return replace(log, **chosen, dropped_reward=None, source_row=source)
 
 
 def sample_by_content(log: Log) -> Sample:

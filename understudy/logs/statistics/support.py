@@ -77,7 +77,7 @@ def _never_taken(log: Log, states: Recurring, sample: Sample) -> Iterator[Findin
     yield Finding(
         "warning" if rows >= MUCH * len(log) else "note",
         "action-support",
-        tuple(first[:5].tolist()),
+        log.rows_in_source(first[:5]),
         int(never.sum()),
         f"of observations with {FEWEST_ROWS} rows or more{of_sample}, {len(where):,} of {states.size:,} lack some "
         f"action, with {rows / len(log):.1%} of rows: {'; '.join(named)}{more}: a learner that chooses it there ends "
