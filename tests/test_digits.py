@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
-from understudy.digits import between, digits
+from understudy.digits import between, decimals, digits, percent, three_digits
+
+NAN = float("nan")
 
 
 @pytest.mark.parametrize("value", [999.6, 1000.0, 12_345.6, -2553.2, 3e7, 9.9e14])
@@ -25,3 +27,21 @@ def test_what_is_not_a_number_or_beyond_counting_is_written_all_the_same():
 def test_signs_and_commas_are_a_choice():
     assert (digits(0.5, sign=True), digits(1e6, commas=False)) == ("+0.5", "1000000")
     assert between(-1234.5, 2.5, sign=True) == "-1,234 to +2.5"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "found"), [([0.0123, 2.5], 3), ([310.0], 0), ([1e-9], 5), ([0.0, NAN], 2), ([], 2), ([-0.5], 2)]
+)
+def test_decimals_show_two_digits_of_the_smallest(numbers, found):
+    assert decimals(numbers) == found
+
+
+def test_three_digits_of_the_smallest_are_shown_in_all():
+    write = three_digits(0.0123, 45.6)
+    assert (write(0.0123), write(45.6)) == ("0.0123", "45.6000")
+    assert three_digits()(1.5) == "1.50"
+
+
+@pytest.mark.parametrize(("share", "found"), [(0.0, "0%"), (1e-5, "0.001%"), (0.5, "50%"), (2.0, "200%")])
+def test_a_share_is_0_percent_only_where_it_is_0(share, found):
+    assert percent(share) == found

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 import pyarrow as pa
 import pytest
 
-from understudy.tables import NONE, Column, Table, arrow_table, record_table
+from understudy.tables import NONE, Column, Table, arrow_table, record_table, rounded
 
 HOSTILE = "<script>alert(1)</script> \"'&"
 
@@ -89,3 +89,10 @@ def test_types_of_columns_are_as_given_where_all_values_are_missing():
     other = arrow_table({"a": [1.5], "b": ["x"], "c": [True]}, types)
     assert one.schema.types == [pa.float64(), pa.string(), pa.bool_()]
     assert pa.concat_tables([one, other]).to_pylist()[1] == {"a": 1.5, "b": "x", "c": True}
+
+
+@pytest.mark.parametrize(
+    ("value", "found"), [(None, NONE), (float("nan"), NONE), (float("inf"), NONE), (-1234.56, "-1,234.6")]
+)
+def test_what_is_not_a_number_is_a_dash(value, found):
+    assert rounded(value, 1) == found

@@ -1,7 +1,14 @@
-"""Numbers as texts with a few significant digits, and never with an exponent that people would have to work out."""
+"""Numbers as texts, with as many digits as a reader needs."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
 
 FULL = 1e15
 """Numbers below this are written in full."""
+
+SMALL = 1e-4
+"""Numbers that are all below this are written with an exponent: six decimals would not show three digits of them."""
 
 
 def digits(value: float, n: int = 3, *, sign: bool = False, commas: bool = True) -> str:
@@ -25,3 +32,37 @@ def between(low: float, high: float, n: int = 3, *, sign: bool = False, commas: 
     '-0.5 to +1.25'
     """
     return f"{digits(low, n, sign=sign, commas=commas)} to {digits(high, n, sign=sign, commas=commas)}"
+
+
+def decimals(numbers: Sequence[float]) -> int:
+    """Return how many decimals show two digits of the smallest of these numbers.
+
+    >>> decimals([0.0123, 2.5]), decimals([310.0, 1200.0])
+    (3, 0)
+    """
+    known = np.abs([x for x in numbers if np.isfinite(x) and x != 0])
+    return int(np.clip(1 - np.floor(np.log10(known.min())), 0, 5)) if len(known) else 2
+
+
+def three_digits(*numbers: float) -> Callable[[float], str]:
+    """Return a function that writes a number with the decimals that show three digits of the smallest of these.
+
+    >>> three_digits(0.000812)(0.000812), three_digits(-581.02, -606.4)(-581.02), three_digits(0.0)(0.0)
+    ('0.000812', '-581', '0.00')
+    >>> three_digits(1.5e-9)(2.25e-9)
+    '2.25e-09'
+    """
+    known = np.abs([x for x in numbers if np.isfinite(x) and x != 0])
+    places = int(np.clip(2 - np.floor(np.log10(known.min())), 0, 6)) if len(known) else 2
+    if len(known) and known.max() < SMALL:
+        return lambda number: f"{number:.3g}"
+    return lambda number: f"{number:,.{places}f}"
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage, which is 0 or 100 only where the share is exactly that.
+
+    >>> percent(0.389), percent(0.0004), percent(1.0), percent(2.5)
+    ('39%', '0.04%', '100%', '250%')
+    """
+    return f"{share:.1g}%" if share == 0 else f"{100 * share:.1g}%" if share < 0.01 else f"{share:.0%}"

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from understudy.digits import digits
@@ -12,6 +13,15 @@ if TYPE_CHECKING:
 
 NONE = "\N{EN DASH}"
 """The text of a cell without a value."""
+
+
+def rounded(value: float | None, digits: int) -> str:
+    """Return a number with this many decimals; a dash where there is none.
+
+    >>> rounded(1234.567, 1), rounded(None, 1)
+    ('1,234.6', '–')
+    """
+    return NONE if value is None or not isfinite(value) else f"{value:,.{digits}f}"
 
 
 @dataclass(frozen=True)

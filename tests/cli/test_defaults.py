@@ -72,6 +72,8 @@ def test_labels_become_columns_for_linear_learners_only(visits, capsys):
     seen = for_linear_learners(log, ["linucb"], options())
     assert seen.spec.features == ("country=DE", "country=FR", "country=IT", "age")
     assert "country: a column of 0 and 1 for each label" in (said := capsys.readouterr().out)
+    assert "4 columns in all" in said
+    assert "many-columns" not in said
     assert "age: linucb sees them less their mean" in said
     assert labels_in_codes(seen) == ""
     assert for_linear_learners(log, ["thompson"], options()) is log
@@ -116,3 +118,14 @@ def test_a_folder_of_scaled_features_is_not_one_of_others(visits, tmp_path, refu
     arguments = ["simulate", visits, *FLAGS, "--bandit", "--runs", "2", "--out", tmp_path / "out"]
     assert main([str(one) for one in arguments]) == 0
     assert "no_scaling" in refused(*arguments, "--no-scaling")
+
+
+def test_ids_among_the_labels_of_a_linear_learner_are_warned_of(capsys):
+    """Labels that occur twice or more are taken, and each is a column: a step takes time with their square."""
+    users = [f"u{number % 400}" for number in range(1200)]
+    columns = {"user": users, "age": [30] * 1200, "banner": ["a", "b"] * 600, "click": [0] * 1200}
+    log = us.read(columns, observation=["user", "age"], action="banner", reward="click", ends="every-row")
+    for_linear_learners(log, ["linucb"], options())
+    assert (
+        "warning: many-columns: a step of linucb takes time with the square of 401 columns" in capsys.readouterr().out
+    )

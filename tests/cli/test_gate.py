@@ -1,4 +1,5 @@
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -88,3 +89,24 @@ def test_a_later_quick_command_takes_nothing_out_of_a_folder(rehearsed, capsys):
     capsys.readouterr()
     assert main(["gate", str(rehearsed), "--min-horizon", "20", "--better-than-log"]) == 0
     assert (rehearsed / "run.toml").read_text() == kept
+
+
+def test_what_was_not_checked_closes_the_gate(rehearsed, tmp_path, capsys):
+    """Without a self-check, without the record of the audit, and of runs made in Python without either."""
+    given = ["--simulator", "psrs", "--learner", "q-learning", "--runs", "40", "--out", str(tmp_path / "unchecked")]
+    assert main(["simulate", str(rehearsed.parent / "clicks.parquet"), *given, "--no-selfcheck"]) == 0
+    capsys.readouterr()
+    assert main(["gate", str(tmp_path / "unchecked"), "--min-horizon", "1"]) == 1
+    assert "no self-check of the log was made: make them with understudy simulate, in full" in capsys.readouterr().out
+    shutil.copytree(rehearsed, tmp_path / "lost")
+    (tmp_path / "lost" / "rehearsal.json").unlink()
+    assert main(["gate", str(tmp_path / "lost")]) == 1
+    assert "; no audit " in capsys.readouterr().out
+    log = us.read(rehearsed.parent / "clicks.parquet")
+    probes, out = {"reward": us.probes.reward_so_far}, tmp_path / "python"
+    us.halves(
+        us.psrs(log), lambda seed: us.learners.QLearning(1, 3, seed=seed), runs=20, halves=5, probes=probes, every=20,
+        out=out, progress=False,
+    )  # fmt: skip
+    assert main(["gate", str(tmp_path / "python")]) == 1
+    assert "no audit and no self-check of the log was made" in capsys.readouterr().out

@@ -14,6 +14,8 @@ from understudy.cli.values import LEARNERS
         (["--alpha", "fast"], "argument --alpha: 'fast' is not a number"),
         (["--runs", "few"], "argument --runs: 'few' is not a whole number"),
         (["--exploration", "much"], "argument --exploration: 'much' is not a number"),
+        (["--observaton", "page"], "there is no flag --observaton (did you mean --observation?)"),
+        (["--zebra=3"], "error: there is no flag --zebra"),
         (["--simulator", "psr"], "argument --simulator: invalid choice: 'psr'"),
     ],
 )

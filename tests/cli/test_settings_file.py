@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import sys
 import tomllib
 
 import pytest
@@ -174,6 +175,7 @@ def test_compare_takes_its_settings_from_a_file_and_its_folder_holds_one(run_fil
     found = json.loads(capsys.readouterr().out)
     kept = tmp_path / "out" / "run.toml"
     assert kept.read_text().startswith("# understudy")
+    assert "json" not in tomllib.loads(kept.read_text())
     assert "understudy compare run.toml makes these runs" in kept.read_text()
     assert main(["compare", str(kept), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == found
@@ -185,3 +187,47 @@ def test_compare_takes_its_settings_from_a_file_and_its_folder_holds_one(run_fil
 def test_with_json_a_file_prints_what_flags_print(run_file, capsys):
     assert main(["simulate", str(run_file), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["sets"]
+
+
+def test_the_page_of_a_run_in_a_file_has_the_command_that_was_typed(run_file):
+    assert main(["simulate", str(run_file)]) == 0
+    content = json.loads((run_file.parent / "out" / "report.json").read_text())
+    assert content["command"] == f"understudy simulate {run_file}"
+
+
+@pytest.mark.parametrize("package", ["", "shop"])
+def test_a_results_folder_finds_a_learner_of_ones_own_from_anywhere(run_file, tmp_path, monkeypatch, package):
+    """Its file says in which folder the module was, also where the module is in a package."""
+    folder = tmp_path / "code" / package
+    folder.mkdir(parents=True)
+    name = f"learner_of_{package or 'ours'}"
+    (folder / f"{name}.py").write_text(
+        "import understudy as us\n\n\ndef make(spec, seed):\n"
+        "    return us.learners.QLearning(25, spec.n_actions, seed=seed)\n"
+    )
+    module = f"{package}.{name}" if package else name
+    text = run_file.read_text().replace("epsilon = 0.3", f'learner = "{module}:make"\nlearner_folder = "code"')
+    run_file.write_text(text)
+    assert main(["simulate", str(run_file)]) == 0
+    kept = tmp_path / "out" / "run.toml"
+    assert tomllib.loads(kept.read_text())["learner_folder"] == "../code"
+    monkeypatch.chdir("/")
+    monkeypatch.setattr("sys.path", [path for path in sys.path if path != str(tmp_path / "code")])
+    sys.modules.pop(module)
+    sys.modules.pop("shop", None)
+    assert main(["simulate", str(kept), "--out", str(tmp_path / "again")]) == 0
+    runs = [(tmp_path / out / "psrs" / "runs" / "000000.parquet").read_bytes() for out in ("out", "again")]
+    assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize("key", ["json", "quiet"])
+def test_what_is_printed_is_not_a_setting_of_the_runs(run_file, capsys, key):
+    run_file.write_text(f"{run_file.read_text()}\n{key} = true\n")
+    assert main(["simulate", str(run_file)]) == 2
+    assert f"there is no setting {key!r}" in capsys.readouterr().err
+
+
+def test_a_path_that_is_not_utf8_is_refused_in_a_sentence(tmp_path):
+    options = argparse.Namespace(**vars(options_of()) | {"log": os.fsdecode(b"clicks\xff.csv")})
+    with pytest.raises(SettingError, match="is not UTF-8, which the file of settings of the results"):
+        write_settings(tmp_path / "run.toml", options)

@@ -4,7 +4,7 @@ import pytest
 from understudy.encoders import Boxes, Function, Identity, KMeans, audit, load
 from understudy.envs import CounterGrid
 from understudy.errors import ContractError, EncoderError
-from understudy.logs import Log
+from understudy.logs import Log, read
 
 
 def test_true_states_are_not_suspicious(grid, grid_log):
@@ -127,3 +127,19 @@ def test_an_encoder_that_writes_on_its_observations_leaves_the_log_as_it_is(grid
     audit(Raw(encode), log)
     assert np.array_equal(log.observation, before[0])
     assert np.array_equal(log.next_observation, before[1])
+
+
+@pytest.mark.parametrize(
+    ("columns", "axes"),
+    [
+        (["x", "speed"], ("x", "speed")),
+        (["x"], ("first dimension of the observation", "second dimension")),
+        (["x", "speed", "load"], ("first dimension of the observation", "second dimension")),
+    ],
+)
+def test_the_picture_of_states_has_the_names_of_two_columns(columns, axes):
+    rng = np.random.default_rng(0)
+    table = {name: rng.random(60) for name in columns} | {"action": [0, 1] * 30, "reward": [0.0] * 60}
+    log = read(table, observation=columns, ends="every-row")
+    encoder = Function(lambda x: (np.asarray(x).reshape(len(x), -1)[:, 0] > 0.5).astype(int))
+    assert audit(encoder, log).axes == axes

@@ -135,7 +135,7 @@ def test_returns_are_averaged_by_the_number_of_the_episode(run_of):
 def test_many_episodes_are_averaged_in_groups(run_of):
     run = replace(run_of(5), ends=np.arange(1000), returns=np.arange(1000.0))
     curve = return_curve(Runs((run, run)))
-    assert len(curve.steps) == 100
+    assert len(curve.steps) == 50
     assert curve.steps[0] == 10
     assert curve.mean[0] == np.arange(10).mean()
 

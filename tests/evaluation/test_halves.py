@@ -165,6 +165,9 @@ def test_runs_that_stop_before_the_first_reading_say_so():
 def test_it_shows_itself(found):
     assert repr(found) == "12 runs of psrs, and 4 on each of 5 halves of the log, probes: start value, visits"
     assert found.to_frame().num_rows == len(found.interval().steps)
+    assert found._repr_html_().startswith("<p>12 runs of psrs, and 4 on each of 5 halves of the log")
+    assert "<svg" in found._repr_html_()
+    assert "Trusted horizon" in found.trust()._repr_html_()
 
 
 def test_halves_of_another_log_are_refused(tmp_path):

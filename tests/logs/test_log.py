@@ -185,3 +185,10 @@ def test_fingerprints_of_numbers_stay_as_they_were(observation, fingerprint):
     """Results folders name their log by its fingerprint, so that of a log of numbers must not change."""
     columns = {"action": [0, 1, 0, 1], "reward": [0.0, 0.5, 1.0, 0.0], "terminated": [False, True, False, True]}
     assert Log.from_columns(observation=observation, **columns).fingerprint == fingerprint
+
+
+def test_a_log_shows_its_columns_in_a_notebook():
+    log = Log.from_columns(observation=[0, 1], action=[0, 1], reward=[0, 1], terminated=[False, True])
+    html = log._repr_html_()
+    assert "Log of 2 rows, 1 episode, 2 actions" in html
+    assert "(2,) int64" in html

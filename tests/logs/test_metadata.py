@@ -121,3 +121,12 @@ def test_a_coding_that_does_not_fit_the_columns_is_damage():
 
 def test_files_from_before_codings_are_read():
     assert read(forged()).spec.coding is None
+
+
+def test_the_column_of_rewards_is_kept_by_name(tmp_path):
+    visits = {"observation": [0, 1], "action": [0, 1], "paid": [1.0, 2.0], "euros": [3.0, 4.0]}
+    log = read(visits, reward="paid", ends="every-row")
+    assert log.spec.reward_column == "paid"
+    assert read(visits, cost="euros", ends="every-row").spec.reward_column == "-euros"
+    write(log, tmp_path / "log.parquet")
+    assert read(tmp_path / "log.parquet").spec.reward_column == "paid"

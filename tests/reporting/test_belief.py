@@ -233,3 +233,14 @@ def test_of_several_sets_each_has_its_horizon(halved_of, on_ladder):
     assert words["b"] == ("40", "as far as runs are exact")
     assert words["psrs"] == ("60", WHY["halves end"])
     assert found.table.notes[0].endswith("“give or take” is its margin.")
+
+
+def test_lower_rungs_that_gain_nothing_leave_what_halves_of_the_log_found(halved_of, on_ladder):
+    """Exact is not yet believable: halves of the log end at step 30, and runs are exact up to step 40."""
+    ladder = on_ladder(halved_of([100] * 8, [30] * 4), {40: 1})
+    alone = measure({"qbe": ladder}, margin=0.3)
+    asked = measure({"qbe": ladder}, margin=0.3, beyond={"qbe": tried(ladder, 40)})
+    assert alone.trusted() == asked.trusted() == {"qbe": 30}
+    found = belief(asked, GOOD, None, FINE)
+    assert found.title.startswith("Believable up to step 30")
+    assert "Episodes cut: to step 40, then too many." in found.sentences  # why they gain nothing

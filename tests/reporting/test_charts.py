@@ -92,3 +92,9 @@ def test_returns_are_drawn_by_episodes_beside_what_the_log_earned(runs_of):
     assert one["x"] == list(range(1, 9))
     assert one["trusted"] is None
     assert one["single"]["last"][0] == [8, 0]
+
+
+def test_the_chart_of_returns_has_the_share_of_runs_with_more_episodes(runs_of):
+    chart = returns_chart("chart-1", {"psrs": runs_of([40, 40, 80])}, None, None)
+    (one,) = chart["sets"]  # an episode takes five steps
+    assert one["going"] == {"x": [0, 8, 16], "share": [1, 0.33333, 0]}

@@ -36,7 +36,7 @@ def test_a_learner_that_earns_more_is_likely_better_from_some_step_on(halved_of)
     assert found.answer == "better"
     deployment = found.deployments["psrs"]
     assert found.sentence == (
-        f"Deploying QLearning is likely better than the policy that logged from step {deployment.from_step:,} on at "
+        f"Deploying QLearning is likely better than the logging policy from step {deployment.from_step:,} on at "
         "the latest; this log can be believed up to step 400."
     )
     assert 100 < deployment.from_step < 200
@@ -50,7 +50,7 @@ def test_a_learner_that_earns_more_is_likely_better_from_some_step_on(halved_of)
 def test_a_learner_that_earns_less_is_likely_worse(halved_of):
     found = advised({"psrs": earning(halved_of([400] * 8, [400] * 4), 0.0, 0.0)})
     assert found.answer == "worse"
-    assert "likely worse than the policy that logged from the first episode on" in found.sentence
+    assert "likely worse than the logging policy from the first episode on" in found.sentence
 
 
 def test_where_both_may_earn_the_same_it_is_not_told(halved_of):
@@ -139,7 +139,7 @@ def test_a_range_that_says_nothing_is_not_told(halved_of):
     found = advised({"psrs": earning(runs, 1.2, 1.2)})
     one = replace(found.deployments["psrs"], begins=Onset(0, 3, None), half_gain=Onset(0, 0, None))
     at = f"episode {one.against.first[3]} (step {one.against.difference.steps[2]})"
-    told = evidence_of("it", one, single=False)
+    told = evidence_of("it", one)
     assert told[1].startswith(
         f"From when on it is better, this log cannot tell (by the mean over runs, from {at} on). "
     )
@@ -149,7 +149,7 @@ def test_a_range_that_says_nothing_is_not_told(halved_of):
     )
     one = replace(one, begins=Onset(2, None, None))
     at = f"episode {one.against.first[2]} (step {one.against.difference.steps[1]})"
-    told = evidence_of("it", one, single=False)
+    told = evidence_of("it", one)
     assert told[1].startswith(f"It begins to be better at {at} or later, and this log cannot tell by when. ")
 
 
@@ -180,8 +180,7 @@ def test_what_all_deployments_earned_has_its_interval_and_a_single_ones_risk_its
     total, low, high = (-value for value in against.regret.final)
     assert found.evidence[-1].startswith(
         f"By episode {against.last[-1]} deployments have earned {total:.1f} more in all, on average (+{high:.1f} to "
-        f"+{low:.1f}). A single one may do worse than the policy that logged: in episodes {against.first[-1]} to "
-        f"{against.last[-1]}, with a probability of "
+        f"+{low:.1f}); a single one has earned less than the logging policy by then with a probability of "
     )
 
 
@@ -198,3 +197,14 @@ def test_a_choice_that_is_not_told_is_not_shown_as_a_good_one(halved_of):
     found = advised(sets)
     assert (found.answer, found.tone) == ("better", "not told")
     assert found.sentence.startswith("This log cannot tell which learner to choose: as far as this log can be believed")
+
+
+def test_the_same_learner_on_two_logs_is_told_of_both_by_name(halved_of):
+    runs = earning(halved_of([400] * 8, [400] * 4), 0.0, 3.0)
+    halves = tuple(replace(half, about=replace(half.about, seed=None)) for half in runs.halves)
+    may, june = (replace(runs, about=replace(runs.about, log=log, seed=None), halves=halves) for log in ("1a", "2b"))
+    found = advised({"may": may, "june": june})
+    assert found.sentence.startswith("Deploying “may” is likely better than the logging policy from step ")
+    assert found.sentence.endswith("its log can be believed up to step 400.")
+    assert found.evidence[0].startswith("Deploying “june” is likely better")
+    assert found.comparison is None

@@ -24,35 +24,35 @@ def deployed():
     """A learner that is worse than the log at first, and 1.5 better at last; windows have ten episodes."""
     last = 10 * np.arange(1, WINDOWS + 1)
     against = AgainstLog(
-        "psrs", 2000.0, last - 9, last, interval([-1, 0.5, 1.4, 1.6], 0.5), np.array([0.9, 0.4, 0.2, 0.001]),
-        np.zeros(WINDOWS), interval([10, 5, -9, -2500], 40.0),
+        "psrs", 2000.0, last - 9, last, interval([-1, 0.5, 1.4, 1.6], 0.5), np.full(WINDOWS, 0.4),
+        np.array([0.9, 0.4, 0.2, 0.001]), np.zeros(WINDOWS), interval([10, 5, -9, -2500], 40.0),
     )  # fmt: skip
     return DeployedLearner("psrs", against, 1.5, 1.0, 2.0, 21, Onset(1, 1, 2), Onset(1, 1, 2))
 
 
 def test_what_it_earns_from_when_on_how_fast_and_at_what_risk_are_a_sentence_each(deployed):
-    assert evidence_of("it", deployed, single=False) == [
+    assert evidence_of("it", deployed) == [
         "In episodes 21 to 40 (up to step 400), it earns 1.50 more an episode than the log, whose episodes earned "
         "2,000.00: +1.00 to +2.00 with a probability of 95%, the luck of the log included.",
         "It begins to be better between episode 11 (step 100) and episode 21 (step 200) with a probability of 95% (by "
         "the mean over runs, from episode 11 (step 100) on). More runs would narrow this down.",
         "At least half of that gain begins to be there between episode 11 (step 100) and episode 21 (step 200) with a "
         "probability of 95% (by the mean over runs, from episode 11 (step 100) on).",
-        "By episode 40 deployments have earned 2,500 more in all, on average (+2,460 to +2,540). A single one may do "
-        "worse than the policy that logged: in episodes 31 to 40, with a probability of less than 1%. The least that "
-        "deployments earn, on average, is 1.00 less an episode than the log, in episodes 1 to 10.",
+        "By episode 40 deployments have earned 2,500 more in all, on average (+2,460 to +2,540); a single one has "
+        "earned less than the logging policy by then with a probability of less than 1%. The least that deployments "
+        "earn, on average, is 1.00 less an episode than the log, in episodes 1 to 10.",
     ]
 
 
 def test_single_decisions_have_no_steps(deployed):
-    told = evidence_of("“psrs”", deployed, single=True)
+    told = evidence_of("“psrs”", deployed, "decision")
     assert all("step" not in sentence and "episode" not in sentence for sentence in told)
     assert told[1].startswith("“psrs” begins to be better between decision 11 and decision 21")
 
 
 def test_what_narrows_a_range_down_is_what_its_error_is_of(deployed):
     of_log = replace(deployed.against, difference=interval([-1, 0.5, 1.4, 1.6], 0.5, from_runs=0.01))
-    told = evidence_of("it", replace(deployed, against=of_log), single=False)
+    told = evidence_of("it", replace(deployed, against=of_log))
     assert told[1].endswith("A longer log would narrow this down.")
 
 
@@ -65,14 +65,19 @@ def test_what_narrows_a_range_down_is_what_its_error_is_of(deployed):
     ],
 )
 def test_a_range_that_is_open_or_a_point_is_said_to_be(deployed, begins, words):
-    assert evidence_of("it", replace(deployed, begins=begins), single=False)[1].startswith(words)
+    assert evidence_of("it", replace(deployed, begins=begins))[1].startswith(words)
 
 
 def test_what_holds_from_the_first_episode_on_is_in_the_first_sentence_of_the_page_only(deployed):
-    told = evidence_of("it", replace(deployed, begins=Onset(0, 0, 0), half_gain=Onset(0, 0, 0)), single=False)
+    told = evidence_of("it", replace(deployed, begins=Onset(0, 0, 0), half_gain=Onset(0, 0, 0)))
     assert not any("begins to be better" in sentence for sentence in told)
     assert told[1] == "At least half of that gain is there from the first episode on."
 
 
 def test_episodes_are_counted_with_commas():
     assert span_of_episodes(999, 1_000, "decision") == "decisions 999 to 1,000"
+
+
+def test_episodes_of_the_log_that_were_cut_off_are_told_where_it_is_compared(deployed):
+    told = evidence_of("it", replace(deployed, against=replace(deployed.against, cut_off=93)))
+    assert "whose episodes earned 2,000.00 (93 of them were cut off, and count up to there): +1.00" in told[0]

@@ -49,7 +49,7 @@ def test_the_chart_has_the_colors_of_the_learners_and_the_step_that_can_be_belie
     chart = differences_chart("chart-1", found, 200, found.learners)
     assert (chart["kind"], chart["unit"]) == ("difference", "step")
     colors = {one["name"]: one["color"] for one in chart["sets"]}
-    assert colors == {"earns 2.0": 3, "earns 1.0": 1}
+    assert colors == {"than earns 2.0": 3, "than earns 1.0": 1}
     one = chart["sets"][0]
     assert one["trusted"] == 200
     assert one["runs"] == [8] * len(one["x"])
@@ -61,7 +61,7 @@ def test_the_chart_has_the_colors_of_the_learners_and_the_step_that_can_be_belie
 def test_of_many_learners_only_those_closest_to_the_choice_are_drawn(compared):
     found = compared(*(float(mean) for mean in range(1, MOST_BEHIND + 4)))
     names = [one["name"] for one in differences_chart("chart-1", found, None, found.learners)["sets"]]
-    assert names == [f"earns {mean:.1f}" for mean in range(MOST_BEHIND + 2, 2, -1)]
+    assert names == [f"than earns {mean:.1f}" for mean in range(MOST_BEHIND + 2, 2, -1)]
 
 
 def test_the_still_figure_is_gray_beyond_what_can_be_believed(compared):

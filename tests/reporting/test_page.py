@@ -148,7 +148,7 @@ def test_a_section_whose_part_was_not_run_is_absent(tmp_path, runs_of, halved_of
     text = page(tmp_path, runs_of([40] * 3))
     for part in ("Is anything wrong with the log?", "Does the log agree", "How long it was expected",
                  "How close the simulated", "Which observations were treated", "Which learner earns more",
-                 "How far to believe what the log", "Against the policy that logged"):  # fmt: skip
+                 "How far to believe what the log", "Against the logging policy"):  # fmt: skip
         assert f"<h2>{part}" not in text
         assert f"<h3>{part}" not in text
 

@@ -34,3 +34,13 @@ def test_runs_that_the_log_did_not_stop_lack_nothing(runs_of):
 def test_a_state_of_several_observations_is_told_by_one_of_them():
     stop = Stop("queue empty for action", state=7, example="x=0.12, v=-0.4", action=2, column="arm")
     assert shortage(stop) == "x=0.12, v=-0.4 (and others like it), arm=2"
+
+
+def test_why_few_rows_were_served_is_told_where_whole_episodes_were_passed_over(runs_of):
+    ended = stopped(runs_of([40] * 3), *[Stop("used up")] * 3)
+    assert len(shortage_sentences({"replay": ended})) == 1
+    counted = (replace(run, stopped=Stop("used up", counts={"rows taken": 400})) for run in ended)
+    passed = replace(ended, runs=tuple(counted), about=replace(ended.about, log_rows=400))
+    more, why = shortage_sentences({"replay": passed})
+    assert more.startswith("Log more of what ran out first: episodes, all of which were offered")
+    assert why.startswith("One row in 10.0 was served: as many as the smallest probability")

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from understudy.encoders import Function, Identity
 from understudy.envs import ContinuousGrid, CounterGrid
-from understudy.logs import Log
+from understudy.logs import Log, read
 from understudy.reporting.state_pictures import MOST_BARS, OTHER_COLOR, SUSPICIOUS_COLOR, states
 
 
@@ -78,3 +78,14 @@ def test_it_draws_into_axes_that_are_given(merged):
     assert not left.collections
     assert right.spines["top"].get_visible()  # the style of given axes stays
     assert not states(merged).spines["top"].get_visible()
+
+
+def test_states_of_several_observations_are_named_by_one_of_them():
+    visits = {"page": ["home", "cart", "home", "search"] * 30, "action": [0, 1] * 60, "reward": [0.0] * 120}
+    log = read(visits, observation="page", ends="every-row")
+    audit = Function(lambda x: (np.asarray(x) > 0).astype(int)).audit(log)
+    ax = states(audit)
+    named = [text.get_text() for text in ax.get_yticklabels()]
+    assert any(name.startswith("page=") for name in named)
+    assert [bar.get_width() for bar in ax.patches] == sorted(audit.rows, reverse=True)
+    assert ax.get_xlabel() == "rows"

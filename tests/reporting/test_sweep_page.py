@@ -1,7 +1,10 @@
 """The page of a sweep shows its curves and tables, and escapes every name."""
 
+import json
 import re
+from importlib.resources import files
 
+import jsonschema
 import pytest
 
 import understudy as us
@@ -44,3 +47,17 @@ def test_curves_have_a_line_each(found):
     figure = draw_curves(curves, "psrs", 900)
     assert len(figure.axes) == 1
     assert len({line.get_color() for line in figure.axes[0].lines}) == 2
+
+
+def test_the_json_file_beside_it_has_the_tables_and_curves_of_the_page(found, tmp_path):
+    page = write_sweep_page(found, tmp_path / "page.html")
+    content = json.loads((tmp_path / "page.json").read_text())
+    schema = json.loads((files("understudy.reporting") / "sweep_report_schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(content)
+    assert {one["learner"] for one in content["curves"]} == {"a", NAME}
+    assert [row[0] for row in content["combinations"]["rows"]] == [row[0] for row in found.table().rows]
+    assert len(content["failed"]["rows"]) == 6
+    write_sweep_page(found, page)  # a page of ours may be replaced, and another file may not
+    (tmp_path / "notes.html").write_text("mine")
+    with pytest.raises(us.SettingError, match="is not a page of ours"):
+        write_sweep_page(found, tmp_path / "notes.html")

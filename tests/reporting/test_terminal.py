@@ -4,14 +4,14 @@ import pytest
 from rich.console import Console
 
 from understudy.reporting.measurements import measure
-from understudy.reporting.terminal import as_rich, brief_table
-from understudy.tables import NONE
+from understudy.reporting.terminal import as_rich, brief_table, least_width
+from understudy.tables import NONE, Column, Table
 from understudy.trust import Forecast
 
 
 def shown(table, width=80):
     console = Console(width=width, file=io.StringIO())
-    console.print(as_rich(table))
+    console.print(as_rich(table, console.width))
     return console.file.getvalue()
 
 
@@ -70,3 +70,18 @@ def test_exact_steps_stand_beside_steps_where_a_set_is_on_a_ladder(runs_of, on_l
     assert table.columns[:3] == ("", "steps", "exact")
     assert [row[2] for row in table.rows] == ["40", NONE]
     assert "exact: the step up to which nine of ten runs used no lower rung" in table.title
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_no_number_is_cut_however_narrow_the_terminal_is(width):
+    headings = (
+        Column("learner", numeric=False), Column("log", numeric=False), Column("median steps"), Column("mean reward"),
+    )  # fmt: skip
+    names = "q-learning:epsilon=0.3,alpha=0.1", "a log with a name of many words"
+    table = Table("a title", headings, ((*names, "1,234,567", "77.25 to 78.5"), ("uniform", "june", "7", "0.125")))
+    text = shown(table, max(width, least_width(table)))
+    for number in ("1,234,567", "77.25 to 78.5", "0.125"):
+        assert number in text
+    joined = "".join(text.split())
+    assert all(part in joined for part in ("uniform", "june"))
+    assert max(map(len, text.splitlines())) <= max(width, least_width(table))

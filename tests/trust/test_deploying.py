@@ -1,4 +1,4 @@
-"""A learner beside the policy that logged. The truth is known where the learner is that policy itself."""
+"""A learner beside the logging policy. The truth is known where the learner is that policy itself."""
 
 from dataclasses import replace
 
@@ -73,7 +73,8 @@ def test_a_learner_that_learns_is_better_from_some_step_on(compared):
     assert (found.against.difference.low[begins:] > 0).all()
     assert begins == 0 or found.against.difference.low[begins - 1] <= 0
     assert found.from_step == (found.against.difference.steps[begins - 1] if begins else 0)
-    assert f"better from step {found.from_step:,} on at the latest" in str(found)
+    begin = f"from step {found.from_step:,} on at the latest" if begins else "from the first episode on"
+    assert f": better {begin}; over" in str(found)
     assert found.begins.earliest <= found.begins.by_mean <= begins
 
 

@@ -3,7 +3,11 @@
 import argparse
 from typing import NamedTuple
 
+from understudy.cli.values import LEARNERS
+
 SHELLS = ("bash", "zsh", "fish")
+COMPLETED = {"--learner": LEARNERS}
+"""Values that are completed, of flags that take others, too."""
 
 
 class CommandFlags(NamedTuple):
@@ -42,7 +46,7 @@ def commands_of(parser: argparse.ArgumentParser) -> list[CommandFlags]:
 def flags_of(parser: argparse.ArgumentParser) -> dict[str, tuple[str, ...]]:
     """Return the long flags of one command, each with the values that it can have."""
     return {
-        flag: tuple(map(str, action.choices or ()))
+        flag: COMPLETED.get(flag, ()) if action.choices is None else tuple(map(str, action.choices))
         for action in parser._actions
         for flag in action.option_strings
         if flag.startswith("--")

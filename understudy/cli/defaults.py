@@ -45,6 +45,10 @@ def default_learner(options: argparse.Namespace, log: us.Log) -> tuple[str, str 
     )
 
 
+MANY_COLUMNS = 300
+"""With more columns a linear learner takes some milliseconds a step."""
+
+
 def for_linear_learners(log: us.Log, learners: list[str], options: argparse.Namespace) -> us.Log:
     """Return the log as linear learners need it, where one of the learners is linear; what is done for them is said.
 
@@ -57,7 +61,13 @@ def for_linear_learners(log: us.Log, learners: list[str], options: argparse.Name
     labels, said = labels_in_codes(log), []
     if labels and options.coding is None:
         log = in_form(log, "one-hot")
-        said.append(f"{labels}: a column of 0 and 1 for each label, as {linear[0]} needs them")
+        n = int(np.prod(log.spec.observation_shape))
+        said.append(f"{labels}: a column of 0 and 1 for each label, as {linear[0]} needs them; {n:,} columns in all")
+        if n > MANY_COLUMNS:
+            said.append(
+                f"warning: many-columns: a step of {linear[0]} takes time with the square of {n:,} columns, and "
+                "a label that is rare teaches it little: leave ids out of --observation, or merge rare labels"
+            )
     if log.spec.n_observations is None and not options.no_scaling and (scaling := scaling_of(log)):
         scaled = np.flatnonzero((scaling["center"] != 0) | (scaling["scale"] != 1))
         features = log.spec.features or tuple(f"feature {number}" for number in range(len(scaling["scale"])))

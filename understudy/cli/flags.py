@@ -6,7 +6,7 @@ from typing import Any
 
 import understudy as us
 from understudy.cli.flags_results import add_report, add_sweep
-from understudy.cli.flags_runs import add_backend, add_probe, add_run_settings
+from understudy.cli.flags_runs import add_backend, add_learner_folder, add_probe, add_run_settings
 from understudy.cli.flags_scale import add_on_disk
 from understudy.cli.parsing import BriefParser
 from understudy.cli.values import (
@@ -170,6 +170,7 @@ def add_learner(parser: argparse.ArgumentParser) -> None:
         help=f"{', '.join(LEARNERS)}, or one of your own, module:Class (q-learning; with --bandit, linucb, or thompson "
         "or epsilon-greedy where observations are codes)",
     )
+    add_learner_folder(learner)
     add_learner_settings(learner)
 
 
@@ -329,6 +330,7 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
         metavar="NAME[:SETTING=VALUE,...]",
         help=f"give it twice or more, such as q-learning:epsilon=0.9; of {', '.join(LEARNERS)}, or module:Class",
     )
+    add_learner_folder(learner)
     add_learner_settings(learner)
     add_simulator(parser)
     runs = parser.add_argument_group("runs")

@@ -34,3 +34,10 @@ def add_backend(runs: argparse._ActionsContainer) -> None:
         "--backend", choices=BACKENDS,
         help="where runs are made (the fastest on this machine); ray: on a cluster, by RAY_ADDRESS or on this machine",
     )  # fmt: skip
+
+
+def add_learner_folder(learner: argparse._ArgumentGroup) -> None:
+    """Add the flag that says where the module of a learner of one's own is."""
+    learner.add_argument(
+        "--learner-folder", metavar="DIR", help="the folder of the module of a learner of your own (this one)"
+    )

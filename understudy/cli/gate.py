@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from understudy.cli.shown_results import ShownResults, shown_results
 from understudy.cli.words import say
 from understudy.errors import SettingError, UnderstudyError
+from understudy.reporting.belief import checks_missing
 from understudy.reporting.luck import LuckOfSet, is_baseline
 from understudy.trust.deploying import deploying
 
@@ -31,6 +32,8 @@ def run_gate(options: argparse.Namespace) -> int:
         who = "" if one.set is None else f"{one.set}: "
         say(f"{'holds' if one.holds else 'FAILS'}  {who}{one.name}: {one.found}")
     say(f"The gate is {'open' if passes else 'closed'}.")
+    if not passes and len({one.set for one in conditions} - {None}) > 1:
+        say("All sets have to pass; --set NAME asks of one of them alone.")
     return 0 if passes else 1
 
 
@@ -47,7 +50,11 @@ def conditions_of(results: ShownResults, options: argparse.Namespace) -> list[Co
         raise SettingError(f"{results.folders[0]} has no runs on one log, so nothing can be judged")
     trusted = measured.trusted()
     believed = found.severity != "error" and all(trusted.get(name) for name in judged)
-    conditions.append(Condition("believable", None, believed, found.title))
+    title = found.title
+    if missing := checks_missing(measured, results.checks["audit"], results.checks["selfcheck"]):
+        believed = False
+        title += f"; no {' and no '.join(missing)} of the log was made: make them with understudy simulate, in full"
+    conditions.append(Condition("believable", None, believed, title))
     for name in judged:
         if options.min_horizon is not None:
             steps = trusted.get(name, 0)
@@ -61,7 +68,7 @@ def conditions_of(results: ShownResults, options: argparse.Namespace) -> list[Co
 
 
 def better_than_log(results: ShownResults, name: str, upto: int) -> Condition:
-    """Return whether a set earns more than the policy that logged, as far as it can be believed."""
+    """Return whether a set earns more than the logging policy, as far as it can be believed."""
     told: dict[str, Any] = {"name": "better than the log", "set": name, "holds": False}
     luck = results.measured.luck[name]
     if not isinstance(luck, LuckOfSet):

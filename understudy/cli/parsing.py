@@ -2,11 +2,21 @@
 
 import argparse
 from difflib import get_close_matches
-from typing import NoReturn
+from typing import Any, NoReturn
 
 
 class BriefParser(argparse.ArgumentParser):
     """A parser that says of a bad flag what is wrong with it, and not all that there is: commands have many flags."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse the arguments of a command, and refuse a flag that it does not have with the nearest that it has."""
+        found, others = super().parse_known_args(args, namespace)
+        flags = [text.partition("=")[0] for text in others if text.startswith("--") and text != "--"]
+        if flags and not any(isinstance(one, argparse._SubParsersAction) for one in self._actions):
+            names = tuple(flag.removeprefix("--") for flag in self._option_string_actions)
+            meant = did_you_mean(flags[0].removeprefix("--"), names).replace("mean ", "mean --")
+            self.error(f"there is no flag {flags[0]}{meant}")
+        return found, others
 
     def error(self, message: str) -> NoReturn:
         """Print where to find the flags and what is wrong, and exit with code 2."""

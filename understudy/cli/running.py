@@ -27,6 +27,9 @@ def run_with_learner(options: argparse.Namespace) -> int:
 
     What a learner of the user's own raises in a run becomes `ContractError`: a sentence with the run and the step.
     """
+    folder = vars(options).get("learner_folder")
+    if folder is not None and folder not in sys.path:
+        sys.path.insert(0, folder)
     try:
         return options.command(options)
     except Exception as error:

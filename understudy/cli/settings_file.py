@@ -24,7 +24,7 @@ from understudy.settings import shown
 from understudy.storage import error_reason, read_plain
 
 ENDING = ".toml"
-PATHS = ("log", "like", "propensities", "encoder", "out")
+PATHS = ("log", "like", "propensities", "encoder", "out", "learner_folder")
 """Settings that are paths, where they are not the names of something else."""
 
 
@@ -43,7 +43,8 @@ def flags_of(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
     for action in parser._actions:  # argparse has no other list of them
         name = action.option_strings[0 if is_boolean(action) else -1] if action.option_strings else action.dest
         named[key_of(name)] = action
-    named.pop("help", None)
+    for only_typed in ("help", "json", "quiet"):  # what is printed is not a setting of the runs
+        named.pop(only_typed, None)
     return named
 
 
@@ -181,6 +182,7 @@ def with_settings_file(
     own.set_defaults(**found)
     both = parser.parse_args(arguments)
     both.log = log
+    both.typed = vars(options).get("typed")
     both.outcome = vars(options).setdefault("outcome", {})  # what --json prints, whichever options the command has
     return both
 
@@ -196,10 +198,33 @@ def write_settings(path: Path, options: argparse.Namespace, command: str = "simu
             continue
         is_switch = action.nargs == 0 and not is_boolean(action)
         table[key] = True if is_switch else relative(key, value, path.parent)
+    if (folder := folder_of_learners(options)) is not None:
+        table["learner_folder"] = os.path.relpath(folder, path.parent)
     from understudy import __version__
 
+    try:
+        text = toml_text(table)
+        text.encode()
+    except UnicodeEncodeError:
+        raise SettingError(
+            f"a path among {', '.join(repr(str(table[key])) for key in PATHS if key in table)} is not UTF-8, which the "
+            f"file of settings of the results, {path.name}, cannot hold; rename it"
+        ) from None
     head = f"# understudy {__version__}: understudy {command} {path.name} makes these runs, with flags to change some\n"
-    write_text(path, head + toml_text(table))
+    write_text(path, head + text)
+
+
+def folder_of_learners(options: argparse.Namespace) -> str | None:
+    """Return the folder in which modules of the user's own learners were found; None for those that are installed."""
+    learners = options.learner if isinstance(options.learner, list) else [str(options.learner)]
+    for text in filter(is_own_learner, learners):
+        module = text.partition(":")[0]
+        file = vars(sys.modules[module]).get("__file__") if module in sys.modules else None
+        if file is None or "site-packages" in Path(file).parts:
+            continue
+        above = len(module.split(".")) - (Path(file).name != "__init__.py")
+        return str(Path(file).resolve().parents[above])
+    return None
 
 
 def was_made_in_full(path: Path) -> bool:

@@ -131,12 +131,14 @@ def say_pending(measured: Measurements) -> None:
 
 
 def print_table(table: Table) -> None:
-    """Print a table in the width of the terminal."""
+    """Print a table in the width of the terminal, or wider where its numbers need more."""
     from rich.console import Console
 
-    from understudy.reporting.terminal import as_rich
+    from understudy.reporting.terminal import as_rich, least_width
 
-    Console().print(as_rich(table))
+    console = Console()
+    console.width = max(console.width, least_width(table))
+    console.print(as_rich(table, console.width))
 
 
 def show_table(measured: Measurements) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FEWEST = 0.5
 """The share of runs below which there is no mean: it would be that of the few runs that happened to last."""
 
-POINTS = 100
+POINTS = 50
 """About how many points a curve by episodes has."""
 
 MOST_SHOWN = 12
@@ -133,7 +133,7 @@ def return_curve(runs: Runs, share: float = 1.0) -> MeanCurve:
     """Return the mean return of the first, second, ... episode of each run; `steps` are then numbers of episodes.
 
     The episodes that happen to end between two steps are more often short than long; the first so many of each run are
-    not. Where runs have hundreds of episodes, neighbors are averaged, so that about a hundred points remain.
+    not. Where runs have hundreds of episodes, neighbors are averaged, so that about fifty points remain.
     """
     finished = np.array([len(run.returns) for run in runs])
     size = max(1, int(np.median(finished)) // POINTS)

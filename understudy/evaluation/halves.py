@@ -7,6 +7,7 @@ intervals, and `trusted` for the step up to which half of the log gives the same
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import log_of
 from understudy.contracts.streams import spawn
-from understudy.errors import ContractError, LogError, ResultsError, RunError, SettingError
+from understudy.errors import ContractError, LogError, ResultsError, RunError, SettingError, visible
 from understudy.evaluation.curves import is_scalar
 from understudy.evaluation.dependence import dependence_of_episodes
 from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of
@@ -85,6 +86,14 @@ class Halves:
                 )
         if len(self.runs) < 2:
             raise SettingError("one run tells nothing of the spread of runs; give runs= of 2 or more")
+
+    def _repr_html_(self) -> str:
+        shown = next((probe for probe in self.runs.probes if is_scalar(self.runs, probe)), None)
+        try:
+            curve = "" if shown is None else self.interval(shown)._repr_html_()
+        except ResultsError:  # no run has a reading, or too few have
+            curve = ""
+        return f"<p>{escape(visible(str(self)))}</p>{curve}"
 
     @property
     def halves(self) -> tuple[Runs, ...]:

@@ -7,6 +7,7 @@ import numpy as np
 from understudy.digits import digits
 from understudy.evaluation.intervals import HalvedReadings
 from understudy.evaluation.luck_of_one_log import Moments
+from understudy.tables import record_table
 
 SHARE_GOING = 0.9
 """Halves are compared with the whole while at least this share of their runs is going: later ones are of survivors."""
@@ -41,6 +42,9 @@ class Trusted:
         return f"trusted to step {self.steps:,} at margin {digits(self.margin)}; {self.why}"
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return record_table("Trusted horizon", vars(self) | {"why": self.why})._repr_html_()
 
 
 def trusted_horizon(readings: HalvedReadings, margin: float) -> Trusted:

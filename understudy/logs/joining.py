@@ -85,13 +85,14 @@ def _joined_spec(logs: list[Log]) -> Spec:
     sizes = [log.spec.n_observations for log in logs]
     features = {log.spec.features for log in logs}
     of_actions = {log.spec.action_features for log in logs}
-    acted = {log.spec.action_column for log in logs}
+    acted, earned = ({getattr(log.spec, name) for log in logs} for name in ("action_column", "reward_column"))
     return replace(
         logs[0].spec,
         n_observations=None if None in sizes else max(size for size in sizes if size),
         features=features.pop() if len(features) == 1 else None,
         action_features=of_actions.pop() if len(of_actions) == 1 else None,
         action_column=acted.pop() if len(acted) == 1 else None,
+        reward_column=earned.pop() if len(earned) == 1 else None,
     )
 
 

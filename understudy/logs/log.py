@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.errors import LogError, SettingError
+from understudy.errors import LogError, SettingError, visible
 from understudy.logs import rules
 from understudy.logs.blocks import one_later, slices
 from understudy.logs.coded_observations import code_given
@@ -25,6 +25,7 @@ from understudy.logs.propensities.given import given_propensities
 from understudy.logs.spec import Spec
 from understudy.logs.times import TIMES, check_times
 from understudy.stored_arrays import made_beside, remembered
+from understudy.tables import Column, Table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -158,6 +159,12 @@ class Log:
         lines = [f"  {name:<17} {shapes.get(name, 'none')}" for name in shown]
         lines += [] if self.spec.coding is None else [f"  {'coding':<17} {self.spec.coding}"]
         return "\n".join([title, *lines])
+
+    def _repr_html_(self) -> str:
+        title, *lines = repr(self).split("\n")
+        rows = tuple((name, words) for name, words in (line.split(None, 1) for line in lines))
+        headings = (Column("column", numeric=False), Column("holds", numeric=False))
+        return Table(visible(title), headings, rows)._repr_html_()
 
     @property
     def n_episodes(self) -> int:

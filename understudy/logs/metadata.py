@@ -37,6 +37,7 @@ def known_of(log: Log) -> dict[str, Any]:
         "derived": log.derived,
         "features": log.spec.features,
         "action_column": log.spec.action_column,
+        "reward_column": log.spec.reward_column,
         "action_features": None if log.spec.action_features is None else log.spec.action_features.to_json(),
         "coding": None if log.spec.coding is None else log.spec.coding.to_json(),
         "propensity_source": None if log.propensity_source is None else log.propensity_source.to_json(),
@@ -88,6 +89,7 @@ def with_known(columns: dict[str, np.ndarray], known: dict[str, Any]) -> Log:
         coding,
         None if of_actions is None else ActionFeatures.from_json(of_actions),
         known["action_column"],
+        known["reward_column"],
     )
     given: dict[str, Any] = {"propensity": None, **columns}
     source = known["propensity_source"]
@@ -124,8 +126,12 @@ def with_stored(
     wanted: dict[str, Any],
     observation: Selection,
     acted_name: str,
+    earned_name: str,
 ) -> Log:
-    """Return the log with what the file's metadata tells about it beyond its columns."""
+    """Return the log with what the file's metadata tells about it beyond its columns.
+
+    `acted_name` and `earned_name` are the columns of actions and rewards.
+    """
     n_observations = stored.get("n_observations") if wanted["observation"] is None else None
     refuse_more_than_fit(n_observations, log.observation)
     largest = log.spec.n_observations
@@ -146,6 +152,7 @@ def with_stored(
             features=log.spec.features or features,
             action_features=None if of_actions is None else ActionFeatures.from_json(of_actions),
             action_column=stored.get("action_column") if wanted["action"] in (None, "action") else acted_name,
+            reward_column=stored.get("reward_column") if wanted["reward"] in (None, "reward") else earned_name,
         ),
         derived=(*derived, *log.derived),
     )
@@ -198,6 +205,11 @@ def _is_source(value: Any) -> bool:
         return False
 
 
+def _is_name(value: Any) -> bool:
+    """True for the name of a column, or None."""
+    return value is None or (isinstance(value, str) and _can_be_written(value))
+
+
 FIELDS: dict[str, Callable[[Any], bool]] = {
     "actions": lambda value: value is None or (_are_strings(value) and _are_labels(value)),
     "n_actions": _is_count,
@@ -205,7 +217,8 @@ FIELDS: dict[str, Callable[[Any], bool]] = {
     "max_episode_steps": _is_limit,
     "notes": _are_strings,
     "features": lambda value: value is None or (_are_strings(value) and all(map(_can_be_written, value))),
-    "action_column": lambda value: value is None or (isinstance(value, str) and _can_be_written(value)),
+    "action_column": _is_name,
+    "reward_column": _is_name,
     "action_features": lambda value: value is None or are_action_features(value),
     "coding": _is_coding,
     "derived": lambda value: value is None or (_are_strings(value) and set(value) <= set(DERIVABLE)),

@@ -255,7 +255,9 @@ def _log_of(table: Any, wanted: dict[str, Any], options: _Options) -> Log:
         propensities=options.propensities._replace(stored=stored_source(stored, wanted["propensity"])),
         owned=True,  # what came from memory is a read-only view of Arrow's
     )
-    return in_form(with_stored(log, stored, notes, wanted, selections["observation"], acted_name), options.form)
+    earned_name = ("-" if options.has_costs else "") + selections["reward"].names[0]
+    log = with_stored(log, stored, notes, wanted, selections["observation"], acted_name, earned_name)
+    return in_form(log, options.form)
 
 
 def _columns_of_names(wanted: dict[str, Names], roles: Iterable[str]) -> list[str]:

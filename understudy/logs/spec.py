@@ -27,6 +27,7 @@ class Spec:
     coding: Coding | None = None  # how text, categories and dates became numbers; None if all were numbers
     action_features: ActionFeatures | None = None  # what is known of each action beside its number
     action_column: str | None = None  # the name of the column that actions were read from
+    reward_column: str | None = None  # that of the rewards; of costs, which are read with their sign changed, "-name"
 
     def encode(self, rows: Any, *, unseen: str | None = None) -> np.ndarray:
         """Return observations from raw values, coded like those of this log: see `Coding.encode`.

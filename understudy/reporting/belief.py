@@ -5,12 +5,11 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from understudy.digits import digits
+from understudy.digits import digits, three_digits
 from understudy.encoders import StateAudit
 from understudy.evaluation import Fidelity, Interval, Trusted
 from understudy.logs import Audit
 from understudy.logs.statistics.calibration import RULE as PROPENSITY_RULE
-from understudy.reporting.formatting import three_digits
 from understudy.reporting.helping import what_would_help
 from understudy.reporting.luck import LuckOfSet, are_qbe, is_baseline, use_no_states
 from understudy.reporting.measurements import Measurements
@@ -82,13 +81,14 @@ def belief(
     tested = {name: found for name, found in judged.items() if isinstance(found, LuckOfSet)}
     right = {name: found for name, found in tested.items() if name not in wrong}
     trusted = measured.trusted()
-    tried = {name: measured.beyond[name] for name in judged if name in measured.beyond and name not in wrong}
+    asked = {name: measured.beyond[name] for name in judged if name in measured.beyond and name not in wrong}
+    tried = {name: one for name, one in asked.items() if one.gains}
     reached = {name: found for name, found in right.items() if found.horizon and name not in tried}
     unserved = {name: _unserved(name, measured.runs[name]) for name in judged if not measured.runs[name].lengths.any()}
     past_exact = {name: measured.rungs[name].exact for name, found in reached.items() if found.horizon != trusted[name]}
     if against:
         severity, title = "error", f"Not to be believed: {'; '.join(against)}"
-    elif any(one.steps for one in tried.values()):
+    elif tried:
         severity, title = "note", believed(tried, {name: trusted[name] for name in reached}, named=several)
     elif past_exact:
         severity, title = "warning", agreed(past_exact, _listed(reached, measured), named=several)
@@ -108,12 +108,11 @@ def belief(
     left = {name: found for name, found in judged.items() if name not in unserved}
     ladders = {name: found for name, found in measured.rungs.items() if name in measured.luck}
     rungs = [*rung_sentences(ladders, named=several), *[SHARED_ERRORS] * bool(past_exact)]
-    rungs += evidence_sentences(tried, named=several)
+    rungs += evidence_sentences(asked, named=several)
     evidence = [*rungs, *_of_halves(tested, tried), *unserved.values(), *_left_out(measured, left, wrong)]
     if tested and any(one.merges.any() for one in _several(states).values()):
         evidence.append(FITTED)
-    has_states = not use_no_states(measured.runs.values())
-    checks = _checks(audit, selfcheck, only_qbe, has_states)
+    checks = _checks(audit, selfcheck, only_qbe, checks_missing(measured, audit, selfcheck))
     sentences = [*checks, *evidence, UNSEEN] if against else [*evidence, *checks, UNSEEN]
     return Belief(severity, title, sentences, _table(tested, measured) if len(tested) > 1 else None)
 
@@ -224,7 +223,7 @@ def _table(tested: Mapping[str, LuckOfSet], measured: Measurements) -> Table:
         trusted, interval = found.trusted[found.probe], found.intervals[found.probe]
         mean, low, high, *_ = _numbers(interval)
         luck, why = (digits(found.give_or_take, 2), WHY[trusted.reason]) if trusted.steps else (NONE, _first(trusted))
-        if name in measured.beyond:
+        if name in measured.gained:
             luck, why = digits(measured.beyond[name].margin, 2), f"then {measured.beyond[name].weakest.name} ends it"
         elif horizons[name] < trusted.steps:
             why = "as far as runs are exact"
@@ -237,8 +236,11 @@ def _table(tested: Mapping[str, LuckOfSet], measured: Measurements) -> Table:
         f"{between}. “Give or take” is the largest half width of the interval up to there. Means are those of the last "
         "reading that all runs have. Intervals are of 95%, and include the luck of the log."
     )
-    if measured.beyond.keys() & tested.keys():
-        note += " For sets that us.beyond judged, both are by all of its evidence, and “give or take” is its margin."
+    if measured.gained.keys() & tested.keys():
+        note += (
+            " For sets that us.beyond could follow past the exact step, both are by all of its evidence, and “give or "
+            "take” is its margin."
+        )
     return Table("How far to believe each set", headings, tuple(rows), notes=(note,))
 
 
@@ -283,10 +285,18 @@ def _left_out(measured: Measurements, judged: Mapping[str, LuckOfSet | str], wro
     return sentences
 
 
-def _checks(
-    audit: Audit | None, selfcheck: Selfcheck | Mapping[str, Selfcheck] | None, only_qbe: bool, has_states: bool
+def checks_missing(
+    measured: Measurements, audit: Audit | None, selfcheck: Selfcheck | Mapping[str, Selfcheck] | None
 ) -> list[str]:
-    """Return what audit and self-check say, a sentence each, or that they were not made; a self-check tests states."""
+    """Return which checks of the log were not made: "audit", and "self-check", where there are states to test."""
+    has_states = not use_no_states(measured.runs.values())
+    return ["audit"] * (audit is None) + ["self-check"] * (has_states and not _several(selfcheck))
+
+
+def _checks(
+    audit: Audit | None, selfcheck: Selfcheck | Mapping[str, Selfcheck] | None, only_qbe: bool, missing: list[str]
+) -> list[str]:
+    """Return what audit and self-check say, a sentence each, or that they were not made."""
     sentences = [] if audit is None else [f"Audit of the log: {audit.verdict}."]
     if doubts_propensities(audit):
         more = "it does not speak against these runs" if only_qbe else "simulate it alone, with --simulator qbe"
@@ -295,7 +305,6 @@ def _checks(
     for name, one in selfchecks.items():
         by_chance = f" (of logs with true states, {one.level:.0%} fail by chance)" * one.fires
         sentences.append(f"Self-check{' of ' * bool(name)}{name}: {one.verdict}{by_chance}.")
-    missing = ["audit"] * (audit is None) + ["self-check"] * (has_states and not selfchecks)
     if missing:
         sentences.append(f"No {' and no '.join(missing)} of the log was made.")
     return sentences

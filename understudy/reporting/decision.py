@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from understudy.digits import three_digits
 from understudy.errors import UnderstudyError
 from understudy.evaluation import Halves
 from understudy.reporting.belief import Belief
 from understudy.reporting.deployment_words import LOGGED, evidence_of, span_of_episodes
-from understudy.reporting.formatting import three_digits
 from understudy.reporting.learners import n_learners
 from understudy.reporting.luck import LuckOfSet, is_baseline
 from understudy.reporting.measurements import Measurements
@@ -73,12 +73,16 @@ def advice(measured: Measurements, found: Belief | None) -> Advice | None:
     whose = {
         name: f"“{name}”" if several else measured.runs[name].about.learner_name or "this learner" for name in told
     }
-    sentences = [_sentence(whose[name], one, trusted.get(name)) for name, one in told.items()]
+    logs = {measured.runs[name].about.log for name in told}
+    sentences = [
+        _sentence(whose[name], one, trusted.get(name), _noun(measured.runs[name]), "its" if len(logs) > 1 else "this")
+        for name, one in told.items()
+    ]
     deployments = {name: one for name, one in told.items() if isinstance(one, DeployedLearner)}
     (first, found_of_first), *_ = told.items()
     evidence = []
     if isinstance(found_of_first, DeployedLearner):
-        evidence = evidence_of(whose[first] if several else "it", found_of_first, _is_single(measured.runs[first]))
+        evidence = evidence_of(whose[first] if several else "it", found_of_first, _noun(measured.runs[first]))
     answer = found_of_first.verdict if isinstance(found_of_first, DeployedLearner) else "not told"
     if answer == "not told":
         evidence += _beyond(measured, first, whose[first])
@@ -124,17 +128,22 @@ def _beyond(measured: Measurements, name: str, who: str) -> list[str]:
 
 
 def _one_of_each_learner(measured: Measurements, judged: list[str]) -> list[str]:
-    """Return a set of each learner: of several simulators, the one that can be believed for longest."""
+    """Return a set of each learner on each log: of several simulators, the one that can be believed for longest."""
     trusted = measured.trusted()
     chosen: list[str] = []
     for name in sorted(judged, key=lambda name: -trusted.get(name, 0)):
-        if all(n_learners({one: measured.runs[one], name: measured.runs[name]}) > 1 for one in chosen):
+        if all(_differ(measured.runs[one], measured.runs[name]) for one in chosen):
             chosen.append(name)
     return sorted(chosen, key=judged.index)
 
 
+def _differ(one: Runs, other: Runs) -> bool:
+    """True if two sets are of two learners, or on two logs."""
+    return n_learners({"one": one, "other": other}) > 1 or one.about.log != other.about.log
+
+
 def _deployed(measured: Measurements, name: str) -> DeployedLearner | str:
-    """Return a set beside the policy that logged, or why they cannot be compared."""
+    """Return a set beside the logging policy, or why they cannot be compared."""
     luck = measured.luck[name]
     if not isinstance(luck, LuckOfSet):
         return luck
@@ -147,23 +156,24 @@ def _deployed(measured: Measurements, name: str) -> DeployedLearner | str:
         return str(error).split(";")[0]
 
 
-def _sentence(who: str, found: DeployedLearner | str, upto: int | None) -> str:
-    untold = f"Whether deploying {who} is better than {LOGGED} cannot be told from this log"
+def _sentence(who: str, found: DeployedLearner | str, upto: int | None, noun: str, whose: str) -> str:
+    untold = f"Whether deploying {who} is better than {LOGGED} cannot be told from {whose} log"
     if isinstance(found, str):
         return f"{untold}: {found}."
     if found.verdict == "not told":
         return f"{untold}: it can be believed up to step {upto:,}, and up to there both may earn the same."
     if found.from_step is None:
-        where = " in the end (from where on, this log cannot tell)"
+        where = f" in its later {noun}s (from when on, {whose} log cannot tell)"
     else:
         where = f" from step {found.from_step:,} on at the latest" if found.from_step else " from the first episode on"
-    believed = f"this log can be believed up to step {upto:,}"
+    believed = f"{whose} log can be believed up to step {upto:,}"
     return f"Deploying {who} is likely {found.verdict} than {LOGGED}{where}; {believed}."
 
 
-def _is_single(runs: Runs) -> bool:
-    """True if each episode of the log is a single decision."""
-    return runs.about.log_rows is not None and runs.about.log_rows == runs.about.log_episodes
+def _noun(runs: Runs) -> str:
+    """Return what an episode of the log is called: a decision, where each is a single one."""
+    single = runs.about.log_rows is not None and runs.about.log_rows == runs.about.log_episodes
+    return "decision" if single else "episode"
 
 
 def _comparable(measured: Measurements, judged: list[str]) -> dict[str, Halves]:

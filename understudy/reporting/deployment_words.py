@@ -1,36 +1,36 @@
-"""A learner beside the policy that logged, in sentences: what it earns, from when on, how fast, and at what risk."""
+"""A learner beside the logging policy, in sentences: what it earns, from when on, how fast, and at what risk."""
 
 from typing import Any
 
-from understudy.reporting.formatting import three_digits
+from understudy.digits import three_digits
 from understudy.trust.deploying import DeployedLearner
 from understudy.trust.onsets import Onset
 
-LOGGED = "the policy that logged"
+LOGGED = "the logging policy"
 
 
-def evidence_of(who: str, found: DeployedLearner, single: bool) -> list[str]:
+def evidence_of(who: str, found: DeployedLearner, noun: str = "episode") -> list[str]:
     """Return what an episode earns beside the log's own, how fast, and what deploying costs until then, in sentences.
 
-    `single` says that episodes are single decisions, and are called so.
+    `noun` is "decision" where episodes are single ones.
     """
-    against, noun = found.against, "decision" if single else "episode"
+    against = found.against
     write = three_digits(against.logged, found.mean)
-    step = "" if single else f" (up to step {against.difference.steps[-1]:,})"  # each decision is a step
+    step = "" if noun == "decision" else f" (up to step {against.difference.steps[-1]:,})"  # each decision is a step
     ends = f"{_signed(found.low, write)} to {_signed(found.high, write)}"
     first, last, least = against.worst
     total, low, high = (-value for value in against.regret.final)
     in_all = three_digits(total)
-    span = span_of_episodes(int(against.first[-1]), found.last, noun)
     return [
         f"In {span_of_episodes(found.first, found.last, noun)}{step}, {who} earns "
         f"{_more_or_less(found.mean, write)} {_one(noun)} than the log, whose {noun}s earned "
-        f"{write(against.logged)}: {ends} with a probability of 95%, the luck of the log included.",
+        f"{write(against.logged)}{_cut_off(against.cut_off)}: {ends} with a probability of 95%, the luck of the "
+        "log included.",
         *_from_when(who, found, noun),
         *_how_fast(found, noun),
         f"By {noun} {found.last:,} deployments have earned {_more_or_less(total, in_all)} in all, on average "
-        f"({_signed(high, in_all)} to {_signed(low, in_all)}). A single one may do worse than {LOGGED}: in {span}, "
-        f"with a probability of {_chance(against.worse[-1])}. The least that deployments earn, on average, is "
+        f"({_signed(high, in_all)} to {_signed(low, in_all)}); a single one has earned less than {LOGGED} by then "
+        f"with a probability of {_chance(against.worse_in_all[-1])}. The least that deployments earn, on average, is "
         f"{_more_or_less(least, write)} {_one(noun)} than the log, in {span_of_episodes(first, last, noun)}.",
     ]
 
@@ -61,6 +61,11 @@ def _how_fast(found: DeployedLearner, noun: str) -> list[str]:
     if _says_nothing(half):
         return [f"From when on half of that gain is there, this log cannot tell {mean}."]
     return [f"At least half of that gain begins to be there {_between(found, half, noun)} {mean}."]
+
+
+def _cut_off(n: int) -> str:
+    """Return that some of the log's episodes were cut off, so that what they earned is not all that they would have."""
+    return f" ({n:,} of them {'was' if n == 1 else 'were'} cut off, and count{'s' * (n == 1)} up to there)" if n else ""
 
 
 def span_of_episodes(first: int, last: int, noun: str = "episode") -> str:

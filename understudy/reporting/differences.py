@@ -47,6 +47,11 @@ def title_of_differences(found: Comparison) -> str:
     )
 
 
+def than(name: str) -> str:
+    """Return how the difference from a learner is named."""
+    return f"than {name}"
+
+
 def differences_chart(key: str, found: Comparison, upto: int | None, learners: Sequence[str]) -> dict[str, Any]:
     """Return the chart of differences; `upto` is the step that can be believed, and `learners` the order of colors."""
     curves, readings, drawn = differences_of_learners(found), found.windows.readings, []
@@ -54,7 +59,7 @@ def differences_chart(key: str, found: Comparison, upto: int | None, learners: S
     runs = found.halves[found.best].runs
     for name, curve in curves.items():
         values = readings[found.best].whole - readings[name].whole
-        one = curve_of(name, curve, values, len(runs), [upto, curve.horizon], len(curves))
+        one = curve_of(than(name), curve, values, len(runs), [upto, curve.horizon], len(curves))
         pairs = [(run, curve.steps, values[place]) for place, run in enumerate(runs[:MOST_RUNS])]
         marks = {"trusted": upto or None, "exact": None, "longest": curve.horizon, "going": None, "rungs": None}
         color = 1 + list(learners).index(name) % len(PALETTE)
@@ -85,5 +90,6 @@ def differences_figure(found: Comparison, upto: int | None, learners: Sequence[s
         axes.set_xlabel("steps")
         title = f"{title_of_differences(found)} than{' one of' * (found.probe is None)}"
         axes.set_title(short_label(title, width // 8), loc="left", parse_math=False, color=INK, pad=10)
-        draw_legend(figure, curves, looks, width)
+        named = {than(name): curve for name, curve in curves.items()}
+        draw_legend(figure, named, {than(name): looks[name] for name in curves}, width)
     return figure

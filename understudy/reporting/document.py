@@ -22,6 +22,7 @@ from understudy.storage import parse_json
 from understudy.tables import Table
 
 FORMAT, VERSION = "understudy report", "1.2"
+SWEEP_FORMAT, SWEEP_VERSION = "understudy sweep report", "1.0"
 """What the file says it is. The second number rises where something is added, the first where something changes."""
 
 
@@ -80,7 +81,7 @@ def json_beside(path: Path) -> Path:
         there = parse_json(beside.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         there = None
-    if not isinstance(there, dict) or there.get("format") != FORMAT:
+    if not isinstance(there, dict) or there.get("format") not in (FORMAT, SWEEP_FORMAT):
         raise SettingError(
             f"{beside} is there and is not the JSON file of a page, which would replace it; give the page another name"
         )

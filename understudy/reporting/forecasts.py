@@ -1,6 +1,6 @@
 """Forecasts of how long the log would answer, beside how long it did."""
 
-from understudy.reporting.formatting import percent
+from understudy.digits import percent
 from understudy.reporting.measurements import Measurements
 from understudy.tables import NONE, Column, Table
 

@@ -1,7 +1,7 @@
 """The words of a page, each explained in a few sentences that fold out where the word is used."""
 
 WORDS = {
-    "Policy that logged": (
+    "Logging policy": (
         "What chose the actions while the log was recorded. A learner is worth deploying where it earns more than "
         "that; what the log's own episodes earned tells how much that is."
     ),

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from understudy.digits import three_digits
 from understudy.evaluation import Earnings, earnings
-from understudy.reporting.formatting import three_digits
 from understudy.reporting.returns import first_episodes
 from understudy.runs import Runs
 

@@ -51,14 +51,19 @@ class Measurements:
     def trusted(self, probe: str | None = None) -> dict[str, int]:
         """Return the trusted horizon of each set that has one, in steps: of this probe, by default of its first.
 
-        That of a set on a ladder is what `us.beyond` found. Where that was not asked, halves of the log say nothing of
-        what lower rungs did, so it is at most the exact one.
+        That of a set on a ladder is what `us.beyond` found, where that is beyond the exact one. Otherwise it is that of
+        halves of the log, and at most the exact one, since they say nothing of what lower rungs did.
         """
         if self.doubted:
             return {}
         found = horizons_of(self.luck, probe)
         found |= {name: min(step, self.rungs[name].exact) for name, step in found.items() if name in self.rungs}
-        return found | {name: one.steps for name, one in self.beyond.items() if probe in (None, one.probe)}
+        return found | {name: one.steps for name, one in self.gained.items() if probe in (None, one.probe)}
+
+    @property
+    def gained(self) -> dict[str, Beyond]:
+        """Return what `us.beyond` found of the sets that lower rungs can be believed in."""
+        return {name: one for name, one in self.beyond.items() if one.gains}
 
     def trusted_episodes(self) -> dict[str, int]:
         """Return the last episode that can be believed of each set: nearly all runs finished it by the trusted step."""

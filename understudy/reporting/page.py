@@ -22,7 +22,7 @@ from understudy.reporting.measurements import Measurements, measure
 from understudy.reporting.off_policy import blocks_of
 from understudy.reporting.page_figures import figures_of
 from understudy.reporting.rung_words import ladder_blocks
-from understudy.reporting.scripts import content_policy, page_scripts, page_styles, script_data
+from understudy.reporting.scripts import content_policy, page_scripts, page_styles, script_data, without_directions
 from understudy.reporting.settings_tables import differing_settings, origin_table, settings_table
 from understudy.reporting.shortages import longer_sentences, shortage_sentences
 from understudy.reporting.states import state_boxes
@@ -93,9 +93,7 @@ def write_page(
     `rung_notes` say which lower rungs of a set the log supports, and why not others, by the names of the sets.
     `command` is what was typed to make the runs.
     """
-    path = Path(path)
-    if os.path.isdir(path):  # False for what cannot be a path, which is refused when the page is written
-        raise SettingError(f"{path} is a folder; give the name of a file in it, such as {path / 'report.html'}")
+    path = path_of_page(path)
     if not measured.finished:
         raise SettingError("there is no finished run to report on; run the experiment first")
     beside = json_beside(path)
@@ -120,9 +118,30 @@ def write_page(
         ),
     }  # fmt: skip
     html = page_template("report.html.j2").render(**shown, **_scripts(shown["figures"].charts))
-    write_text(path, html.encode("utf-8", "replace").decode("utf-8"))
+    write_html(path, html)
     write_document(beside, document(measured, shown, audits, off_policy or {}))
     return path
+
+
+MARK = b'<meta name="generator" content="understudy '
+"""What every page of ours has near its beginning."""
+
+
+def path_of_page(path: Any) -> Path:
+    """Return where a page may be written: not over a folder, nor over a file that is something else."""
+    path = Path(path)
+    if os.path.isdir(path):  # False for what cannot be a path, which is refused when the page is written
+        raise SettingError(f"{path} is a folder; give the name of a file in it, such as {path / 'report.html'}")
+    if path.suffix != ".json" and os.path.isfile(path) and os.path.getsize(path):
+        with path.open("rb") as file:
+            if MARK not in file.read(1 << 16):
+                raise SettingError(f"{path} is there, and is not a page of ours; give the page another name")
+    return path
+
+
+def write_html(path: Path, html: str) -> None:
+    """Write a page; characters that no encoding has, or that turn the direction of text, are written out."""
+    write_text(path, without_directions(html).encode("utf-8", "replace").decode("utf-8"))
 
 
 def _several(found: Any) -> dict[str, Any]:

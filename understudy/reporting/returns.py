@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
+from understudy.digits import three_digits
 from understudy.evaluation import Earnings
-from understudy.reporting.formatting import three_digits
 from understudy.runs import Runs
 from understudy.runs.logged import why_unknown
 from understudy.tables import NONE
@@ -34,7 +34,7 @@ def notes_on_returns(runs: Mapping[str, Runs], earned: Mapping[str, Earnings]) -
         steps = max(found.steps for found in earned.values())
         alike = ", the same number in every set" if len(earned) > 1 else ""
         which = first_episodes(next(iter(earned.values())))
-        notes.append(f"Return: the mean over {which} of each run (steps 1 to {steps:,}){alike}.")
+        notes.append(f"Return{_of_column(runs)}: the mean over {which} of each run (steps 1 to {steps:,}){alike}.")
     if any(" to " in earnings_cell(found, earnings_format(earned)) for found in earned.values()):
         notes.append(
             "A range of returns: some runs stopped before the last of these episodes; its ends are what the mean would "
@@ -48,6 +48,13 @@ def notes_on_returns(runs: Mapping[str, Runs], earned: Mapping[str, Earnings]) -
     if (sentence := log_sentence(runs)) is not None:
         notes.append(sentence)
     return notes
+
+
+def _of_column(runs: Mapping[str, Runs]) -> str:
+    """Return what a return is the sum of, by the name of its column, where all sets have one and the same."""
+    names = {set_.about.log_reward_column for set_ in runs.values() if not set_.about.is_real}
+    name = names.pop() if len(names) == 1 else None
+    return "" if name is None else f", the sum of “{name}” over an episode"
 
 
 def cut_sentence(runs: Mapping[str, Runs]) -> str | None:

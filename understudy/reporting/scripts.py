@@ -11,6 +11,9 @@ from typing import Any
 ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 """What could end a script element, begin a comment or an entity in it, or end a line of JavaScript but not of JSON."""
 
+DIRECTIONS = tuple(map(chr, (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))
+"""Characters that turn the direction of the text after them: in a name they would turn our own words and numbers."""
+
 
 def script_data(content: Any) -> str:
     r"""Return plain values as JSON that is safe inside a script element.
@@ -21,7 +24,19 @@ def script_data(content: Any) -> str:
     text = json.dumps(content, separators=(",", ":"), allow_nan=False)  # in ASCII, so that no encoding can change it
     for character, escape in ESCAPES.items():
         text = text.replace(character, escape)
+    for character in DIRECTIONS:
+        escape = f"\\u{ord(character):04x}"
+        text = text.replace(escape, f"\\{escape}")  # shown as it is written
     return text
+
+
+def without_directions(html: str) -> str:
+    r"""Return a page in which characters that turn the direction of text are written out.
+
+    >>> print(without_directions("<p>a\u202eb</p>"))
+    <p>a\u202eb</p>
+    """
+    return html.translate({ord(character): f"\\u{ord(character):04x}" for character in DIRECTIONS})
 
 
 @cache

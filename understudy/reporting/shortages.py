@@ -4,9 +4,13 @@ from collections import Counter
 from collections.abc import Mapping
 
 from understudy.contracts import Stop
+from understudy.evaluation import efficiency
 from understudy.reporting.luck import is_baseline
 from understudy.runs import Runs
 from understudy.trust import Forecast
+
+MANY_OFFERED = 3
+"""Rows that were offered for one that was served, from which it is said why."""
 
 MOST_NAMED = 4
 """Places that a sentence names."""
@@ -60,6 +64,16 @@ def shortage_sentences(sets: Mapping[str, Runs]) -> list[str]:
         more = f"; and {len(counts) - MOST_NAMED} others" * (len(counts) > MOST_NAMED)
         whose = f"For “{name}”, log" if len(sets) > 1 else "Log"
         sentences.append(f"{whose} more of what ran out first: {'; '.join(named)}{more}.")
+        if (
+            (offered := efficiency(runs).rows_per_step) is not None
+            and offered >= MANY_OFFERED
+            and "used up" in {run.stopped.cause for run in runs}
+        ):
+            sentences.append(
+                f"One row in {offered:.1f} was served{f' for “{name}”' * (len(sets) > 1)}: as many as the smallest "
+                "probability that the logging policy gave to an action lets be. A policy that gives each action more "
+                "serves more of its log; so does --bound quantile, which says by how much it may be off."
+            )
     return sentences
 
 

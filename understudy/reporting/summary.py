@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from understudy.digits import decimals, percent, three_digits
 from understudy.evaluation import Efficiency, Fidelity
 from understudy.evaluation.fidelity import ONE_LOG
 from understudy.reporting.decision import Advice
-from understudy.reporting.formatting import decimals, percent, three_digits
 from understudy.reporting.learners import ON_THEIR_WAY, n_learners
 from understudy.reporting.measurements import Measurements
 from understudy.reporting.returns import (

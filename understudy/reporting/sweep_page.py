@@ -7,11 +7,12 @@ from understudy.errors import SettingError
 from understudy.evaluation import MeanCurve
 from understudy.evaluation.earnings import SHARE
 from understudy.reporting.axes import BOTTOM, LEFT, RIGHT, canvas, short_label, style_axes
+from understudy.reporting.document import SWEEP_FORMAT, SWEEP_VERSION, json_beside, plain, write_document
 from understudy.reporting.drawing import draw_legend, draw_mean, legend_height, looks_of
-from understudy.reporting.page import as_markup, page_template
+from understudy.reporting.page import as_markup, page_template, path_of_page, write_html
 from understudy.reporting.page_figures import drawn
+from understudy.reporting.settings_tables import versions
 from understudy.reporting.svg import INK, drawn_alike
-from understudy.runs.folder import write_text
 from understudy.sweeps import Sweep
 from understudy.sweeps.names import KEYS, Combination
 from understudy.sweeps.run_tables import REWARD
@@ -25,27 +26,38 @@ MOST_FIGURES, MOST_CURVES, MOST_FAILED = 12, 14, 50
 
 
 def write_sweep_page(sweep: Sweep, path: Any, *, probe: str = REWARD, title: str | None = None) -> Path:
-    """Write a page about a sweep, one file that needs no network and no script, and return its path."""
+    """Write a page about a sweep, one file that needs no network and no script, and return its path.
+
+    The JSON file beside it has every number on the page, by the schema in sweep_report_schema.json.
+    """
     from understudy import __version__
 
+    path = path_of_page(path)
     groups: dict[tuple[str, ...], list[Combination]] = {}
     for one in sweep.combinations:
         groups.setdefault(one[1:], []).append(one)
-    figures = [_figure(sweep, group, probe) for group in list(groups.values())[:MOST_FIGURES]]
+    beside = json_beside(path)
+    curves = {", ".join(group[0][1:]): _curves(sweep, group, probe) for group in list(groups.values())[:MOST_FIGURES]}
+    shown = {
+        "title": title or f"Sweep {sweep.path.resolve().name}", "probe": probe, "comparison": _comparison(sweep, probe),
+        "combinations": sweep.table(), "failed": _failed(sweep),
+    }  # fmt: skip
     html = page_template("sweep.html.j2").render(
-        title=title or f"Sweep {sweep.path.resolve().name}",
+        **shown,
         lead=f"{sweep}.",
-        probe=probe,
-        comparison=_comparison(sweep, probe),
-        figures=[figure for figure in figures if figure is not None],
+        figures=[_figure(found, where, probe) for where, found in curves.items() if found],
         left_out=max(0, len(groups) - MOST_FIGURES),
-        combinations=sweep.table(),
-        failed=_failed(sweep),
         version=__version__,
         show=as_markup,
     )
-    path = Path(path)
-    write_text(path, html.encode("utf-8", "replace").decode("utf-8"))
+    write_html(path, html)
+    told = {"format": SWEEP_FORMAT, "version": SWEEP_VERSION, "versions": versions(), "summary": f"{sweep}."}
+    drawn_curves = [
+        {"where": where, "learner": learner, "x": curve.steps, "mean": curve.mean, "low": curve.low, "high": curve.high}
+        for where, found in curves.items()
+        for learner, curve in found.items()
+    ]
+    write_document(beside, plain(told | shown | {"curves": drawn_curves}))
     return path
 
 
@@ -57,17 +69,19 @@ def _comparison(sweep: Sweep, probe: str) -> Table | None:
         return None
 
 
-def _figure(sweep: Sweep, group: list[Combination], probe: str) -> dict[str, Any] | None:
-    """Return the mean curves of learners that share simulator, encoder and log; None where there are none."""
+def _curves(sweep: Sweep, group: list[Combination], probe: str) -> dict[str, MeanCurve]:
+    """Return the mean curves of learners that share simulator, encoder and log, those that have a reading."""
     curves = {}
     for one in group[:MOST_CURVES]:
         try:
             curves[one.learner] = sweep.mean_curve(probe, share=SHARE, **one._asdict())
         except SettingError:  # no run has a reading
             continue
-    if not curves:
-        return None
-    where = ", ".join(group[0][1:])
+    return curves
+
+
+def _figure(curves: dict[str, MeanCurve], where: str, probe: str) -> dict[str, Any]:
+    """Return the figure of mean curves by learner; `where` names their simulator, encoder and log."""
     described = f"Mean curves of {probe} for {', '.join(curves)} in {where}"
     return {"where": where} | drawn(lambda width: draw_curves(curves, where, width), described, where)
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from understudy.digits import decimals, percent
 from understudy.evaluation import Fidelity
-from understudy.reporting.formatting import decimals, percent, rounded
 from understudy.reporting.measurements import Comparisons, Measurements
 from understudy.reporting.returns import earnings_cell, earnings_format, notes_on_returns
 from understudy.reporting.shortages import CAUSES_IN_WORDS, shortage
 from understudy.runs import Runs
-from understudy.tables import NONE, Column, Table
+from understudy.tables import NONE, Column, Table, rounded
 
 MOST_NAMED = 5
 """States that are named, of those that ran out."""

@@ -3,12 +3,15 @@
 from collections import Counter
 from typing import Any
 
+from understudy.digits import decimals, percent
 from understudy.errors import visible
-from understudy.reporting.formatting import decimals, percent, rounded
 from understudy.reporting.measurements import Measurements
 from understudy.reporting.returns import earnings_cell, earnings_format, notes_on_returns
 from understudy.reporting.tables import errors_of, exact_of, fidelity_notes
-from understudy.tables import NONE, Column, Table
+from understudy.tables import NONE, Column, Table, rounded
+
+GAP = 2
+"""Characters between two columns in a terminal."""
 
 
 def brief_table(measured: Measurements) -> Table:
@@ -66,22 +69,53 @@ def brief_table(measured: Measurements) -> Table:
     return Table(title, tuple(headings), tuple(rows), tuple(values), notes)
 
 
-def as_rich(table: Table) -> Any:
-    """Return the table as rich prints it. Names are not read as markup, and escape bytes in them are written out."""
+def as_rich(table: Table, width: int) -> Any:
+    """Return the table as rich prints it in lines of so many characters, and more where its numbers need them.
+
+    Names are not read as markup, and escape bytes in them are written out. Where there is little room, names and
+    headings are folded; numbers are never cut.
+    """
     from rich import box
     from rich.console import Group
     from rich.table import Table as RichTable
     from rich.text import Text
 
     shown = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for place, column in enumerate(table.headings):
-        folds = column in (table.headings[0], table.headings[-1])  # in a narrow terminal: names, and what ran out
-        shown.add_column(
-            Text(visible(column.name)), justify="right" if column.numeric else "left", no_wrap=not folds,
-            min_width=min(12, max(len(row[place]) for row in table.rows)) if folds and table.rows else None,
-            overflow="fold",
-        )  # fmt: skip
+    for column, room in zip(table.headings, _widths(table, width), strict=True):
+        justify: Any = "right" if column.numeric else "left"
+        shown.add_column(Text(visible(column.name)), justify=justify, overflow="fold", width=room)
     for row in table.rows:
         shown.add_row(*(Text(visible(cell)) for cell in row))
     title = "\n".join(map(visible, table.title.split("\n")))
     return Group(Text(title, style="dim"), shown, *(Text(visible(note), style="dim") for note in table.notes))
+
+
+def least_width(table: Table) -> int:
+    """Return how many characters the lines of a table have at least, so that no number is cut."""
+    return sum(_least(table, place) + GAP for place in range(len(table.headings)))
+
+
+def _widths(table: Table, width: int) -> list[int]:
+    """Return how wide columns are: as wide as their cells where there is room, else names get what numbers leave."""
+    least = [_least(table, place) for place in range(len(table.headings))]
+    wanted = [
+        max(one, _longest(table, place), len(visible(column.name)))
+        for place, (column, one) in enumerate(zip(table.headings, least, strict=True))
+    ]
+    left = width - sum(least) - GAP * len(least)
+    for place in sorted(range(len(least)), key=lambda place: table.headings[place].numeric):  # names first
+        more = max(0, min(left, wanted[place] - least[place]))
+        least[place] += more
+        left -= more
+    return least
+
+
+def _least(table: Table, place: int) -> int:
+    """Return the characters that a column needs at least: those of its numbers, or twelve of its names."""
+    column, longest = table.headings[place], _longest(table, place)
+    longest = max(longest, *(len(word) for word in visible(column.name).split()), 1)
+    return longest if column.numeric else min(12, longest)
+
+
+def _longest(table: Table, place: int) -> int:
+    return max((len(visible(row[place])) for row in table.rows), default=0)

@@ -26,6 +26,7 @@ class About:
     log_return: float | None = None  # the mean return of the log's episodes
     log_cut_off: int | None = None  # episodes that the end of the recording cut off
     log_reward: float | None = None  # the mean reward of the log's rows
+    log_reward_column: str | None = None  # the name of its column; of costs, whose sign was changed, "-name"
     log_propensities: str | None = None  # where the log's propensities came from, or "none", in words
     states: str | None = None  # a fingerprint of the state of each row
     n_states: int | None = None

@@ -286,6 +286,7 @@ class Plan:
             "log_return": earned.mean if earned is not None else None,
             "log_cut_off": earned.n_cut_off if earned is not None else None,
             "log_reward": logged_reward(log) if log is not None else None,
+            "log_reward_column": log.spec.reward_column if log is not None else None,
             "log_propensities": source_words(log) if log is not None else None,
             "states": states_fingerprint(simulator),
             "n_states": count_of(n_states_of(simulator)),

@@ -1,11 +1,11 @@
-"""A learner beside the policy that logged: how likely it does worse, when it is worst, and what that costs in all."""
+"""A learner beside the logging policy: how likely it does worse, when it is worst, and what that costs in all."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from understudy.digits import between, digits
+from understudy.digits import between, decimals, digits
 from understudy.errors import LogError
 from understudy.evaluation import Halves
 from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of, number
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 TYPES = {
     "learner": "string", "first": "int64", "last": "int64", "step": "int64", "mean": "float64", "low": "float64",
-    "high": "float64", "worse": "float64", "mean_worse": "float64", "regret": "float64", "regret_low": "float64",
+    "high": "float64", "worse": "float64", "worse_in_all": "float64", "mean_worse": "float64",
+    "regret": "float64", "regret_low": "float64",
     "regret_high": "float64",
 }  # fmt: skip
 
@@ -29,8 +30,9 @@ class AgainstLog:
 
     - `difference`: of the means, with an interval that includes the luck of the log, on both sides.
     - `worse`: the probability that one deployment of the learner earns less, over the episodes of that window, than the
-      logging policy earns on average: the risk of deploying it once. Both the spread of runs and the luck of the log
-      are in it.
+      logging policy earns on average. Both the spread of runs and the luck of the log are in it. Where a few episodes
+      earn by chance, it is near a half whatever the policy.
+    - `worse_in_all`: the same over all episodes by the end of that window: the risk of deploying it once.
     - `mean_worse`: the probability that the mean over many deployments is below the logging policy's: it tends to 0 or
       1 as the log grows, and `worse` does not.
     - `regret`: how much less a deployment has earned in all by the end of that window, in the mean; below 0 where more.
@@ -42,8 +44,10 @@ class AgainstLog:
     last: np.ndarray  # (K,): the last
     difference: Interval
     worse: np.ndarray  # (K,)
+    worse_in_all: np.ndarray  # (K,)
     mean_worse: np.ndarray  # (K,)
     regret: Interval
+    cut_off: int = 0  # episodes of the log that were cut off before they were over, and count up to there
 
     @property
     def worst(self) -> tuple[int, int, float]:
@@ -70,7 +74,8 @@ class AgainstLog:
         shown = {
             "first": self.first, "last": self.last, "step": self.difference.steps, "mean": self.difference.mean,
             "low": self.difference.low, "high": self.difference.high, "worse": self.worse,
-            "mean_worse": self.mean_worse, "regret": self.regret.mean, "regret_low": self.regret.low,
+            "worse_in_all": self.worse_in_all, "mean_worse": self.mean_worse, "regret": self.regret.mean,
+            "regret_low": self.regret.low,
             "regret_high": self.regret.high,
         }  # fmt: skip
         return {"learner": [self.learner] * len(self.last)} | {
@@ -80,7 +85,8 @@ class AgainstLog:
     def to_json(self) -> dict[str, Any]:
         """Return the fields as plain values, curves as lists."""
         columns = {name: values for name, values in self.columns().items() if name != "learner"}
-        return {"learner": self.learner, "logged": self.logged, "worst": list(self.worst), **columns}
+        told = {"learner": self.learner, "logged": self.logged, "cut_off": self.cut_off, "worst": list(self.worst)}
+        return told | columns
 
     def to_frame(self) -> "pa.Table":
         """Return an Arrow table, a line for each window of episodes."""
@@ -88,22 +94,30 @@ class AgainstLog:
 
     def table(self) -> Table:
         """Return a table for people, a line for each window of episodes."""
-        names = ("episodes", "up to step", "difference an episode", "95%", "one deployment is worse", "more in all")
+        names = ("episodes", "up to step", "difference an episode", "95%", "more in all",
+                 "one deployment earned less")  # fmt: skip
         shown = (self.first, self.last, self.difference.steps, self.difference.mean, self.difference.low,
-                 self.difference.high, self.worse, -self.regret.mean)  # fmt: skip
+                 self.difference.high, -self.regret.mean, self.worse_in_all)  # fmt: skip
+        places = decimals(self._half_widths(self.difference))
+        in_all = decimals(self._half_widths(self.regret))
         rows = tuple(
             (
                 f"{first:,} to {last:,}" if last > first else f"{first:,}",
                 f"{step:,}",
-                digits(mean, sign=True),
-                between(low, high, sign=True),
+                f"{mean:+,.{places}f}",
+                f"{low:+,.{places}f} to {high:+,.{places}f}",
+                f"{more:+,.{in_all}f}",
                 "<1%" if worse < 0.005 else f"{worse:.0%}",
-                digits(more, sign=True),
             )
-            for first, last, step, mean, low, high, worse, more in zip(*shown, strict=True)
+            for first, last, step, mean, low, high, more, worse in zip(*shown, strict=True)
         )
         headings = tuple(Column(name, numeric=name != "episodes") for name in names)
-        return Table(f"What “{self.learner}” earns more than the policy that logged", headings, rows)
+        return Table(f"What “{self.learner}” earns more than the logging policy", headings, rows)
+
+    @staticmethod
+    def _half_widths(curve: Interval) -> list[float]:
+        """Return how wide an interval is to each side: finer decimals say nothing."""
+        return ((curve.high - curve.low) / 2).tolist()
 
     def _repr_html_(self) -> str:
         names = ("last episode", "step", "difference", "low", "high", "worse", "mean worse", "regret")
@@ -128,13 +142,22 @@ def against_log(name: str, found: Halves, windows: Windows) -> AgainstLog:
     mean = own.mean - logged
     difference = replace(own, mean=mean, low=mean - width, high=mean + width, from_log=np.hypot(own.from_log, error))
     luck = np.maximum(np.hypot(own.from_log, error), 1e-12)
-    known = np.isfinite(readings.whole)
-    below = np.where(known, norm.cdf((logged - readings.whole) / luck), 0.0).sum(axis=0) / known.sum(axis=0)
     sizes = np.diff(windows.ends, prepend=0)
+    regret, in_all = _regret(readings, sizes, logged, error), np.cumsum(readings.whole * sizes, axis=1)
+    worse = _share_below(readings.whole, np.full(len(sizes), logged), luck)
+    worse_in_all = _share_below(in_all, logged * np.cumsum(sizes), np.maximum(regret.from_log, 1e-12))
     return AgainstLog(
-        name, float(logged), windows.ends - sizes + 1, windows.ends, difference, below,
-        norm.cdf(-mean / np.maximum(width / norm.ppf(0.975), 1e-12)), _regret(readings, sizes, logged, error),
+        name, float(logged), windows.ends - sizes + 1, windows.ends, difference, worse, worse_in_all,
+        norm.cdf(-mean / np.maximum(width / norm.ppf(0.975), 1e-12)), regret, found.runs.about.log_cut_off or 0,
     )  # fmt: skip
+
+
+def _share_below(values: np.ndarray, level: np.ndarray, luck: np.ndarray) -> np.ndarray:
+    """Return the probability that a run, (R, K), is below a level, (K,), if the log's luck has this deviation, (K,)."""
+    from scipy.stats import norm
+
+    known = np.isfinite(values)
+    return np.where(known, norm.cdf((level - values) / luck), 0.0).sum(axis=0) / known.sum(axis=0)
 
 
 def earned_by_log(found: Halves) -> tuple[float, float]:

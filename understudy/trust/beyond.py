@@ -69,17 +69,22 @@ class Beyond:
         return min((one for one in self.evidence if one.limits), key=lambda one: one.steps)
 
     @property
+    def gains(self) -> bool:
+        """True if lower rungs can be believed beyond the exact part."""
+        return self.steps > self.exact
+
+    @property
     def sentence(self) -> str:
         """What follows, in one sentence."""
-        if self.steps > self.exact:
+        if self.gains:
             times = f"{digits(self.steps / self.exact)} times" if self.exact else "beyond"
             return (
                 f"believe {self.probe!r} up to step {self.steps:,}, {times} the {self.exact:,} steps that are exact, "
                 f"to within {digits(self.margin)}; {self._end}"
             )
         return (
-            f"believe {self.probe!r} up to step {self.exact:,}, as far as runs are exact: beyond that nothing is "
-            f"gained, by {self.weakest.name}: {self.weakest.why}"
+            f"lower rungs gain nothing for {self.probe!r} beyond step {self.exact:,}, as far as runs are exact, by "
+            f"{self.weakest.name}: {self.weakest.why}"
         )
 
     @property

@@ -1,4 +1,4 @@
-"""Whether deploying a learner is better than going on with the policy that logged, and from which step on."""
+"""Whether deploying a learner is better than going on with the logging policy, and from which step on."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -19,7 +19,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DeployedLearner:
-    """A learner beside the policy that logged, decided by one test, as far as the log can be believed.
+    """A learner beside the logging policy, decided by one test, as far as the log can be believed.
 
     The test is about what an episode earns in the later half of the episodes compared: `mean` more than the log's own,
     between `low` and `high` with a probability of 95%, the luck of the log included. Where it has decided, `begins` is
@@ -38,12 +38,12 @@ class DeployedLearner:
 
     @property
     def better(self) -> bool:
-        """True if the learner earns more than the policy that logged."""
+        """True if the learner earns more than the logging policy."""
         return bool(self.low > 0)
 
     @property
     def worse(self) -> bool:
-        """True if the learner earns less than the policy that logged."""
+        """True if the learner earns less than the logging policy."""
         return bool(self.high < 0)
 
     @property
@@ -69,14 +69,20 @@ class DeployedLearner:
         return None if place is None else int(self.against.difference.steps[place - 1]) if place else 0
 
     def __str__(self) -> str:
-        begin = "" if self.from_step is None else f" from step {self.from_step:,} on at the latest"
+        at = self.from_step
+        begin = "" if at is None else f" from step {at:,} on at the latest" if at else " from the first episode on"
         return (
-            f"{self.learner} against the policy that logged: {self.verdict}{begin}; over episodes {self.first:,} to "
+            f"{self.learner} against the logging policy: {self.verdict}{begin}; over episodes {self.first:,} to "
             f"{self.last:,} it earns {between(self.low, self.high)} more an episode than the log's "
-            f"{digits(self.against.logged)}"
+            f"{digits(self.against.logged)}{self._cut_off}"
         )
 
     __repr__ = __str__
+
+    @property
+    def _cut_off(self) -> str:
+        n = self.against.cut_off
+        return f", of whose episodes {n:,} {'was' if n == 1 else 'were'} cut off, and count up to there" if n else ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as plain values, None for what is not known."""
@@ -94,7 +100,7 @@ class DeployedLearner:
 
 
 def deploying(name: str, found: Halves, upto: int | None = None) -> DeployedLearner:
-    """Return a learner beside the policy that logged, by the episodes that runs finished by step `upto`, if given.
+    """Return a learner beside the logging policy, by the episodes that runs finished by step `upto`, if given.
 
     Give the step up to which the log can be believed. Raise `LogError` where no episode can be compared.
     """

@@ -40,3 +40,11 @@ def test_tiny_propensities_are_counted(walk):
     assert tiny.severity == "note"
     assert tiny.count == 7
     assert "a propensity below 0.01" in tiny.sentence
+
+
+def test_of_single_decisions_it_is_said_what_becomes_of_a_replay():
+    rng = np.random.default_rng(0)
+    page = rng.integers(2, size=400)
+    action = np.where(page == 0, 0, rng.integers(2, size=400))
+    (never,) = found({"observation": page, "action": action, "reward": np.zeros(400)}, ends="every-row")
+    assert never.sentence.endswith("a learner that chooses it there ends a run of psrs or qbe; replay passes it over")

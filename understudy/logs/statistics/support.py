@@ -81,7 +81,7 @@ def _never_taken(log: Log, states: Recurring, sample: Sample) -> Iterator[Findin
         int(never.sum()),
         f"of observations with {FEWEST_ROWS} rows or more{of_sample}, {len(where):,} of {states.size:,} lack some "
         f"action, with {rows / len(log):.1%} of rows: {'; '.join(named)}{more}: a learner that chooses it there ends "
-        "the run",
+        + ("a run of psrs or qbe; replay passes it over" if log.n_episodes == len(log) else "the run"),
     )
 
 

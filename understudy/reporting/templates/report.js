@@ -38,6 +38,16 @@
     return low - 1;
   }
 
+  /** Return the value of a line at x, between its neighbors; null where there are none. */
+  function valueAt(steps, values, x) {
+    const here = lastUpTo(steps, x),
+      next = here + 1;
+    if (here < 0) return null;
+    if (steps[here] === x || next >= steps.length || values[next] == null) return values[here];
+    const share = (x - steps[here]) / (steps[next] - steps[here]);
+    return values[here] == null ? null : values[here] + share * (values[next] - values[here]);
+  }
+
   /** Return the values of a set on the steps of all sets; undefined, which uPlot draws through, where it has none. */
   function spread(x, steps, values) {
     const places = new Map(steps.map((step, place) => [step, place]));
@@ -626,8 +636,7 @@
             const x = plot.valToPos(set.trusted, "x", true),
               size = 6 * scale;
             this.rule(context, [x, top], [x, top + height], stroke, scale, [scale, 2 * scale]);
-            const here = lastUpTo(set.x, set.trusted),
-              value = here < 0 ? null : set[this.line][here];
+            const value = valueAt(set.x, set[this.line], set.trusted);
             if (value == null) return;
             const y = plot.valToPos(value, "y", true);
             this.shape(
