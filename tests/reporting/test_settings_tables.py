@@ -22,3 +22,11 @@ def test_command_fingerprints_and_versions_tell_where_numbers_come_from(runs_of)
     assert rows["fingerprint of the log of b"] == "def"
     assert rows["understudy"] == versions()["understudy"]
     assert "command" not in dict(origin_table({"a": runs_of([40])}, None).rows)
+
+
+def test_what_real_runs_lack_is_no_difference_and_digests_are_shortened(runs_of, real_of):
+    one, other = "1a5c0ede673a113eae418e3cc143e5e4", "618fdbde9648ef4bd499fcecd4563738"
+    sets = {"a": runs_of([40], log=one), "b": runs_of([40], log=one), "real": real_of([40])}
+    assert "log" not in dict.fromkeys(row[0] for row in differing_settings(sets).rows)
+    rows = {row[0]: row[1:] for row in differing_settings(sets | {"b": runs_of([40], log=other)}).rows}
+    assert rows["log"] == ("1a5c0ede…", "618fdbde…", NONE)

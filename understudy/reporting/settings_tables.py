@@ -2,6 +2,7 @@
 
 import json
 import platform
+import re
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -9,18 +10,38 @@ from typing import Any
 from understudy.runs import Runs
 from understudy.tables import NONE, Column, Table
 
+DIGEST = re.compile("[0-9a-f]{16,}")
+
 PACKAGES = ("numpy", "numba", "scipy", "pyarrow", "torch")
 """Packages whose version may change a number of the page."""
 
 
 def differing_settings(named: Mapping[str, Runs]) -> Table | None:
-    """Return the settings in which sets differ, a column for each set; None where they differ in none."""
+    """Return the settings in which sets differ, a column for each set; None where they differ in none.
+
+    That real runs have no log is said once, by their kind, and digests are shortened: each set has a table of its own.
+    """
     flat = [dict(_flat(runs.about.to_json())) for runs in named.values()]
     keys = dict.fromkeys(key for settings in flat for key in settings)
     rows = tuple((key, *(settings.get(key, NONE) for settings in flat)) for key in keys)
     headings = tuple(Column(name, numeric=False) for name in ("", *named))
-    differing = tuple(row for row in rows if len(set(row[1:])) > 1)
+    real = [runs.about.is_real for runs in named.values()]
+    differing = tuple((row[0], *map(_short, row[1:])) for row in rows if _differs(row[1:], real))
     return Table("What differs between the sets", headings, differing) if differing else None
+
+
+def _differs(values: tuple[str, ...], real: list[bool]) -> bool:
+    """True if sets differ in a setting; real ones are left out where they do not have it."""
+    return len({value for value, is_real in zip(values, real, strict=True) if value != NONE or not is_real}) > 1
+
+
+def _short(value: str) -> str:
+    """Return a value with a digest shortened, so that a column of them can be read.
+
+    >>> _short("1a5c0ede673a113eae418e3cc143e5e4"), _short("psrs")
+    ('1a5c0ede…', 'psrs')
+    """
+    return f"{value[:8]}…" if DIGEST.fullmatch(value) else value
 
 
 def settings_table(runs: Runs) -> Table:

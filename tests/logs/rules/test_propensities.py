@@ -75,3 +75,10 @@ def test_a_source_that_is_not_the_log_is_noted(clean):
     assert [finding.sentence for finding in given.findings if finding.rule == "propensity-source"] == [
         "propensities are from a function"
     ]
+
+
+def test_one_row_is_a_mistake_and_no_other_unit():
+    n = 20
+    columns = {"observation": np.zeros(n, int), "reward": np.zeros(n), "action": [0, 1] * 10, "ends": "every-row"}
+    sentence = sentence_of("propensity-range", {**columns, "propensity": [0.5] * 19 + [-0.2]})
+    assert sentence == "propensity is outside 0 to 1 in row 19; fix the column, or drop it and use qbe"

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from understudy.logs.log import Log
 
 
+MANY_OUTSIDE = 0.1
+"""A share of rows outside 0 to 1, from which on the whole column seems to be in another unit."""
+
+
 def propensity_range(log: "Log") -> Iterator[Finding]:
     """Find probabilities outside 0 to 1."""
     p = log.propensity
@@ -22,12 +26,13 @@ def propensity_range(log: "Log") -> Iterator[Finding]:
         return
     rows = found_rows(lambda part: _is_outside(p[part]), len(p), width_of(p))
     if rows.count:
+        unit = _guessed_unit(p) if rows.count >= MANY_OUTSIDE * len(p) else ""
         yield finding_in_rows(
             log,
             "error",
             "propensity-range",
             rows,
-            f"propensity is outside 0 to 1 {{where}}; fix the column{_guessed_unit(p)}, or drop it and use qbe",
+            f"propensity is outside 0 to 1 {{where}}; fix the column{unit}, or drop it and use qbe",
         )
 
 

@@ -26,8 +26,9 @@ def missing(log: "Log") -> Iterator[Finding]:
         rows = found_rows(is_bad, len(log), width_of(column))
         if rows.count:
             advice = "fill them in" if name != "propensity" else "fill them in, or leave propensity out and use qbe"
+            drop = "rows" if log.n_episodes == len(log) else "episodes"
             yield finding_in_rows(
-                log, "error", "missing", rows, f"{name} is NaN or infinite {{where}}; {advice}, or drop the episodes"
+                log, "error", "missing", rows, f"{name} is NaN or infinite {{where}}; {advice}, or drop the {drop}"
             )
 
 
