@@ -136,8 +136,8 @@ def test_many_episodes_are_averaged_in_groups(run_of):
     run = replace(run_of(5), ends=np.arange(1000), returns=np.arange(1000.0))
     curve = return_curve(Runs((run, run)))
     assert len(curve.steps) == 50
-    assert curve.steps[0] == 10
-    assert curve.mean[0] == np.arange(10).mean()
+    assert curve.steps[0] == 20
+    assert curve.mean[0] == np.arange(20).mean()
 
 
 def test_runs_without_an_episode_have_an_empty_curve_of_returns(runs_of):

@@ -170,13 +170,13 @@ def add_learner(parser: argparse.ArgumentParser) -> None:
         help=f"{', '.join(LEARNERS)}, or one of your own, module:Class (q-learning; with --bandit, linucb, or thompson "
         "or epsilon-greedy where observations are codes)",
     )
-    add_learner_folder(learner)
     add_learner_settings(learner)
 
 
 def add_learner_settings(learner: argparse._ArgumentGroup) -> None:
     """Add the flags of settings that learners have. One that a learner does not have is refused, see `cli.unused`."""
     learner.set_defaults(given=())
+    add_learner_folder(learner)
     settings: dict[str, tuple[Any, Any, str]] = {
         "epsilon": (probability, 0.1, "q-learning, expected-sarsa, epsilon-greedy, exp3: share of exploring steps"),
         "alpha": (
@@ -330,7 +330,6 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
         metavar="NAME[:SETTING=VALUE,...]",
         help=f"give it twice or more, such as q-learning:epsilon=0.9; of {', '.join(LEARNERS)}, or module:Class",
     )
-    add_learner_folder(learner)
     add_learner_settings(learner)
     add_simulator(parser)
     runs = parser.add_argument_group("runs")

@@ -246,15 +246,7 @@ class Log:
         return np.arange(lengths.sum()) + np.repeat(self.starts[episodes] - np.cumsum(lengths) + lengths, lengths)
 
     def rows_in_source(self, rows: Iterable[int]) -> tuple[int, ...]:
-        """Return the numbers that rows have in the file or table that was read, from 0 up.
-
-        The last row of an episode that has no next observation is dropped, so others move up:
-
-        >>> log = Log.from_columns(observation=[0, 1, 2, 3], action=[0, 0, 0, 0], reward=[0, 0, 0, 0],
-        ...     episode=[0, 0, 1, 1], ends="unfinished")
-        >>> log.rows_in_source([0, 1])
-        (0, 2)
-        """
+        """Return the numbers that rows have in the file or table that was read, from 0 up."""
         return tuple(int(row) if self.source_row is None else int(self.source_row[row]) for row in rows)
 
     def _positions(self, episodes: Any) -> np.ndarray:

@@ -22,9 +22,13 @@ def rung_sentences(found: Mapping[str, RungUse], *, named: bool) -> list[str]:
 
 
 def evidence_sentences(found: Mapping[str, Beyond], *, named: bool) -> list[str]:
-    """Return the evidence for each set; with its name, and with what follows from it, where it is asked for."""
+    """Return the evidence for each set, with its name where it is asked for, and with what follows from it.
+
+    What follows for a single set whose lower rungs gain something is the title of what is believed, not repeated here.
+    """
     if not named:
-        return [_capital(f"{evidence}.") for one in found.values() for evidence in one.evidence]
+        words = [line for one in found.values() for line in (*[one.sentence] * (not one.gains), *one.evidence)]
+        return [_capital(f"{line}.") for line in words]
     return [f"“{name}”: {words}." for name, one in found.items() for words in (one.sentence, *one.evidence)]
 
 
