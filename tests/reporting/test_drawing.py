@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -17,9 +19,11 @@ from understudy.reporting.drawing import (
     legend_height,
     looks_of,
     means_of,
+    means_of_returns,
     reference_first,
 )
 from understudy.reporting.svg import INK, PALETTE, drawn_alike
+from understudy.runs import Runs
 
 LOOK = {"color": PALETTE[0], "linewidth": 2.0, "marker": ""}
 
@@ -123,3 +127,15 @@ def test_a_trusted_horizon_is_a_diamond_on_the_mean(runs_of, axes):
     assert line.get_xdata() == [25, 25]
     assert diamond.get_xdata() == [25]
     assert diamond.get_ydata() == pytest.approx((curve.mean[1] + curve.mean[2]) / 2)
+
+
+def test_returns_that_are_drawn_together_are_means_of_as_many_episodes(run_of):
+    """Points stand at the last of their episodes: of larger groups, the same curve would look later."""
+
+    def earning(n):
+        return Runs(tuple(replace(run_of(5), ends=np.arange(n), returns=np.arange(float(n))) for _ in range(2)))
+
+    means = means_of_returns({"long": earning(5000), "short": earning(1000), "none": earning(0)})
+    assert list(means) == ["long", "short"]
+    assert means["long"].steps[:3].tolist() == means["short"].steps[:3].tolist() == [20, 40, 60]
+    assert means["long"].mean[0] == means["short"].mean[0] == np.arange(20).mean()

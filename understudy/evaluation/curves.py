@@ -1,6 +1,6 @@
 """The mean curve of a probe over runs, with error bands, and curves as tables."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -129,14 +129,24 @@ def mean_curve(runs: Runs, probe: str, share: float = 1.0) -> MeanCurve:
     return mean_of_readings(*read.curve(probe), len(runs), share, runs.horizon(share))
 
 
-def return_curve(runs: Runs, share: float = 1.0) -> MeanCurve:
+def episodes_of_point(sets: Iterable[Runs]) -> int:
+    """Return how many episodes each point of a curve of returns is the mean of, where sets are drawn together.
+
+    It is the same for all, that of the shortest runs: a point stands at its last episode, so that a mean of more would
+    look like a learner that is slower.
+    """
+    return min((max(1, int(np.median([len(run.returns) for run in runs])) // POINTS) for runs in sets), default=1)
+
+
+def return_curve(runs: Runs, share: float = 1.0, size: int | None = None) -> MeanCurve:
     """Return the mean return of the first, second, ... episode of each run; `steps` are then numbers of episodes.
 
     The episodes that happen to end between two steps are more often short than long; the first so many of each run are
-    not. Where runs have hundreds of episodes, neighbors are averaged, so that about fifty points remain.
+    not. Where runs have hundreds of episodes, neighbors are averaged, so that about fifty points remain: `size` of
+    them, by default as `episodes_of_point` says.
     """
     finished = np.array([len(run.returns) for run in runs])
-    size = max(1, int(np.median(finished)) // POINTS)
+    size = episodes_of_point([runs]) if size is None else size
     values = np.full((len(runs), int(finished.max()) // size), np.nan)
     for place, run in enumerate(runs):
         n = len(run.returns) // size

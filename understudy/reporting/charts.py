@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from understudy.evaluation import RungUse
-from understudy.evaluation.curves import MeanCurve, return_curve, shares_going
+from understudy.evaluation.curves import MeanCurve, episodes_of_point, return_curve, shares_going
 from understudy.evaluation.earnings import SHARE
 from understudy.evaluation.rung_use import NAMES
 from understudy.reporting.drawing import means_of, points_of_mean, reference_first
@@ -71,11 +71,11 @@ def returns_chart(
 
     `trusted` is the last episode of each set that can be believed.
     """
-    sets = reference_first(sets, reference)
+    sets, size = reference_first(sets, reference), episodes_of_point(sets.values())
     places = points_of_run(sum(min(len(runs), MOST_RUNS) for runs in sets.values()))
     drawn = []
     for name, runs in sets.items():
-        curve = return_curve(runs, SHARE)
+        curve = return_curve(runs, SHARE, size)
         if not np.isfinite(curve.mean).any():
             continue
         readings = [(run, *_means(run.returns, int(curve.steps[0]))) for run in runs]

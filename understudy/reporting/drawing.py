@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from understudy.evaluation.curves import MeanCurve, difference, has_readings, mean_curve, shares_going
+from understudy.evaluation.curves import (
+    MeanCurve,
+    difference,
+    episodes_of_point,
+    has_readings,
+    mean_curve,
+    return_curve,
+    shares_going,
+)
 from understudy.reporting.axes import LEFT, short_label, ticks
 from understudy.reporting.luck import with_luck
 from understudy.reporting.svg import INK, MUTED, PALETTE, PAPER
@@ -64,6 +72,13 @@ def means_of(
         name: replace(mean, steps=mean.steps / unit, reach=None if mean.reach is None else mean.reach / unit)
         for name, mean in means.items()
     }
+
+
+def means_of_returns(named_runs: Mapping[str, Runs], share: float = 1.0) -> dict[str, MeanCurve]:
+    """Return the mean return of episodes by their number of each set that finished one, in the same groups."""
+    sets = {name: runs for name, runs in named_runs.items() if any(len(run.returns) for run in runs)}
+    size = episodes_of_point(sets.values())
+    return {name: return_curve(runs, share, size) for name, runs in sets.items()}
 
 
 def differences_of(means: Mapping[str, MeanCurve], reference_name: str) -> dict[str, MeanCurve]:

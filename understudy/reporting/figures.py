@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.evaluation import RungUse
-from understudy.evaluation.curves import MeanCurve, return_curve
+from understudy.evaluation.curves import MeanCurve
 from understudy.reporting import plots
 from understudy.reporting.axes import (
     BOTTOM,
@@ -29,6 +29,7 @@ from understudy.reporting.drawing import (
     legend_height,
     looks_of,
     means_of,
+    means_of_returns,
     reference_first,
 )
 from understudy.reporting.rungs import draw_exact, draw_exact_words, draw_strips, strips_height
@@ -118,7 +119,7 @@ def episode_returns(
     `trusted` is the last believable episode of each set.
     """
     sets = reference_first(named_runs, reference)
-    means = {name: return_curve(runs, share) for name, runs in sets.items() if any(len(run.returns) for run in runs)}
+    means = means_of_returns(sets, share)
     with drawn_alike():
         top, main, gap, beneath = legend_height(means, width) + 26, min(300, int(0.7 * width)), 34, 64
         figure, place = canvas(width, top + main + gap + beneath + BOTTOM)

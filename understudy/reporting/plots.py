@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.errors import SettingError
-from understudy.evaluation.curves import MeanCurve, return_curve
+from understudy.evaluation.curves import MeanCurve
 from understudy.evaluation.earnings import SHARE
 from understudy.evaluation.named_runs import named_runs
 from understudy.evaluation.rung_use import rung_use
@@ -24,6 +24,7 @@ from understudy.reporting.drawing import (
     draw_trusted,
     looks_of,
     means_of,
+    means_of_returns,
     points_of_mean,
     reference_first,
 )
@@ -104,7 +105,7 @@ def episode_returns(
     `logged` is the mean return of the log's own episodes, drawn as a gray line; `runs.about.log_return` has it.
     """
     sets = reference_first(_finished(runs), reference)
-    means = {name: return_curve(set_, share) for name, set_ in sets.items() if any(len(run.returns) for run in set_)}
+    means = means_of_returns(sets, share)
     ax = _new_axes() if ax is None else ax
     _draw_means(ax, means, looks_of(sets, reference), reference, legend)
     if logged is not None:
