@@ -38,8 +38,8 @@ def notes_on_returns(runs: Mapping[str, Runs], earned: Mapping[str, Earnings]) -
     if any(" to " in earnings_cell(found, earnings_format(earned)) for found in earned.values()):
         notes.append(
             "A range of returns: some runs stopped before the last of these episodes; its ends are what the mean would "
-            "be if each missing one had earned the lowest and the highest return seen; missing ones may have earned less, or more, than "
-            "any that was seen."
+            "be if each missing one had earned the lowest and the highest return seen; missing ones may have earned "
+            "less, or more, than any that was seen."
         )
     if (cut := cut_sentence({name: runs[name] for name in earned})) is not None:
         notes.append(cut)
