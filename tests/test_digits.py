@@ -27,6 +27,8 @@ def test_what_is_not_a_number_or_beyond_counting_is_written_all_the_same():
 def test_signs_and_commas_are_a_choice():
     assert (digits(0.5, sign=True), digits(1e6, commas=False)) == ("+0.5", "1000000")
     assert between(-1234.5, 2.5, sign=True) == "-1,234 to +2.5"
+    assert (digits(1234.5, 4), digits(999.96, 4), digits(12345, 4)) == ("1,234", "1,000", "12,345")
+    assert (digits(-0.0), digits(-0.0, sign=True)) == ("0", "+0")
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,11 @@ def digits(value: float, n: int = 3, *, sign: bool = False, commas: bool = True)
     >>> digits(0.01234), digits(2553.2), digits(-12_605.4, 4), digits(1385.0, sign=True), digits(12_345.6, commas=False)
     ('0.0123', '2,553', '-12,605', '+1,385', '12346')
     """
-    plus = "+" if sign else ""
+    value += 0.0  # of zero there is one only
+    form = ("+" if sign else "") + ("," if commas else "")
     if abs(float(f"{value:.{n}g}")) < 10**n or not abs(value) < FULL:  # `not <`: NaN
-        return f"{value:{plus}.{n}g}"
-    return f"{value:{plus}{',' if commas else ''}.0f}"
+        return f"{value:{form}.{n}g}"
+    return f"{value:{form}.0f}"
 
 
 def between(low: float, high: float, n: int = 3, *, sign: bool = False, commas: bool = True) -> str:

@@ -14,7 +14,7 @@ DIR/SIMULATOR/       a results folder of runs (`runs.folder`) for each simulator
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -93,6 +93,10 @@ class ResultsFolder:
     def _content(self) -> dict[str, Any]:
         content = {"format": FORMAT, "title": self.title, "command": self.command}
         return content | {"asked": plain(self.settings), "audit": self.audit.to_json()}
+
+    def most_finished(self, names: Iterable[str]) -> int:
+        """Return how many runs are in the folder of the set that has most."""
+        return max(map(self.n_finished, names), default=0)
 
     def n_finished(self, simulator: str) -> int:
         """Return how many runs of a simulator are in the folder already."""

@@ -198,3 +198,10 @@ def test_a_probe_is_compared_where_the_log_has_whole_episodes_and_runs_finish_no
 def test_probes_of_the_flag_are_those_of_every_learner():
     assert [name.replace("-", " ") for name in PROBES] == list(probes_of_rewards())
     assert as_flags("with probe=us.probes.reward_so_far") == "with --probe reward-so-far"
+
+
+def test_settings_after_a_learner_of_ones_own_are_refused_with_what_to_do(tmp_path, capsys):
+    assert main(["compare", "log.csv", "--learner", "mine:Make:heat=50", "--learner", "mine:Make"]) == 2
+    assert (
+        "settings are of our learners only; give your module a class or a function for each" in capsys.readouterr().err
+    )

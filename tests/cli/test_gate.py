@@ -110,3 +110,13 @@ def test_what_was_not_checked_closes_the_gate(rehearsed, tmp_path, capsys):
     )  # fmt: skip
     assert main(["gate", str(tmp_path / "python")]) == 1
     assert "no audit and no self-check of the log was made" in capsys.readouterr().out
+
+
+def test_fewer_runs_than_the_folder_has_change_no_answer(rehearsed, capsys):
+    """All runs that are there count: halves for fewer would stand beside runs that they do not belong to."""
+    page, settings = rehearsed / "report.html", rehearsed / "run.toml"
+    before = json.loads(page.with_suffix(".json").read_text())["decision"], settings.read_text()
+    assert main(["simulate", str(settings), "--runs", "10"]) == 0
+    assert "100 runs are in the folder, and all of them count, though --runs is 10" in capsys.readouterr().out
+    assert (json.loads(page.with_suffix(".json").read_text())["decision"], settings.read_text()) == before
+    assert main(["gate", str(rehearsed), "--min-horizon", "20", "--better-than-log"]) == 0

@@ -1,5 +1,6 @@
 import argparse
 import io
+import subprocess
 import sys
 
 import pytest
@@ -77,3 +78,21 @@ def test_errors_of_ones_own_learner_are_sentences_and_others_are_bugs(capsys):
     with pytest.raises(SettingError):
         run_with_learner(options_raising(SettingError("say so"), None, traceback=True))
     assert "in command" in capsys.readouterr().err
+
+
+def test_a_pipe_that_is_closed_early_is_no_success():
+    """`understudy check LOG | head -1` ended with 0 whatever the log was."""
+    code = (
+        "import sys\nfrom understudy.cli.running import run_command\n\ndef much():\n"
+        "    for _ in range(9999):\n        print('x' * 99)\n    return 0\n\nsys.exit(run_command('tool', much))"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait() == 141
+
+
+def test_a_folder_of_learners_that_is_not_there_is_named():
+    options = argparse.Namespace(learner="mine:Make", learner_folder="nowhere", command=lambda options: 0)
+    with pytest.raises(SettingError, match="--learner-folder nowhere is not a folder"):
+        run_with_learner(options)

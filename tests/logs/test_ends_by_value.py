@@ -80,14 +80,29 @@ def test_the_command_line_takes_words_and_leads_to_them(tmp_path, capsys):
 
 
 def test_a_word_that_ends_episodes_and_was_not_named_is_a_warning(tmp_path):
-    found = {one.rule: one for one in us.check(pa.table(TABLE), episode="visit", terminated="end=left").findings}
-    assert found["other-words"].severity == "warning"
-    assert found["other-words"].sentence == (
-        "end says bought, timeout in the last rows of some of the 2 episodes that have no end, and only left were "
-        "named; where that ended an episode, name it as well, in terminated= or truncated="
-    )
-    ordered = {**TABLE, "at": [6, 5, 4, 3, 2, 1]}
-    again = us.read(ordered, episode="visit", terminated="end=left,bought", order_by="at")
-    assert not any(note.startswith("other-words") for note in again.notes)  # the last row of visit 3 says nothing then
-    every = {"episode": "visit", "terminated": "end=left,bought", "truncated": "end=timeout"}
-    assert not any(note.startswith("other-words") for note in us.read(TABLE, **every).notes)
+    pyarrow.parquet.write_table(pa.table(TABLE), tmp_path / "log.parquet", row_group_size=2)
+    for source in (pa.table(TABLE), tmp_path / "log.parquet"):
+        found = {one.rule: one for one in us.check(source, episode="visit", terminated="end=left").findings}
+        assert found["other-words"].severity == "warning"
+        assert found["other-words"].sentence == (
+            "end says bought, timeout where episodes stop, 2 times in 2 episodes that have no end, and what was named "
+            "is left; where that ended an episode, name it as well, in terminated= or truncated="
+        )
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"terminated": "end=left,bought", "truncated": "end=timeout"},
+        {"terminated": "end=left", "ends": "truncated"},  # which says how the others ended
+        {"terminated": "end=left", "ends": "unfinished"},
+    ],
+)
+def test_where_it_is_said_how_episodes_ended_no_word_is_asked_for(told):
+    assert not any(note.startswith("other-words") for note in us.read(TABLE, episode="visit", **told).notes)
+
+
+def test_a_word_that_is_within_episodes_too_ends_none():
+    """A column of events: an episode whose recording stopped ends with an event like any other."""
+    events = {**TABLE, "end": ["go", "left", "left", "go", "stop", "go"]}
+    assert not any("other-words" in note for note in us.read(events, episode="visit", terminated="end=left").notes)

@@ -34,7 +34,7 @@ def test_a_last_row_without_next_observation_is_dropped_and_said():
 def test_what_dropped_rows_earned_is_said():
     log = small(terminated=[0, 0, 1, 0, 0], reward=[0, 0, 0, 0, 2.5])
     assert any(
-        "so it was dropped; their rewards, 2.5 in all, count in what the log earned; log next_observation" in note
+        "so it was dropped; its reward, 2.5, counts in what the log earned; log next_observation" in note
         for note in log.notes
     )
 

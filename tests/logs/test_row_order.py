@@ -21,7 +21,16 @@ def test_rows_of_an_episode_come_together_by_first_appearance():
     assert with_episodes_together(np.array([1, 0]), np.array([7, 8]))[0].tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("texts", [["20/12/2025 00:00", "01/01/2026 00:00"], ["1,000", "20"], ["5.6.24", "1.7.24"]])
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["20/12/2025 00:00", "01/01/2026 00:00"],
+        ["1,000", "20"],
+        ["5.6.24", "1.7.24"],
+        ["2024/9/1", "2024/10/1"],
+        ["9000,5", "10000,5"],
+    ],
+)
 def test_text_whose_letters_do_not_sort_as_its_meaning_is_refused(texts):
     with pytest.raises(LogError, match=r"order_by column at holds texts such as .* letter by letter"):
         sorted_rows(pa.table({"at": texts}), ["at"])

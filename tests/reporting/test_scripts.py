@@ -53,3 +53,4 @@ def test_what_turns_the_direction_of_text_is_written_out():
     assert shown[1] == "plain"
     assert not set(name) & set(shown[0])
     assert "\\u202e" in shown[0]
+    assert json.loads(script_data({r"\u202e": r"\u202e"})) == {r"\u202e": r"\u202e"}  # who writes it out gets no more

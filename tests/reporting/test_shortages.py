@@ -40,7 +40,9 @@ def test_why_few_rows_were_served_is_told_where_whole_episodes_were_passed_over(
     ended = stopped(runs_of([40] * 3), *[Stop("used up")] * 3)
     assert len(shortage_sentences({"replay": ended})) == 1
     counted = (replace(run, stopped=Stop("used up", counts={"rows taken": 400})) for run in ended)
-    passed = replace(ended, runs=tuple(counted), about=replace(ended.about, log_rows=400))
+    passed = replace(
+        ended, runs=tuple(counted), about=replace(ended.about, log_rows=400, simulator={"simulator": "replay"})
+    )
     more, why = shortage_sentences({"replay": passed})
     assert more.startswith("Log more of what ran out first: episodes, all of which were offered")
     assert why.startswith("One row in 10.0 was served: as many as the smallest probability")

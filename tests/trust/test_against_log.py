@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import understudy as us
-from understudy.trust.against_log import against_log
+from understudy.evaluation.intervals import HalvedReadings, interval_of
+from understudy.trust.against_log import against_log, regret
 from understudy.trust.windows import windows_of_episodes
 
 
@@ -88,9 +91,33 @@ def test_it_converts_to_a_table_to_json_and_to_html(compared):
 
 
 def test_a_log_without_a_finished_episode_has_nothing_to_compare_with(compared):
-    from dataclasses import replace
-
     one = compared.halves["often"]
     runs = replace(one.runs, about=replace(one.runs.about, log_return=None))
     with pytest.raises(us.LogError, match="what an episode of the log earned is not known"):
         against_log("often", us.Halves(runs), compared.windows)
+
+
+def made_up_readings(rng, luck, noise, windows=14, halves=20):
+    """Readings of 20 runs on one log and of 4 on each half, which reach half as far; the truth is 0."""
+    of_log = luck * rng.normal()
+    whole = of_log + noise * rng.normal(size=(20, windows))
+    parts = (of_log + luck * rng.normal(size=halves))[:, None, None] + noise * rng.normal(size=(halves, 4, windows))
+    parts[:, :, windows // 2 :] = np.nan
+    going = np.where(np.arange(windows) < windows // 2, 1.0, 0.0)
+    return HalvedReadings(8 * np.arange(1, windows + 1), whole, parts, going, False)
+
+
+def test_what_was_earned_in_all_is_in_its_interval_also_where_halves_have_ended():
+    """Of 200 made-up logs, an interval of 95% misses the truth at the end more than 20 times in 1 of 1,000 seeds; one
+    fitted on sums, whose luck was taken to stop growing where halves end, misses it more often."""
+    rng, sizes = np.random.default_rng(3), np.full(14, 8)
+    missed, missed_by_sums = 0, 0
+    for _ in range(200):
+        readings = made_up_readings(rng, 0.4, 0.5)
+        found = regret(readings, sizes, 0.0, 0.0)
+        missed += not found.low[-1] <= 0 <= found.high[-1]
+        whole, halves = (np.cumsum(values * sizes, axis=-1) for values in (readings.whole, readings.halves))
+        _, low, high = interval_of(replace(readings, whole=whole, halves=halves)).final
+        missed_by_sums += not low <= 0 <= high
+    assert missed <= 20
+    assert missed_by_sums > 20

@@ -73,7 +73,11 @@ def test_a_learner_that_learns_is_better_from_some_step_on(compared):
     assert (found.against.difference.low[begins:] > 0).all()
     assert begins == 0 or found.against.difference.low[begins - 1] <= 0
     assert found.from_step == (found.against.difference.steps[begins - 1] if begins else 0)
-    begin = f"from step {found.from_step:,} on at the latest" if begins else "from the first episode on"
+    begin = (
+        f"from step {found.from_step:,} on at the latest"
+        if begins
+        else f"from its first {found.against.last[0]} episodes on"
+    )
     assert f": better {begin}; over" in str(found)
     assert found.begins.earliest <= found.begins.by_mean <= begins
 

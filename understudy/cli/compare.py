@@ -34,7 +34,7 @@ from understudy.cli.large import part_to_test
 from understudy.cli.learners import probes_of_rewards
 from understudy.cli.parsing import did_you_mean
 from understudy.cli.settings_file import write_settings
-from understudy.cli.trusting import every_of, selfcheck_for, uses_propensities, with_dependence
+from understudy.cli.trusting import every_of, selfcheck_for, uses_propensities, with_dependence, with_runs_there
 from understudy.cli.unused import (
     USERS,
     WITHOUT_STATES,
@@ -90,6 +90,7 @@ def run_compare(options: argparse.Namespace) -> int:
     title = f"{len(given)} learners compared on {visible(name_of_log(options.log))}"
     results = ResultsFolder(folder, title, options_of_log(options, log), audit, vars(options).get("typed"))
     goes_on = results.check()
+    options = with_runs_there(options, results.most_finished(options.learner) if goes_on else 0, tell)
     encoder = encoder_for(log, options, folder / "encoder.npz" if goes_on else None)
     simulator = simulator_for(name, log, encoder, options)
     audit = with_thinned_times(audit, simulator, given, tell)
@@ -140,9 +141,15 @@ def run_compare(options: argparse.Namespace) -> int:
     )  # fmt: skip
     if options.json:
         told = advice(measured, verdict)
-        decided = {"decision": None if told is None else told.to_json(), "trusted": measured.trusted()}
-        more = {"findings": audit.to_json()["findings"], "page": str(page)}
-        print(json.dumps(found.to_json() | decided | more, indent=1))
+        believed = None if told is None else told.believed
+        untold = {"best": None, "is_decided": False, "undecided": list(learners)}  # nothing to compare can be believed
+        content = {
+            **(untold if believed is None else believed.to_json()),
+            "beyond_belief": (whole := found.to_json()), "left_out": whole.get("left_out"),  # of all that runs finished
+            "decision": None if told is None else told.to_json(), "trusted": measured.trusted(),
+            "findings": audit.to_json()["findings"], "page": str(page),
+        }  # fmt: skip
+        print(json.dumps(content, indent=1))
         return 0
     told = say_decision(measured, verdict)
     if told is not None and told.answer == "not believed":
@@ -151,7 +158,8 @@ def run_compare(options: argparse.Namespace) -> int:
     as_believed = None if told is None else told.comparison
     print_table((as_believed or found).table())  # the page's own, where there is one
     over = "all episodes that runs finished" if probe is None else "all steps that runs reached"
-    say(f"Over {over}, beyond what can be believed, too: {found}")
+    lines = str(found).replace("\n", "\n  ")
+    say(f"Over {over}, beyond what can be believed, too:\n  {lines}")
     say(f"\nThe page is {page}")
     return 0
 
@@ -201,6 +209,11 @@ def settings_of(text: str, options: argparse.Namespace) -> argparse.Namespace:
         shared = {"learner": text, "given": _of_any_learner(options), "no_scaling": False}
         return with_arrivals(argparse.Namespace(**vars(options) | shared))
     name, _, rest = text.partition(":")
+    if is_own_learner(":".join(text.split(":")[:2])):
+        raise SettingError(
+            f"--learner {text}: settings are of our learners only; give your module a class or a function for each "
+            "setting, and compare those"
+        )
     if name not in LEARNERS:
         meant = did_you_mean(name, LEARNERS)
         raise SettingError(

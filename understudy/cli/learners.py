@@ -126,7 +126,11 @@ def own_learner_for(log: us.Log, text: str) -> tuple[Make, dict[str, Any]]:
     try:
         learner = make(0)
     except Exception as error:
-        raise SettingError(f"--learner {text} could not be made: {type(error).__name__}: {error}") from error
+        coded = spec.n_observations is not None
+        several = (
+            "" if coded else "; n_observations is None where observations are not single codes: use a dict of them"
+        )
+        raise SettingError(f"--learner {text} could not be made: {type(error).__name__}: {error}{several}") from error
     probes = {"start value": us.probes.start_value(log)} if offers(learner, HasValue) else {}
     return make, probes | probes_of_rewards()
 

@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable
 
 from understudy.cli.values import is_own_learner
-from understudy.errors import ContractError, UnderstudyError, visible
+from understudy.errors import ContractError, SettingError, UnderstudyError, visible
 
 
 def use_escapes() -> None:
@@ -17,6 +17,9 @@ def use_escapes() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
+
+CLOSED_PIPE = 141
+"""The exit code of a command whose output nobody read to its end, as shells give it: its work may not be done."""
 
 OF_RUNS = ("at step ", "in run ")
 """How the notes begin that say where in a run an error was raised."""
@@ -28,6 +31,8 @@ def run_with_learner(options: argparse.Namespace) -> int:
     What a learner of the user's own raises in a run becomes `ContractError`: a sentence with the run and the step.
     """
     folder = vars(options).get("learner_folder")
+    if folder is not None and not os.path.isdir(folder):
+        raise SettingError(f"--learner-folder {folder} is not a folder; give the one that the learner's module is in")
     if folder is not None and folder not in sys.path:
         sys.path.insert(0, folder)
     try:
@@ -65,7 +70,7 @@ def run_command(program: str, command: Callable[[], int]) -> int:
         return 2
     except BrokenPipeError:  # the program that reads our output has closed it, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return CLOSED_PIPE
     except KeyboardInterrupt:
         print(
             f"{program}: interrupted; finished runs are kept, and the same command goes on from there", file=sys.stderr

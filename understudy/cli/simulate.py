@@ -44,6 +44,7 @@ from understudy.cli.trusting import (
     selfcheck_for,
     uses_propensities,
     with_dependence,
+    with_runs_there,
 )
 from understudy.cli.unused import WITHOUT_STATES, refuse_unused_encoder, refuse_unused_times
 from understudy.cli.words import audit_of, name_of_log, plain_name, say, say_decision, say_pending, show_table
@@ -134,6 +135,7 @@ def run_simulate(options: argparse.Namespace) -> int:
     title = f"{options.learner}{how.replace(',,', ',')} rehearsed on {visible(name_of_log(options.log))}"
     results = ResultsFolder(folder, title, shared_options(options, log), audit, vars(options).get("typed"))
     goes_on = results.check()
+    options = with_runs_there(options, results.most_finished(names) if goes_on else 0, say)
     encoder = encoder_for(log, options, folder / "encoder.npz" if goes_on else None)
     make_new, probes = learner_for(log, encoder, options)
     simulators = {name: simulator_for(name, log, encoder, options) for name in names}

@@ -100,6 +100,17 @@ def with_dependence(audit: us.Audit, log: us.Log) -> us.Audit:
     return replace(audit, findings=errors_first([*audit.findings, finding]))
 
 
+def with_runs_there(options: argparse.Namespace, n_finished: int, tell: Callable[[str], None]) -> argparse.Namespace:
+    """Return options with as many runs as the folder has: a page, a report and a gate are of all of them.
+
+    With fewer, halves would be made for these, and stand beside runs that they do not belong to.
+    """
+    if options.runs is None or n_finished <= options.runs:
+        return options
+    tell(f"{n_finished:,} runs are in the folder, and all of them count, though --runs is {options.runs:,}")
+    return argparse.Namespace(**vars(options) | {"runs": n_finished})
+
+
 def selfcheck_for(
     log: us.Log, encoder: Any, folder: Path, options: argparse.Namespace, *, propensities: bool = True
 ) -> us.Selfcheck | None:

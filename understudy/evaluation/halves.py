@@ -91,7 +91,7 @@ class Halves:
         shown = next((probe for probe in self.runs.probes if is_scalar(self.runs, probe)), None)
         try:
             curve = "" if shown is None else self.interval(shown)._repr_html_()
-        except ResultsError:  # no run has a reading, or too few have
+        except (ResultsError, SettingError):  # no run has a reading, or too few have
             curve = ""
         return f"<p>{escape(visible(str(self)))}</p>{curve}"
 

@@ -153,4 +153,4 @@ def shares(outcome: np.ndarray, value_range: float) -> np.ndarray:
 def rows_of_log(log: Log, rows: np.ndarray) -> Log:
     """Return the log of some rows, in increasing order."""
     chosen: dict[str, Any] = {name: column[rows] for name, column in log.columns.items()}
-    return replace(log, **chosen, dropped_reward=None)
+    return replace(log, **chosen, dropped_reward=None, source_row=None)

@@ -1,5 +1,6 @@
 """Arrow columns as NumPy arrays, and back."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -164,6 +165,10 @@ def _converted(name: str, column: Any, n_rows: int | None) -> np.ndarray:
     return array.to_numpy(zero_copy_only=False)
 
 
+PADDED_DATE = re.compile("[0-9]{4}[/.][0-9]{2}[/.][0-9]{2}([ T].*)?")
+"""Dates whose letters sort as they do."""
+
+
 def sort_key(name: str, column: Any) -> Any:
     """Return an Arrow column of sort keys for a column that rows are sorted by.
 
@@ -204,7 +209,7 @@ def _ranks(name: str, texts: Any) -> np.ndarray:
         raise not_utf8(name) from None
     numbers = numbers_of(words)
     found = looks_like(words) if numbers is None else None
-    if found is not None and not words[0][:4].isdigit():  # of 2024/01/31 the letters sort as times do
+    if found is not None and not all(map(PADDED_DATE.fullmatch, words)):
         raise LogError(
             f"order_by column {name} holds texts such as {short_repr(found[0])}, which would be sorted letter by "
             f"letter; if they are {found[1]}, or sort the rows beforehand"

@@ -1,5 +1,6 @@
 """How episodes ended, told by the words of a column: left, bought, timeout."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -57,13 +58,11 @@ def is_one_of(title: str, column: Any, values: Sequence[str]) -> np.ndarray:
 def notes_on_other_words(
     table: Any, named: Mapping[str, Sequence[str]], columns: Mapping[str, np.ndarray]
 ) -> list[str]:
-    """Return a note for each column whose last words of episodes without an end were not named.
+    """Return a note for each column of whose words some seem to end episodes, too, and were not named.
 
-    `named` has the values that were named of each column. A word that was forgotten leaves episodes without an end, as
-    if the recording had stopped there.
+    `named` has the values that were named of each column. Such a word is in last rows only, of episodes that have no
+    end without it: a word that was forgotten looks as if the recording had stopped there.
     """
-    import pyarrow.compute as pc
-
     if not named or "episode" not in columns:
         return []
     last = last_rows(columns["episode"])
@@ -72,12 +71,31 @@ def notes_on_other_words(
     source, notes = columns.get("source_row"), []
     rows = np.sort(last if source is None else source[last])
     for name, values in named.items() if len(rows) else ():
-        words = [str(word) for word in pc.unique(table.column(name).take(rows).drop_null()).to_pylist()]
-        others = [word for word in words if word.strip() and word not in values]
+        in_last, everywhere = _counts_of_words(table.column(name), rows)
+        others = [word for word, n in in_last.items() if word.strip() and word not in values and n == everywhere[word]]
         if others:
+            said = listing(sorted(others)[:5])
+            n = sum(in_last[word] for word in others)
             notes.append(
-                f"{OTHER_WORDS}: {name} says {listing(sorted(others)[:5])} in the last rows of some of the "
-                f"{len(rows):,} episodes that have no end, and only {listing(list(values))} were named; where that "
-                "ended an episode, name it as well, in terminated= or truncated="
+                f"{OTHER_WORDS}: {name} says {said} where episodes stop, {n:,} times in {len(rows):,} episodes that "
+                f"have no end, and what was named is {listing(list(values))}; where that ended an episode, name it as "
+                "well, in terminated= or truncated="
             )
     return notes
+
+
+def _counts_of_words(column: Any, rows: np.ndarray) -> tuple[Counter[str], Counter[str]]:
+    """Return how often each word is in these rows of an Arrow column, ascending, and how often it is in all of them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    in_rows, everywhere, at = Counter[str](), Counter[str](), 0
+    for chunk in column.iterchunks():
+        plain = chunk.dictionary_decode() if pa.types.is_dictionary(chunk.type) else chunk
+        words = pc.cast(plain, pa.string())
+        begin, end = np.searchsorted(rows, [at, at + len(chunk)])
+        for found, part in ((in_rows, words.take(pa.array(rows[begin:end] - at))), (everywhere, words)):
+            for one in pc.value_counts(part.drop_null()).to_pylist():
+                found[one["values"]] += one["counts"]
+        at += len(chunk)
+    return in_rows, everywhere

@@ -200,7 +200,7 @@ def finding_in_rows(log: "Log", severity: str, rule: str, rows: np.ndarray | Fou
         which = f"row {some[0]}"
     else:
         which = f"{count:,} rows ({', '.join(map(str, some))}{', ...' if count > len(some) else ''})"
-    words = {"{where}": f"in {which}", "{after}": f"after {which}", "{first}": str(some[0])}
+    words = {"{where}": f"in {which}", "{after}": f"after {which}", "{first}": str(some[0]) if some else "none"}
     for place, instead in words.items():
         sentence = sentence.replace(place, instead)
     return Finding(severity, rule, some, count, sentence)

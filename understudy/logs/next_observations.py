@@ -8,6 +8,10 @@ from understudy.logs.episodes import later_pieces
 from understudy.logs.findings import counted
 from understudy.mapped import blocks, is_mapped, new_array
 
+ENDS_DOUBTED, ENDS_WARNED = "ends-too-frequent", "ends-more-frequent"
+FEW_LOST, MANY_LOST = 0.002, 0.02
+"""Of the rows that did not end their episode, shares that were dropped: worth a warning, and not to be believed."""
+
 BLOCK = 2**16  # rows that are moved at a time
 MOST_KEPT = 0.9
 """Where no more than this share of the rows is kept, the memory of the others is given back."""
@@ -54,6 +58,7 @@ def add_next_observations(
         rewards = np.full(len(last), np.nan)
         rewards[~stays] = columns["reward"][dropped]
         rewards = rewards[stays | (np.diff(starts) > 1)]  # an episode of one row is gone
+        notes += _note_on_ends(columns, dropped, stays, np.diff(starts) == limit)
         n_gone = int((~stays & (np.diff(starts) == 1)).sum())
         notes.append(_note_on_dropped(columns, dropped, limit, n_gone))
         if "source_row" not in columns:
@@ -64,6 +69,28 @@ def add_next_observations(
     if not len(columns["action"]):
         raise LogError("no row has a next observation; give next_observation=, or more than one row an episode")
     return columns, notes, rewards
+
+
+def _note_on_ends(
+    columns: dict[str, np.ndarray], dropped: np.ndarray, stays: np.ndarray, at_limit: np.ndarray
+) -> list[str]:
+    """Return a note where rows that did not end their episode were dropped, and those that did were not.
+
+    Ends are then more frequent in what is left than they were. In the last step that a limit lets be, rows of both
+    kinds are dropped. One episode that was cut off is the end of a recording.
+    """
+    n_lost = int(np.count_nonzero(~columns["terminated"][dropped] & ~at_limit[~stays]))
+    n_ended = sum(int(columns["terminated"][rows].sum()) for rows in blocks(len(columns["terminated"])))
+    share = n_lost / max(1, len(columns["terminated"]) - n_ended)
+    if n_lost < 2 or not n_ended or share < FEW_LOST:
+        return []
+    rule = ENDS_DOUBTED if share >= MANY_LOST else ENDS_WARNED
+    return [
+        f"{rule}: {n_lost:,} of {len(stays):,} episodes were cut off at various lengths, and their last rows were "
+        f"dropped, since what followed is not known: {share:.1%} of the rows that did not end their episode, and none "
+        "of those that did; so simulated episodes end too early: log next_observation, what was seen after the last "
+        "step, or record episodes up to their ends"
+    ]
 
 
 def _note_on_dropped(columns: dict[str, np.ndarray], dropped: np.ndarray, limit: int | None, n_gone: int) -> str:
@@ -83,8 +110,10 @@ def _note_on_dropped(columns: dict[str, np.ndarray], dropped: np.ndarray, limit:
     if n_gone:
         gone = "1 episode of a single row is gone" if n_gone == 1 else f"{n_gone:,} episodes of a single row are gone"
         clauses.append(gone)
-    if lost:
-        clauses.append(f"their rewards, {digits(lost, 6)} in all, count in what the log earned")
+    if lost and np.isfinite(lost):
+        whose = "its reward" if len(dropped) == 1 else "their rewards"
+        in_all = "" if len(dropped) == 1 else " in all"
+        clauses.append(f"{whose}, {digits(lost, 6)}{in_all}, count{'s' * (len(dropped) == 1)} in what the log earned")
     return f"dropped: {'; '.join(clauses)}; log next_observation, what was seen after the last step, to keep such rows"
 
 

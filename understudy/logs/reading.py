@@ -242,7 +242,8 @@ def _log_of(table: Any, wanted: dict[str, Any], options: _Options) -> Log:
     for role in BY_VALUE:
         if role in selections and selections[role].values:
             words.setdefault(selections[role].names[0], []).extend(selections[role].values)
-    notes += tuple(notes_on_other_words(table, words, columns))
+    if options.ends is None:  # else it was said how all others ended
+        notes += tuple(notes_on_other_words(table, words, columns))
     log = assemble(
         columns,
         found_labels,

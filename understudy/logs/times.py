@@ -72,21 +72,23 @@ def check_times(columns: Mapping[str, np.ndarray], starts: np.ndarray) -> None:
             )
         return
     time = columns["time"]
+    named = columns.get("source_row", range(len(time)))  # rows as in the file
     if not np.isfinite(time).all():
-        raise LogError(f"time is infinite in row {first_true(~np.isfinite(time))}; give every row its time", "time")
+        row = named[first_true(~np.isfinite(time))]
+        raise LogError(f"time is infinite in row {row}; give every row its time", "time")
     row = falling_row(time, starts)
     if row is not None:
         before = _before(row, starts)
         raise LogError(
-            f"time in row {row} is {time[before] - time[row]:g} seconds before that of row {before}, and rows must be "
-            "in the order of their times; sort them with order_by=, or leave time= out",
+            f"time in row {named[row]} is {time[before] - time[row]:g} seconds before that of row {named[before]}, "
+            "and rows must be in the order of their times; sort them with order_by=, or leave time= out",
             "time",
         )
     early = columns["arrival"] < time if "arrival" in columns else np.zeros(1, bool)
     if early.any():
         row = first_true(early)
         raise LogError(
-            f"arrival in row {row} is {time[row] - columns['arrival'][row]:g} seconds before its time, and an outcome "
+            f"arrival in row {named[row]} is {time[row] - columns['arrival'][row]:g} seconds before its time, and an outcome "
             "cannot be known before its decision; check which column is which, and their time zones",
             "time",
         )

@@ -196,7 +196,7 @@ def _wide(found: LuckOfSet) -> list[str]:
         return []
     return [
         f"The interval is as wide as give or take {digits(found.give_or_take, 2)} up to step {found.horizon:,}, more "
-        f"than the margin of {digits(margin)}: what the luck of this log may have done, only more log makes less."
+        f"than the margin of {digits(margin)}: {found.what_helps}."
     ]
 
 

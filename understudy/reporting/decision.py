@@ -36,6 +36,11 @@ class Advice:
     upto: int | None = None  # the step up to which learners can be compared
 
     @property
+    def believed(self) -> Comparison | None:
+        """The comparison as far as the log can be believed; None where there is nothing to compare up to there."""
+        return None if self.upto is None or self.comparison is self.whole else self.comparison
+
+    @property
     def tone(self) -> str:
         """The answer by which the page colors its first sentence: "not told", too, where the choice is not."""
         undecided = self.comparison is not None and not self.comparison.is_decided
@@ -165,7 +170,7 @@ def _sentence(who: str, found: DeployedLearner | str, upto: int | None, noun: st
     if found.from_step is None:
         where = f" in its later {noun}s (from when on, {whose} log cannot tell)"
     else:
-        where = f" from step {found.from_step:,} on at the latest" if found.from_step else " from the first episode on"
+        where = f" {found.since(noun)}"
     believed = f"{whose} log can be believed up to step {upto:,}"
     return f"Deploying {who} is likely {found.verdict} than {LOGGED}{where}; {believed}."
 

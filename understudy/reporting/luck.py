@@ -11,6 +11,9 @@ from understudy.evaluation.curves import has_readings, is_scalar
 from understudy.evaluation.halves import FEWEST_EPISODES
 from understudy.runs import Runs
 
+USUAL_RUNS = 100
+"""Runs below which more of them are advised first: they take seconds, and a log takes months."""
+
 BASELINES = ("states_only", "actions_only", "any_row")
 """Simulators that leave a part of the log out. Halves of the log share that error, so they have no trusted horizon."""
 
@@ -42,6 +45,15 @@ class LuckOfSet:
         interval = self.intervals[self.probe]
         half_width = ((interval.high - interval.low) / 2)[interval.steps <= (self.horizon or 0)]
         return float(np.nanmax(half_width)) if np.isfinite(half_width).any() else float("nan")
+
+    @property
+    def what_helps(self) -> str:
+        """What makes the first probe's interval narrower, in words."""
+        interval, n = self.intervals[self.probe], len(self.halves.runs)
+        upto = interval.steps <= (self.horizon or 0)
+        if n < USUAL_RUNS or (interval.from_runs[upto] > interval.from_log[upto]).any():
+            return f"more runs may make it less (--runs {max(USUAL_RUNS, 2 * n)}), and so does more log"
+        return "what the luck of this log may have done, only more log makes less"
 
 
 def is_baseline(runs: Runs) -> bool:

@@ -21,17 +21,24 @@ def script_data(content: Any) -> str:
     >>> print(script_data({"name": "</script><b>&\u2028"}))
     {"name":"\u003c/script\u003e\u003cb\u003e\u0026\u2028"}
     """
-    text = json.dumps(content, separators=(",", ":"), allow_nan=False)  # in ASCII, so that no encoding can change it
+    shown = _without_directions(content)
+    text = json.dumps(shown, separators=(",", ":"), allow_nan=False)  # in ASCII, so that no encoding can change it
     for character, escape in ESCAPES.items():
         text = text.replace(character, escape)
-    for character in DIRECTIONS:
-        escape = f"\\u{ord(character):04x}"
-        text = text.replace(escape, f"\\{escape}")  # shown as it is written
     return text
 
 
+def _without_directions(content: Any) -> Any:
+    """Return plain values with such characters written out in all texts."""
+    if isinstance(content, str):
+        return without_directions(content)
+    if isinstance(content, dict):
+        return {_without_directions(name): _without_directions(value) for name, value in content.items()}
+    return [_without_directions(value) for value in content] if isinstance(content, list | tuple) else content
+
+
 def without_directions(html: str) -> str:
-    r"""Return a page in which characters that turn the direction of text are written out.
+    r"""Return a text or a page in which characters that turn the direction of text are written out.
 
     >>> print(without_directions("<p>a\u202eb</p>"))
     <p>a\u202eb</p>

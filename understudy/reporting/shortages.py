@@ -64,11 +64,8 @@ def shortage_sentences(sets: Mapping[str, Runs]) -> list[str]:
         more = f"; and {len(counts) - MOST_NAMED} others" * (len(counts) > MOST_NAMED)
         whose = f"For “{name}”, log" if len(sets) > 1 else "Log"
         sentences.append(f"{whose} more of what ran out first: {'; '.join(named)}{more}.")
-        if (
-            (offered := efficiency(runs).rows_per_step) is not None
-            and offered >= MANY_OFFERED
-            and "used up" in {run.stopped.cause for run in runs}
-        ):
+        offered = efficiency(runs).rows_per_step if runs.about.simulator_name == "replay" else None
+        if offered is not None and offered >= MANY_OFFERED:
             sentences.append(
                 f"One row in {offered:.1f} was served{f' for “{name}”' * (len(sets) > 1)}: as many as the smallest "
                 "probability that the logging policy gave to an action lets be. A policy that gives each action more "

@@ -37,7 +37,7 @@ def write_sweep_page(sweep: Sweep, path: Any, *, probe: str = REWARD, title: str
     for one in sweep.combinations:
         groups.setdefault(one[1:], []).append(one)
     beside = json_beside(path)
-    curves = {", ".join(group[0][1:]): _curves(sweep, group, probe) for group in list(groups.values())[:MOST_FIGURES]}
+    curves = [(", ".join(key), _curves(sweep, group, probe)) for key, group in list(groups.items())[:MOST_FIGURES]]
     shown = {
         "title": title or f"Sweep {sweep.path.resolve().name}", "probe": probe, "comparison": _comparison(sweep, probe),
         "combinations": sweep.table(), "failed": _failed(sweep),
@@ -45,7 +45,7 @@ def write_sweep_page(sweep: Sweep, path: Any, *, probe: str = REWARD, title: str
     html = page_template("sweep.html.j2").render(
         **shown,
         lead=f"{sweep}.",
-        figures=[_figure(found, where, probe) for where, found in curves.items() if found],
+        figures=[_figure(found, where, probe) for where, found in curves if found],
         left_out=max(0, len(groups) - MOST_FIGURES),
         version=__version__,
         show=as_markup,
@@ -54,7 +54,7 @@ def write_sweep_page(sweep: Sweep, path: Any, *, probe: str = REWARD, title: str
     told = {"format": SWEEP_FORMAT, "version": SWEEP_VERSION, "versions": versions(), "summary": f"{sweep}."}
     drawn_curves = [
         {"where": where, "learner": learner, "x": curve.steps, "mean": curve.mean, "low": curve.low, "high": curve.high}
-        for where, found in curves.items()
+        for where, found in curves
         for learner, curve in found.items()
     ]
     write_document(beside, plain(told | shown | {"curves": drawn_curves}))

@@ -143,12 +143,12 @@ def against_log(name: str, found: Halves, windows: Windows) -> AgainstLog:
     difference = replace(own, mean=mean, low=mean - width, high=mean + width, from_log=np.hypot(own.from_log, error))
     luck = np.maximum(np.hypot(own.from_log, error), 1e-12)
     sizes = np.diff(windows.ends, prepend=0)
-    regret, in_all = _regret(readings, sizes, logged, error), np.cumsum(readings.whole * sizes, axis=1)
+    less, in_all = regret(readings, sizes, logged, error), np.cumsum(readings.whole * sizes, axis=1)
     worse = _share_below(readings.whole, np.full(len(sizes), logged), luck)
-    worse_in_all = _share_below(in_all, logged * np.cumsum(sizes), np.maximum(regret.from_log, 1e-12))
+    worse_in_all = _share_below(in_all, logged * np.cumsum(sizes), np.maximum(less.from_log, 1e-12))
     return AgainstLog(
         name, float(logged), windows.ends - sizes + 1, windows.ends, difference, worse, worse_in_all,
-        norm.cdf(-mean / np.maximum(width / norm.ppf(0.975), 1e-12)), regret, found.runs.about.log_cut_off or 0,
+        norm.cdf(-mean / np.maximum(width / norm.ppf(0.975), 1e-12)), less, found.runs.about.log_cut_off or 0,
     )  # fmt: skip
 
 
@@ -157,7 +157,7 @@ def _share_below(values: np.ndarray, level: np.ndarray, luck: np.ndarray) -> np.
     from scipy.stats import norm
 
     known = np.isfinite(values)
-    return np.where(known, norm.cdf((level - values) / luck), 0.0).sum(axis=0) / known.sum(axis=0)
+    return np.where(known, norm.cdf((level - values) / luck), 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
 
 
 def earned_by_log(found: Halves) -> tuple[float, float]:
@@ -173,16 +173,23 @@ def earned_by_log(found: Halves) -> tuple[float, float]:
     return logged, float(np.std(np.array(of_halves, dtype=float), ddof=1))  # a half is off the whole as that is off
 
 
-def _regret(readings: HalvedReadings, sizes: np.ndarray, logged: float, error: float) -> Interval:
-    """Return what was earned less than the logging policy, summed from the first episode on."""
+def regret(readings: HalvedReadings, sizes: np.ndarray, logged: float, error: float) -> Interval:
+    """Return what was earned less than the logging policy, summed from the first episode on.
+
+    The luck of the log is fitted on the mean over all episodes so far, of which that of a sum follows: fitted on sums,
+    it would stop to grow where halves end.
+    """
     from scipy.stats import norm
 
-    whole, halves = (np.cumsum(values * sizes, axis=-1) for values in (readings.whole, readings.halves))
-    total = interval_of(replace(readings, whole=whole, halves=halves))
     n = np.cumsum(sizes)
-    width = np.hypot((total.high - total.low) / 2, norm.ppf(0.975) * error * n)
-    mean = n * logged - total.mean
-    return replace(total, mean=mean, low=mean - width, high=mean + width, from_log=np.hypot(total.from_log, error * n))
+    whole, halves = (np.cumsum(values * sizes, axis=-1) / n for values in (readings.whole, readings.halves))
+    so_far = interval_of(replace(readings, whole=whole, halves=halves))
+    width = n * np.hypot((so_far.high - so_far.low) / 2, norm.ppf(0.975) * error)
+    mean = n * (logged - so_far.mean)
+    return replace(
+        so_far, mean=mean, low=mean - width, high=mean + width, from_runs=n * so_far.from_runs,
+        from_log=n * np.hypot(so_far.from_log, error),
+    )  # fmt: skip
 
 
 def _range(total: float, low: float, high: float) -> str:

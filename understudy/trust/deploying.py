@@ -64,13 +64,19 @@ class DeployedLearner:
         """
         return None if self.begins is None else self.begun(self.begins.latest)
 
+    def since(self, noun: str = "episode") -> str:
+        """Return from when on the verdict holds, in words, where that is told; `noun` is what an episode is called."""
+        if self.from_step:
+            return f"from step {self.from_step:,} on at the latest"
+        n = int(self.against.last[0])
+        return f"from its first {n:,} {noun}s on" if n > 1 else f"from its first {noun} on"
+
     def begun(self, place: int | None) -> int | None:
         """Return the step at which the median run began a window of episodes, 0 for the first one."""
         return None if place is None else int(self.against.difference.steps[place - 1]) if place else 0
 
     def __str__(self) -> str:
-        at = self.from_step
-        begin = "" if at is None else f" from step {at:,} on at the latest" if at else " from the first episode on"
+        begin = "" if self.from_step is None else f" {self.since()}"
         return (
             f"{self.learner} against the logging policy: {self.verdict}{begin}; over episodes {self.first:,} to "
             f"{self.last:,} it earns {between(self.low, self.high)} more an episode than the log's "

@@ -3,7 +3,7 @@ import pytest
 
 from tests.logs.rules.columns import changed, rules_found
 from understudy.errors import LogError
-from understudy.logs import Log, check, write
+from understudy.logs import Log, check, concatenate, write
 
 
 def test_episode_contiguity(clean):
@@ -213,11 +213,11 @@ def chats(rng, hazard, n=20_000):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("hazard", "severity"), [(0.05, "doubt"), (0.005, "warning"), (0.0, None)])
+@pytest.mark.parametrize(("hazard", "severity"), [(0.05, "doubt"), (0.01, "warning"), (0.0, None)])
 def test_recordings_that_stop_within_episodes_make_ends_too_frequent(hazard, severity):
     """Of rows that did not end their episode a share is gone: ends are more frequent than the .2 that they are."""
     log = Log.from_columns(**chats(np.random.default_rng(0), hazard))
-    found = [one for one in check(log).findings if one.rule == "ends-too-frequent"]
+    found = [one for one in check(log).findings if one.rule in ("ends-too-frequent", "ends-more-frequent")]
     assert [one.severity for one in found] == [severity] * (severity is not None)
     error = 0.4 / np.sqrt(len(log))
     assert (log.terminated.mean() > 0.2 + 4 * error) == (severity == "doubt")  # four standard errors: 1 of 30,000
@@ -229,12 +229,37 @@ def test_recordings_that_stop_within_episodes_make_ends_too_frequent(hazard, sev
         assert not [one for one in check(whole).findings if one.rule == "ends-too-frequent"]
 
 
+@pytest.mark.parametrize("told", [{}, {"ends": "truncated"}, {"ends": "unfinished"}])
+def test_to_say_how_recordings_stopped_brings_no_row_back(told):
+    """Called truncated, their last rows are dropped as well: they have various lengths, so that no limit cut them off.
+    Episodes of a single row are counted, and a file of the log and a joined log say it, too."""
+    columns = chats(np.random.default_rng(0), 0.05)
+    log = Log.from_columns(**columns, **told)
+    _, last = np.unique(columns["episode"][::-1], return_index=True)
+    n_lost = np.count_nonzero(~columns["terminated"][len(columns["terminated"]) - 1 - last])
+    for one in (log, log.select(range(0, log.n_episodes, 2)), concatenate([log, log])):
+        (found,) = (found for found in check(one).findings if found.rule == "ends-too-frequent")
+        assert found.severity == "doubt"
+        assert found.sentence.startswith(f"{n_lost:,} of 20,000 episodes were cut off at various lengths")
+
+
+def test_a_limit_that_cuts_episodes_off_is_no_loss():
+    rng = np.random.default_rng(0)
+    lengths = np.minimum(rng.geometric(0.2, 5000), 6)
+    episode = np.repeat(np.arange(5000), lengths)
+    last = np.append(episode[1:] != episode[:-1], True)
+    nothing, known = np.zeros(len(episode), int), np.repeat(lengths < 6, lengths)
+    columns = {"observation": nothing, "action": nothing, "reward": nothing, "episode": episode}
+    log = Log.from_columns(**columns, terminated=last & known, ends="truncated")
+    assert not any("frequent" in note for note in log.notes)
+
+
 def test_the_end_of_one_recording_is_not_said_to_be_a_loss(clean):
     columns = {name: column for name, column in clean.items() if name != "next_observation"}
     last = np.zeros(len(clean["action"]), bool)
     last[-1] = True
     cut = {**columns, "terminated": clean["terminated"] & ~last, "truncated": clean["truncated"] & ~last}
-    assert not any(rule == "ends-too-frequent" for _, rule in rules_found(cut))
+    assert not any("frequent" in rule for _, rule in rules_found(cut))
 
 
 def test_rows_before_a_gap_lead_to_observations_that_did_not_follow(clean):

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 RARE = RATES["each test"]
 """Below this chance, what was found is not taken for chance."""
 
-FEW_GONE, MANY_GONE = 0.002, 0.01
-"""Of the rows that did not end their episode, shares that were dropped: worth a warning, and not to be believed."""
-
 MANY_AFTER_GAPS = 0.01
 """With this share of rows that follow missing ones, next observations that were taken from them are not believed."""
 
@@ -147,7 +144,6 @@ def unfinished(log: "Log") -> Iterator[Finding]:
         last = tuple(int(log.starts[episode + 1]) - 1 for episode in episodes.first)
         said = any(note.startswith(f"{RECORDING_ENDED}:") for note in log.notes)
         ends = "{after}" if "next_observation" in log.derived else "{where}"  # a last row was dropped, or it was not
-        yield from _too_many_ends(log, lengths)
         if some_ended and not said and lengths.chance_of_limit < RARE:
             most = 2 * lengths.n_cut_longest >= lengths.n_cut
             advice = (
@@ -180,30 +176,6 @@ def unfinished(log: "Log") -> Iterator[Finding]:
             f"an episode ends neither terminated nor truncated {ends}: the recording is taken to have been cut off "
             f"there, so such episodes keep their places, and none is moved past them{advice}",
         )
-
-
-def _too_many_ends(log: "Log", lengths: "_Lengths") -> Iterator[Finding]:
-    """Find that rows are missing where episodes were cut off, so that ends are more frequent in what is left.
-
-    Of a row that did not end its episode, what followed must be known, and where the recording stopped it is not. So a
-    share of these rows is gone, and none of those that ended one. One episode cut off is the end of the recording.
-    """
-    if "next_observation" not in log.derived or lengths.n_cut < 2:
-        return
-    n_ended = sum(int(log.terminated[rows].sum()) for rows in slices(len(log)))
-    gone = lengths.n_cut / (len(log) - n_ended + lengths.n_cut)
-    if not n_ended or gone < FEW_GONE:
-        return
-    yield Finding(
-        "doubt" if gone >= MANY_GONE else "warning",
-        "ends-too-frequent",
-        (),
-        lengths.n_cut,
-        f"{lengths.n_cut:,} of {log.n_episodes:,} episodes were cut off, and their last rows were dropped, since what "
-        f"followed is not known: {gone:.1%} of the rows that did not end their episode, or more, and none of those "
-        "that did; so simulated episodes end too early: log next_observation, what was seen after the last step, or "
-        "record episodes up to their ends",
-    )
 
 
 class _Lengths(NamedTuple):

@@ -10,9 +10,16 @@ from understudy.logs.blocks import any_entry, found_rows, width_of
 from understudy.logs.costs import TAKEN_FOR_COST
 from understudy.logs.ends_by_value import OTHER_WORDS
 from understudy.logs.findings import Finding, finding_in_rows
+from understudy.logs.next_observations import ENDS_DOUBTED, ENDS_WARNED
 
 if TYPE_CHECKING:
     from understudy.logs.log import Log
+
+
+SEVERITY_OF_NOTES = {
+    TAKEN_FOR_COST: "warning", OTHER_WORDS: "warning", ENDS_WARNED: "warning", ENDS_DOUBTED: "doubt",
+}  # fmt: skip
+"""The severity of what was noted when the log was made, where it is more than a note."""
 
 
 def missing(log: "Log") -> Iterator[Finding]:
@@ -51,4 +58,4 @@ def notes(log: "Log") -> Iterator[Finding]:
     """Find what was derived or dropped when the log was made."""
     for note in log.notes:
         rule, _, sentence = note.partition(": ")
-        yield Finding("warning" if rule in (TAKEN_FOR_COST, OTHER_WORDS) else "note", rule, (), 1, sentence)
+        yield Finding(SEVERITY_OF_NOTES.get(rule, "note"), rule, (), 1, sentence)

@@ -47,7 +47,7 @@ def _small_propensities(log: Log, p: np.ndarray, states: Recurring, sample: Samp
     yield Finding(
         "warning" if share >= MUCH else "note",
         "action-support",
-        rows.first,
+        log.rows_in_source(rows.first),
         n_small,
         f"some action has a propensity below {tiny:.2g} in {share:.1%} of rows, and of 0 in {zero:.1%}; most often "
         f"{action_words(log.spec, worst)}{places}: a learner that chooses it there is hardly ever served",
