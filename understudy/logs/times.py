@@ -88,8 +88,8 @@ def check_times(columns: Mapping[str, np.ndarray], starts: np.ndarray) -> None:
     if early.any():
         row = first_true(early)
         raise LogError(
-            f"arrival in row {named[row]} is {time[row] - columns['arrival'][row]:g} seconds before its time, and an outcome "
-            "cannot be known before its decision; check which column is which, and their time zones",
+            f"arrival in row {named[row]} is {time[row] - columns['arrival'][row]:g} seconds before its time, and an "
+            "outcome cannot be known before its decision; check which column is which, and their time zones",
             "time",
         )
 
