@@ -181,7 +181,8 @@ def test_times_that_cannot_be_gone_by_are_refused_in_the_words_of_the_command_li
     assert "uniform does not learn" in refused(*command, "--period", "day", "--learner", "uniform")
     assert "name it with --time" in refused("simulate", timed, *TIMED[:-2], "--arrival", "known")
     assert "sort them with --order-by, or leave --time out" in refused("check", timed, *TIMED[:-4], "--time", "at")
-    assert "arrival in row 0 is 5400 seconds before its time" in refused(
+    earliest = pd.read_csv(timed)["at"].argsort().iloc[0]  # rows are named as in the file
+    assert f"arrival in row {earliest} is 5400 seconds before its time" in refused(
         "check", timed, *TIMED[:-4], "--order-by", "at", "--time", "known", "--arrival", "at"
     )
 
