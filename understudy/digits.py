@@ -63,7 +63,9 @@ def three_digits(*numbers: float) -> Callable[[float], str]:
 def percent(share: float) -> str:
     """Return a share as a percentage, which is 0 or 100 only where the share is exactly that.
 
-    >>> percent(0.389), percent(0.0004), percent(1.0), percent(2.5)
-    ('39%', '0.04%', '100%', '250%')
+    >>> percent(0.389), percent(0.0024), percent(0.9999), percent(1.0), percent(2.5)
+    ('39%', '0.24%', 'more than 99%', '100%', '250%')
     """
-    return f"{share:.1g}%" if share == 0 else f"{100 * share:.1g}%" if share < 0.01 else f"{share:.0%}"
+    if share < 0.01:
+        return f"{100 * share:.2g}%"
+    return "more than 99%" if 0.995 <= share < 1 else f"{share:.0%}"

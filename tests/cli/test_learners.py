@@ -17,6 +17,8 @@ FLOATS = us.record(ENV, episodes=300, seed=0)
 CLICKS = us.record(us.envs.BernoulliBandit([0.2, 0.6, 0.4]), episodes=300, seed=0)
 
 MINE = '''
+import functools
+
 import numpy as np
 
 class Even:
@@ -59,6 +61,7 @@ class FailsToLearn(Even):
         raise ValueError
 
 number = 3
+strict = functools.partial(NeedsMore, 1)
 '''
 
 
@@ -165,6 +168,7 @@ REFUSED = {
     "mine:Odd": "mine has no class Odd; it has Even, Fails, FailsToLearn, NeedsMore, OfSeed, RaisesLater, Valuing",
     "mine:number": "mine has no class number",
     "mine:NeedsMore": r"is called as NeedsMore\(spec, seed=seed\), .* or as NeedsMore\(seed\), and takes neither",
+    "mine:strict": r"is called as strict\(spec, seed=seed\), .* or as strict\(seed\), and takes neither",
     "mine:Fails": "could not be made: KeyError: 'color'",
     "broken:Even": "broken needs the module 'no_such_module_at_all', which is not there",
     "raising:Even": "raising could not be imported: ZeroDivisionError: division by zero",

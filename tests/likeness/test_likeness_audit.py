@@ -17,7 +17,7 @@ FOUND = LikenessAudit(
 def test_it_prints_as_a_sentence_and_a_table():
     lines = str(FOUND).splitlines()
     assert lines[0] == "observations(): 1,000 rows of 50 episodes"
-    assert "states within 0.1 may lend rows: their values differ by 2.0% of the range" in lines[1]
+    assert "states within a distance of 0.1 may lend rows: their values differ by 2.0% of the range" in lines[1]
     assert "rows should not be served again: the value after one state and action varies by 30.0%" in lines[1]
     assert lines[3].endswith("<- chosen")
     assert not lines[4].endswith("<- chosen")

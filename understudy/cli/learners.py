@@ -113,15 +113,15 @@ def own_learner_for(log: us.Log, text: str) -> tuple[Make, dict[str, Any]]:
 
     It is called as `Class(spec, seed=seed)`, `spec` being the log's, where it can be, else as `Class(seed)`.
     """
-    kind, spec = own_class(text), log.spec
+    kind, name, spec = own_class(text), text.partition(":")[2], log.spec
     if can_be_called(kind, spec, seed=0):
         make = lambda seed: kind(spec, seed=seed)  # noqa: E731
     elif can_be_called(kind, 0):
         make = lambda seed: kind(seed)  # noqa: E731
     else:
         raise SettingError(
-            f"--learner {text} is called as {kind.__name__}(spec, seed=seed), with the log's spec, or as "
-            f"{kind.__name__}(seed), and takes neither; give it one of these"
+            f"--learner {text} is called as {name}(spec, seed=seed), with the log's spec, or as {name}(seed), and "
+            "takes neither; give it one of these"
         )
     try:
         learner = make(0)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from understudy.digits import percent
 from understudy.errors import SettingError
 from understudy.evaluation.earnings import SHARE
 from understudy.evaluation.named_runs import check_runs
@@ -42,7 +43,7 @@ class Efficiency:
     cuts: float | None = None  # episodes of a run that were cut, the median; None likewise
 
     def __str__(self) -> str:
-        share = "" if self.share_served is None else f", {self.share_served:.0%} of the log"
+        share = "" if self.share_served is None else f", {percent(self.share_served)} of the log"
         listed = [f"{reason} ({count} of {self.n_runs})" for reason, count in list(self.stops.items())[:3]]
         exact = "" if self.exact_steps is None else f", exact up to step {self.exact_steps:,}"
         reasons = "; ".join(listed) + (f"; {len(self.stops) - 3} other reasons" if len(self.stops) > 3 else "")

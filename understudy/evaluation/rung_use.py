@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.contracts.ladders import RUNGS
+from understudy.digits import percent
 from understudy.errors import SettingError
 from understudy.evaluation.earnings import SHARE
 from understudy.evaluation.named_runs import check_runs
@@ -46,7 +47,7 @@ class RungUse:
     @property
     def sentence(self) -> str:
         """How far runs are exact, and what served them beyond that, in words."""
-        lower = [f"{_percent(self.beyond[name])} {words}" for name, words in WORDS.items() if self.beyond[name]]
+        lower = [f"{percent(self.beyond[name])} {words}" for name, words in WORDS.items() if self.beyond[name]]
         if not lower and not self.n_cut:
             return f"Exact up to step {self.exact:,}; no lower rung served a step beyond it, and no episode was cut."
         if lower:
@@ -54,7 +55,7 @@ class RungUse:
         if self.n_cut:
             lower.append(
                 f"{self.n_cut:,} of {self.n_episodes:,} episodes were cut (by that alone, the chance of "
-                f"anything that happens in an episode is off by at most {_percent(self.n_cut / self.n_episodes)})"
+                f"anything that happens in an episode is off by at most {percent(self.n_cut / self.n_episodes)})"
             )
         return f"Exact up to step {self.exact:,}; beyond it {', '.join(lower)}."
 
@@ -137,14 +138,3 @@ def _in_bins(at: np.ndarray, width: int, n_bins: int) -> np.ndarray:
 
 def _known(share: float) -> float | None:
     return float(share) if np.isfinite(share) else None
-
-
-def _percent(share: float) -> str:
-    """Return a share as a percentage, which is 100 only where it is all.
-
-    >>> _percent(0.0024), _percent(0.404), _percent(0.9999), _percent(1.0)
-    ('0.24%', '40%', 'more than 99%', '100%')
-    """
-    if share < 0.01:
-        return f"{100 * share:.2g}%"
-    return f"{share:.0%}" if share == 1 or share < 0.995 else "more than 99%"

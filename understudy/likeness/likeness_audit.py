@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from understudy.digits import digits
+from understudy.digits import digits, percent
 from understudy.likeness.rule import LEADS_SHARE, LEAST_LIKE, NOISE_SHARE, VALUE_SHARE
 from understudy.tables import NONE, Column, Table, arrow_table
 
@@ -74,18 +74,18 @@ class LikenessAudit:
         if self.radius is not None:
             line = next(line for line in self.lines if line.radius == self.radius)
             return (
-                f"states within {digits(self.radius, 4)} may lend rows: their values differ by {line.value:.1%} of the "
-                f"range of values (at most {line.value_upper:.1%}), and {line.like_share:.0%} of the rows have a like "
-                "row"
+                f"states within a distance of {digits(self.radius, 4)} may lend rows: their values differ by "
+                f"{line.value:.1%} of the range of values (at most {line.value_upper:.1%}), and "
+                f"{percent(line.like_share)} of the rows have a like row"
             )
         if not self.value_range > 0:
             return "no states should lend rows: all values are equal, so nothing tells which states are alike"
         if not self.lines:
             return "no states should lend rows: no two of them have a distance"
         line = self.lines[0]
-        words = f"no states should lend rows: within {digits(line.radius, 4)}"
+        words = f"no states should lend rows: within a distance of {digits(line.radius, 4)},"
         if line.like_share < LEAST_LIKE:
-            return f"{words} {line.like_share:.0%} of the rows have a like row, and {LEAST_LIKE:.0%} is the least"
+            return f"{words} {percent(line.like_share)} of the rows have a like row, and {LEAST_LIKE:.0%} is the least"
         if not (isfinite(line.value_upper) and isfinite(line.leads_upper)):
             return f"{words} like rows are too few, or too noisy, to be compared"
         if line.value_upper >= VALUE_SHARE:
@@ -102,7 +102,7 @@ class LikenessAudit:
         varies = f"the value after one state and action varies by {self.noise:.1%} (at most {self.noise_upper:.1%})"
         if self.reuse:
             return f"rows may be served again: {varies}"
-        few = f", {self.repeated_share:.0%} of the rows tell" if self.noise_upper < NOISE_SHARE else ""
+        few = f", {percent(self.repeated_share)} of the rows tell" if self.noise_upper < NOISE_SHARE else ""
         return f"rows should not be served again: {varies}{few}, and {NOISE_SHARE:.0%} is the limit"
 
     @property
@@ -145,7 +145,7 @@ class LikenessAudit:
         )
         rows = tuple(
             (
-                digits(line.radius, 4), f"{line.like_share:.0%}", f"{line.like_states:.1f}",
+                digits(line.radius, 4), percent(line.like_share), f"{line.like_states:.1f}",
                 _number(line.reward, ".3g"),
                 _number(line.end, ".3f"), _number(line.value, ".1%"), _number(line.value_upper, ".1%"),
                 _number(line.leads, ".0%"), _number(line.leads_upper, ".0%"),

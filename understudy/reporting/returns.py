@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from understudy.digits import three_digits
+from understudy.digits import percent, three_digits
 from understudy.evaluation import Earnings
 from understudy.runs import Runs
 from understudy.runs.logged import why_unknown
@@ -65,8 +65,8 @@ def cut_sentence(runs: Mapping[str, Runs]) -> str | None:
         return None
     n_episodes = cut + sum(len(run.ends) for set_ in runs.values() for run in set_)
     return (
-        f"Returns leave out the {cut:,} of {n_episodes:,} episodes ({cut / n_episodes:.0%}) that were cut where the "
-        "log had no answer: they have none, and may have earned less, or more, than the others."
+        f"Returns leave out the {cut:,} of {n_episodes:,} episodes ({percent(cut / n_episodes)}) that were cut where "
+        "the log had no answer: they have none, and may have earned less, or more, than the others."
     )
 
 

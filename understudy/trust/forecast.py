@@ -14,6 +14,7 @@ from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
 from understudy.contracts.simulating import is_exhaustible
 from understudy.contracts.streams import spawn
+from understudy.digits import percent
 from understudy.errors import ContractError, SettingError
 from understudy.evaluation import efficiency
 from understudy.logs.findings import counted
@@ -83,7 +84,7 @@ class Forecast:
             what, share = next(iter(self.runs_out.items()))
             others = len(self.runs_out) - 1
             rest = f"; in the rest, {others:,} other thing{'s' if others > 1 else ''}" if others else ""
-            sentences.append(f"what runs out first: {what} ({share:.0%} of pre-runs{rest})")
+            sentences.append(f"what runs out first: {what} ({percent(share)} of pre-runs{rest})")
         if self.n_limited:
             were = "was" if self.n_limited == 1 else "were"
             stopped = counted(self.n_limited, "pre-run")
@@ -118,7 +119,7 @@ class Forecast:
     def table(self, most: int = 5) -> Table:
         """Return what runs out first as a table for people, of at most so many lines."""
         first = [(share, what) for what, share in list(self.runs_out.items())[:most]]
-        rows = tuple((f"{share:.0%}", what) for share, what in first)
+        rows = tuple((percent(share), what) for share, what in first)
         left = len(self.runs_out) - len(first)
         notes = (f"{left:,} other things run out first in the other pre-runs",) if left else ()
         headings = Column("pre-runs"), Column("what runs out first", numeric=False)
