@@ -16,12 +16,13 @@ from understudy.evaluation import LearnedPolicy
 from understudy.evaluation.off_policy import Estimate, OffPolicy
 from understudy.logs import Audit, AuditTest, Finding, Log
 from understudy.results import (
+    Compared,
     ResultsFolder,
     audit_from_json,
     forecast_from_json,
     read_beyond,
     read_beyond_of_runs,
-    read_compared_by,
+    read_compared,
     read_forecasts,
     read_of_folders,
     read_off_policy,
@@ -30,7 +31,7 @@ from understudy.results import (
     read_state_audit,
     selfcheck_from_json,
     write_beyond,
-    write_compared_by,
+    write_compared,
     write_forecasts,
     write_halves,
     write_off_policy,
@@ -242,8 +243,9 @@ BEYOND = {
     "qbe": (Beyond(60, 40, 100, 0.3, "g", EVIDENCE, None, ("like", "cut")), {"then": ["like", "cut"], "halves": [5, 4]})
 }
 NOTES = {"qbe": "left out of --then like,reuse by the audit of the log: reuse; <because>"}
+COMPARED = Compared(("ucb1", "<thompson>"), "reward so far")
 BESIDE = {
-    "compared.json": (lambda folder: write_compared_by(folder, "reward so far"), read_compared_by, "reward so far"),
+    "compared.json": (lambda folder: write_compared(folder, COMPARED), read_compared, COMPARED),
     "rungs.json": (lambda folder: write_rungs(folder, NOTES), read_rungs, NOTES),
     "beyond.json": (lambda folder: write_beyond(folder, BEYOND), read_beyond, BEYOND),
     "selfcheck.json": (lambda folder: write_selfcheck(folder, SELFCHECK), read_selfcheck, SELFCHECK),

@@ -35,6 +35,15 @@ def between(low: float, high: float, n: int = 3, *, sign: bool = False, commas: 
     return f"{digits(low, n, sign=sign, commas=commas)} to {digits(high, n, sign=sign, commas=commas)}"
 
 
+def span_of(noun: str, first: int, last: int) -> str:
+    """Return things that are numbered, from a first to a last one, in words.
+
+    >>> span_of("episode", 1, 1_200), span_of("step", 7, 7)
+    ('episodes 1 to 1,200', 'step 7')
+    """
+    return f"{noun}s {first:,} to {last:,}" if last > first else f"{noun} {first:,}"
+
+
 def decimals(numbers: Sequence[float]) -> int:
     """Return how many decimals show two digits of the smallest of these numbers.
 
@@ -53,11 +62,30 @@ def three_digits(*numbers: float) -> Callable[[float], str]:
     >>> three_digits(1.5e-9)(2.25e-9)
     '2.25e-09'
     """
+    return _written_like(numbers, 3)
+
+
+def signed_digits(numbers: Sequence[float]) -> Callable[[float], str]:
+    """Return a function that writes a number with its sign, and with two digits of the smallest of these.
+
+    >>> write = signed_digits([0.012, 3.0])
+    >>> write(0.5), write(-0.0001), write(-1200.0), signed_digits([2e-9])(1.5e-8)
+    ('+0.500', '0.000', '-1,200.000', '+1.5e-08')
+    """
+    return _written_like(numbers, 2, "+")
+
+
+def _written_like(numbers: Sequence[float], n: int, sign: str = "") -> Callable[[float], str]:
+    """Return a function that writes a number with n digits of the smallest of these that are not 0."""
     known = np.abs([x for x in numbers if np.isfinite(x) and x != 0])
-    places = int(np.clip(2 - np.floor(np.log10(known.min())), 0, 6)) if len(known) else 2
-    if len(known) and known.max() < SMALL:
-        return lambda number: f"{number:.3g}"
-    return lambda number: f"{number:,.{places}f}"
+    places = int(np.clip(n - 1 - np.floor(np.log10(known.min())), 0, 6)) if len(known) else 2
+    small = len(known) > 0 and known.max() < SMALL
+
+    def write(number: float) -> str:
+        text = f"{number:{sign}.{n}g}" if small else f"{number:{sign},.{places}f}"
+        return text if text.strip("+-0.,") else text.lstrip("+-")  # a zero has no sign
+
+    return write
 
 
 def percent(share: float) -> str:

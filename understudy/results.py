@@ -7,7 +7,7 @@ DIR/halves.json      how many halves of the log, and runs on each, were last ask
 DIR/forecast.json    the forecast of each simulator, made before its runs
 DIR/rungs.json       for each simulator with lower rungs, which of them the log does not support, and why
 DIR/beyond.json      for each of these, how far runs past the exact part can be believed
-DIR/compared.json    of `understudy compare`: the probe that learners are compared by
+DIR/compared.json    of `understudy compare`: the learners, in the order given, and the probe they are compared by
 DIR/off-policy.json  off-policy estimates of the final policy, for each simulator
 DIR/SIMULATOR/       a results folder of runs (`runs.folder`) for each simulator
 """
@@ -17,7 +17,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from understudy.encoders import StateAudit
 from understudy.errors import ResultsError
@@ -35,6 +35,13 @@ from understudy.trust.self_tests import SelfTest
 
 WITHOUT_PROPENSITIES = "selfcheck-qbe"
 """The file of a self-check that leaves doubtful propensities out."""
+
+
+class Compared(NamedTuple):
+    """What `understudy compare` compared: learners, in the order given, and the probe, None for what they earn."""
+
+    learners: tuple[str, ...]
+    probe: str | None
 
 
 @dataclass(frozen=True)
@@ -166,9 +173,9 @@ def write_halves(folder: Path, asked: Mapping[str, tuple[int, int]]) -> None:
     _write_beside(folder, "halves", {"halves": {name: list(counts) for name, counts in asked.items()}})
 
 
-def write_compared_by(folder: Path, probe: str | None) -> None:
-    """Write the probe that learners are compared by, None for what an episode earns."""
-    _write_beside(folder, "compared", {"probe": probe})
+def write_compared(folder: Path, compared: Compared) -> None:
+    """Write what was compared, and by what."""
+    _write_beside(folder, "compared", {"learners": list(compared.learners), "probe": compared.probe})
 
 
 def _write_beside(folder: Path, name: str, content: Mapping[str, Any]) -> None:
@@ -248,14 +255,15 @@ def read_rungs(folder: Path) -> dict[str, str]:
     return _read_beside(folder, "rungs", "a table of rungs", notes) or {}
 
 
-def read_compared_by(folder: Path) -> str | None:
-    """Return the probe that the learners of a folder are compared by; None for what an episode earns."""
-    return _read_beside(
-        folder,
-        "compared",
-        "the probe of a comparison",
-        lambda content: expect("probe", content["probe"], "a text, or null"),
-    )
+def read_compared(folder: Path) -> Compared | None:
+    """Return what was compared in a folder, and by what; None where `understudy compare` did not make it."""
+
+    def compared(content: dict[str, Any]) -> Compared:
+        names = expect("learners", content.get("learners", []), "a list")  # folders of before have none
+        learners = tuple(expect("a learner", name, "a text") for name in names)
+        return Compared(learners, expect("probe", content["probe"], "a text, or null"))
+
+    return _read_beside(folder, "compared", "the learners of a comparison", compared)
 
 
 def read_beyond(folder: Path) -> dict[str, tuple[Beyond, dict[str, Any]]]:

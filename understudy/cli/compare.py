@@ -47,11 +47,11 @@ from understudy.cli.values import LEARNER_SETTINGS, LEARNERS, LINEAR, is_own_lea
 from understudy.cli.words import audit_of, name_of_log, plain_name, print_table, say, say_decision
 from understudy.errors import LogError, SettingError, visible
 from understudy.logs.propensities.advice import source_words
-from understudy.reporting.belief import belief, doubts_propensities
+from understudy.reporting.belief import as_believed, belief, doubts_propensities
 from understudy.reporting.decision import advice
 from understudy.reporting.measurements import measure
 from understudy.reporting.page import write_page
-from understudy.results import ResultsFolder, write_compared_by, write_state_audit
+from understudy.results import Compared, ResultsFolder, write_compared, write_state_audit
 from understudy.runs.experiment import check_folder
 
 
@@ -114,7 +114,7 @@ def run_compare(options: argparse.Namespace) -> int:
     results.create()
     write_settings(folder / "run.toml", argparse.Namespace(**vars(options) | {"out": str(folder)}), "compare")
     probe = None if options.probe is None else options.probe.replace("-", " ")
-    write_compared_by(folder, probe)
+    write_compared(folder, Compared(tuple(learners), probe))
     if states is not None:
         write_state_audit(folder, states)
     if encoder is not None:
@@ -146,7 +146,7 @@ def run_compare(options: argparse.Namespace) -> int:
         content = {
             **(untold if believed is None else believed.to_json()),
             "beyond_belief": (whole := found.to_json()), "left_out": whole.get("left_out"),  # of all that runs finished
-            "decision": None if told is None else told.to_json(), "trusted": measured.trusted(),
+            "decision": None if told is None else told.to_json(), "trusted": as_believed(measured, verdict).trusted(),
             "findings": audit.to_json()["findings"], "page": str(page),
         }  # fmt: skip
         print(json.dumps(content, indent=1))
@@ -155,8 +155,8 @@ def run_compare(options: argparse.Namespace) -> int:
     if told is not None and told.answer == "not believed":
         say(f"Which learner is ahead is on the page, {page}, and not to be decided by.")
         return 0
-    as_believed = None if told is None else told.comparison
-    print_table((as_believed or found).table())  # the page's own, where there is one
+    shown = None if told is None else told.comparison
+    print_table((shown or found).table())  # the page's own, where there is one
     over = "all episodes that runs finished" if probe is None else "all steps that runs reached"
     lines = str(found).replace("\n", "\n  ")
     say(f"Over {over}, beyond what can be believed, too:\n  {lines}")

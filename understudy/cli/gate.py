@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from understudy.cli.shown_results import ShownResults, shown_results
 from understudy.cli.words import say
 from understudy.errors import SettingError, UnderstudyError
-from understudy.reporting.belief import checks_missing
+from understudy.reporting.belief import as_believed, by_name, checks_missing
 from understudy.reporting.luck import LuckOfSet, is_baseline
 from understudy.trust.deploying import deploying
 
@@ -48,12 +48,15 @@ def conditions_of(results: ShownResults, options: argparse.Namespace) -> list[Co
     found, conditions = results.belief, []
     if found is None or not judged:
         raise SettingError(f"{results.folders[0]} has no runs on one log, so nothing can be judged")
-    trusted = measured.trusted()
+    trusted = as_believed(measured, found).trusted()
     believed = found.severity != "error" and all(trusted.get(name) for name in judged)
     title = found.title
     if missing := checks_missing(measured, results.checks["audit"], results.checks["selfcheck"]):
         believed = False
         title += f"; no {' and no '.join(missing)} of the log was made: make them with understudy simulate, in full"
+    if untested := [one for one in by_name(results.checks["selfcheck"]).values() if not one.made]:
+        believed = False
+        title += f"; the self-check {untested[0].verdict}"
     conditions.append(Condition("believable", None, believed, title))
     for name in judged:
         if options.min_horizon is not None:

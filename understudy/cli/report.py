@@ -7,6 +7,7 @@ import understudy as us
 from understudy.cli.shown_results import shown_results
 from understudy.cli.telling import keep_for_json
 from understudy.cli.words import print_table, say, say_decision, say_pending, show_table
+from understudy.reporting.belief import as_believed
 from understudy.reporting.page import write_page
 from understudy.reporting.sweep_page import write_sweep_page
 from understudy.sweeps.folder import is_sweep
@@ -22,8 +23,9 @@ def run_report(options: argparse.Namespace) -> int:
         title, page = (rehearsals[0].title if rehearsals else None), found.folders[0] / "report.html"
     else:  # the folders' own pages stay as they are
         title, page = f"{len(measured.runs)} sets of runs compared: {', '.join(measured.runs)}", Path("comparison.html")
-    say_decision(measured, found.belief)
-    show_table(measured)
+    verdict = found.belief
+    say_decision(measured, verdict)
+    show_table(as_believed(measured, verdict))
     say_pending(measured)
     for name, one in found.off_policy.items():
         say(f"{name}: {one.sentence}")

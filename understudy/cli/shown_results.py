@@ -15,7 +15,7 @@ from understudy.results import (
     ResultsFolder,
     load_set,
     read_beyond_of_runs,
-    read_compared_by,
+    read_compared,
     read_forecasts,
     read_of_folders,
     read_off_policy,
@@ -53,6 +53,10 @@ def shown_results(given: list[str]) -> ShownResults:
         if not paths:
             raise us.ResultsError(f"{folder} holds no results: neither it nor a folder in it has an experiment.json")
         sets |= {path: load_set(path) for path in paths if path not in sets}
+    compared = read_compared(folders[0]) if len(folders) == 1 else None
+    if compared is not None:  # in the order in which learners were given, by which ties are broken
+        places = {name: place for place, name in enumerate(compared.learners)}
+        sets = dict(sorted(sets.items(), key=lambda item: places.get(item[0].name, len(places))))
     runs = dict(zip(names_of_sets(list(sets)), sets.values(), strict=True))
     unfinished = [name for name, found in runs.items() if not len(found)]
     if unfinished:
@@ -65,7 +69,7 @@ def shown_results(given: list[str]) -> ShownResults:
 
     measured = measure(
         runs, forecasts=beside(read_forecasts), beyond=beside(read_beyond_of_runs),
-        compared_by=read_compared_by(folders[0]) if len(folders) == 1 else None,
+        compared_by=None if compared is None else compared.probe,
     )  # fmt: skip
     rehearsals = {str(folder): found for folder in folders if (found := rehearsal_of(folder)) is not None}
     checks: dict[str, Any] = {"audit": joined_audit({name: found.audit for name, found in rehearsals.items()})}

@@ -51,7 +51,7 @@ from understudy.cli.words import audit_of, name_of_log, plain_name, say, say_dec
 from understudy.errors import visible
 from understudy.logs.naming import feature_name, is_date
 from understudy.logs.propensities.advice import source_words
-from understudy.reporting.belief import belief, doubts_propensities
+from understudy.reporting.belief import as_believed, belief, doubts_propensities
 from understudy.reporting.measurements import measure
 from understudy.reporting.page import write_page
 from understudy.results import ResultsFolder, write_state_audit
@@ -206,8 +206,9 @@ def run_simulate(options: argparse.Namespace) -> int:
             classics[name] = beside
             say(f"{name}: {beside.sentence}")
     measured = measure(runs, forecasts=forecasts, beyond=past)
-    say_decision(measured, belief(measured, audit, states, selfcheck))
-    show_table(measured)
+    verdict = belief(measured, audit, states, selfcheck)
+    say_decision(measured, verdict)
+    show_table(as_believed(measured, verdict))
     say_pending(measured)
     page = write_page(
         measured, folder / "report.html", audit=audit, states=states, selfcheck=selfcheck, off_policy=classics,

@@ -12,7 +12,7 @@ from understudy.progress import silenced
 
 EXIT_CODES = (
     "exit codes: 0 fine; 1 the log must not be believed (check), or a condition fails (gate); 2 bad input; "
-    "130 interrupted"
+    "130 interrupted; 141 output not read to its end"
 )
 WITHOUT = ("completion",)
 """Commands that print a script, and nothing else."""

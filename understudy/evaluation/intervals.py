@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ the lowest coverage was 91.6% with 1 and 93.4% with 1.25. The rates in docs/trus
 RESOLUTION = 1 / 500
 """The smallest half width, as a share of the curve's range. Where all runs have learned the same, they hardly differ,
 and a rare run that none of them shows would move the mean by more than their spread."""
+
+ROUNDING = 1e-12
+"""The same, as a share of the largest reading: sums of equal rewards in another order differ by rounding alone."""
 
 MOST_SHOWN = 12
 
@@ -129,6 +132,15 @@ def allowed_for(luck: Luck) -> Luck:
     return replace(luck, variance=ALLOWANCE * luck.variance, error=ALLOWANCE**2 * luck.error)
 
 
+def rounding_of(*values: Any) -> float:
+    """Return by how much means of such values may differ by rounding alone.
+
+    >>> rounding_of([1.0, -200.0], [np.nan])
+    2e-10
+    """
+    return ROUNDING * max(float(np.max(np.abs(one), where=np.isfinite(one), initial=0.0)) for one in values)
+
+
 def number(value: float) -> str:
     """Return a number as tables show it."""
     return digits(value, 4) if np.isfinite(value) else NONE
@@ -149,6 +161,7 @@ def interval_of(readings: HalvedReadings, level: float = 0.95) -> Interval:
     half_width = t.ppf((1 + level) / 2, degrees) * np.sqrt(moments.noise + luck.variance)
     known = moments.mean[np.isfinite(moments.mean)]
     half_width = np.maximum(half_width, RESOLUTION * np.ptp(known) if len(known) else 0.0)
+    half_width = np.maximum(half_width, rounding_of(readings.whole))
     return Interval(
         readings.steps, moments.mean, moments.mean - half_width, moments.mean + half_width, level,
         int(readings.steps[luck.n_seen - 1]) if luck.n_seen else 0, np.sqrt(moments.noise), np.sqrt(luck.variance),

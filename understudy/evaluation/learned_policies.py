@@ -19,6 +19,7 @@ from understudy.digits import between, digits
 from understudy.errors import ContractError
 from understudy.evaluation.episode_scores import ESTIMATORS, Policies, Scores, Term, scores
 from understudy.evaluation.halves import log_to_halve
+from understudy.evaluation.intervals import rounding_of
 from understudy.evaluation.off_policy import FEW, OffPolicy, cautions, summed_up
 from understudy.runs import Run, simulate
 from understudy.runs.checking import expect
@@ -55,8 +56,10 @@ class LearnedPolicy:
         """What the rehearsal says more than the best estimate, in standard errors; NaN where nothing was rehearsed."""
         best = self.estimates.best
         apart, both = self.rehearsed - best.value, math.hypot(best.error, self.error)
-        if both == 0 and not math.isnan(apart):  # nothing varies
-            return math.copysign(math.inf, apart) if apart else 0.0
+        if abs(apart) <= rounding_of(self.rehearsed, best.value):  # nothing varies
+            return 0.0
+        if both == 0 and not math.isnan(apart):
+            return math.copysign(math.inf, apart)
         return apart / both if both > 0 else math.nan
 
     @property

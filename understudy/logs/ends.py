@@ -35,7 +35,7 @@ def add_ends(
     columns, n_rows = dict(given), len(given["action"])
     flags = [name for name in ("terminated", "truncated") if name in columns]
     if ends is not None:
-        _check_ends(ends, flags, columns.get("episode"))
+        _check_ends(ends, flags, columns)
     elif "episode" in columns and not flags:
         raise _ends_unknown(columns["episode"])
     for name in ("terminated", "truncated"):
@@ -69,8 +69,9 @@ def add_ends(
     return columns, [*said, note], ()
 
 
-def _check_ends(ends: str, flags: Sequence[str], episode: np.ndarray | None) -> None:
+def _check_ends(ends: str, flags: Sequence[str], columns: Mapping[str, np.ndarray]) -> None:
     """Raise `SettingError` where `ends` is unknown or contradicts the columns."""
+    episode = columns.get("episode")
     if ends not in ENDS:
         raise SettingError(f"ends={ends!r} is unknown; give one of {', '.join(ENDS)}")
     if flags and ends not in ("truncated", "unfinished"):  # which are about episodes of whose end these say nothing
@@ -87,8 +88,9 @@ def _check_ends(ends: str, flags: Sequence[str], episode: np.ndarray | None) -> 
         _, rows, times = np.unique(episode, return_index=True, return_counts=True)
         if (times > 1).any():
             long = first_true(times > 1)
+            first = columns.get("source_row", range(len(episode)))[rows[long]]
             raise SettingError(
-                f'the episode that begins in row {rows[long]} has {times[long]:,} rows, and with ends="every-row" each '
+                f'the episode that begins in row {first} has {times[long]:,} rows, and with ends="every-row" each '
                 f"row is an episode by itself; say {_CHOICES}"
             )
 

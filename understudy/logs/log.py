@@ -150,21 +150,25 @@ class Log:
         return len(self.action)
 
     def __repr__(self) -> str:
+        title, lines = self._described()
+        return "\n".join([title, *(f"  {name:<17} {words}" for name, words in lines)])
+
+    def _described(self) -> tuple[str, list[tuple[str, str]]]:
+        """Return what the log is a log of, and what each column holds."""
         counts = {"row": len(self), "episode": self.n_episodes, "action": self.spec.n_actions}
         title = f"Log of {', '.join(counted(number, noun) for noun, number in counts.items())}"
         shapes = {name: f"{column.shape} {column.dtype}" for name, column in self.columns.items()}
         if self.propensity_source not in (None, PropensitySource()):
             shapes["propensity"] += f", {self.propensity_source}"
         shown = [*COLUMNS, *(name for name in TIMES if name in shapes)]
-        lines = [f"  {name:<17} {shapes.get(name, 'none')}" for name in shown]
-        lines += [] if self.spec.coding is None else [f"  {'coding':<17} {self.spec.coding}"]
-        return "\n".join([title, *lines])
+        lines = [(name, shapes.get(name, "none")) for name in shown]
+        lines += [] if self.spec.coding is None else [("coding", visible(str(self.spec.coding)))]
+        return title, lines
 
     def _repr_html_(self) -> str:
-        title, *lines = repr(self).split("\n")
-        rows = tuple((name, words) for name, words in (line.split(None, 1) for line in lines))
+        title, lines = self._described()
         headings = (Column("column", numeric=False), Column("holds", numeric=False))
-        return Table(visible(title), headings, rows)._repr_html_()
+        return Table(title, headings, tuple(lines))._repr_html_()
 
     @property
     def n_episodes(self) -> int:
@@ -247,7 +251,11 @@ class Log:
 
     def rows_in_source(self, rows: Iterable[int]) -> tuple[int, ...]:
         """Return the numbers that rows have in the file or table that was read, from 0 up."""
-        return tuple(int(row) if self.source_row is None else int(self.source_row[row]) for row in rows)
+        return tuple(map(self.row_in_source, rows))
+
+    def row_in_source(self, row: int) -> int:
+        """Return the number that a row has in the file or table that was read: messages name it by that."""
+        return int(row) if self.source_row is None else int(self.source_row[row])
 
     def _positions(self, episodes: Any) -> np.ndarray:
         """Return positions of episodes as an array of integers; raise `SettingError` where the log has no such."""
@@ -318,7 +326,7 @@ def assemble(
         notes += notes_on_next
     observation, next_observation = same_kind(columns["observation"], columns["next_observation"])
     columns |= {"observation": observation, "next_observation": next_observation}
-    prepared = prepare(columns.get("propensity"), n_actions, propensities)
+    prepared = prepare(columns.get("propensity"), n_actions, propensities, columns.get("source_row"))
     given: dict[str, Any] = {**columns, "propensity": prepared.propensity}
     return Log(
         **given,

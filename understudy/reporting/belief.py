@@ -76,7 +76,7 @@ def belief(
     judged = {name: found for name, found in measured.luck.items() if not is_baseline(measured.runs[name])}
     several = len(measured.luck) > 1
     only_qbe = are_qbe(measured.runs.values())
-    against = _against(concerning(measured, audit), _several(states), _several(selfcheck))
+    against = _against(concerning(measured, audit), by_name(states), by_name(selfcheck))
     wrong = [name for name in judged if _differs(measured, name)]
     tested = {name: found for name, found in judged.items() if isinstance(found, LuckOfSet)}
     right = {name: found for name, found in tested.items() if name not in wrong}
@@ -110,7 +110,7 @@ def belief(
     rungs = [*rung_sentences(ladders, named=several), *[SHARED_ERRORS] * bool(past_exact)]
     rungs += evidence_sentences(asked, named=several)
     evidence = [*rungs, *_of_halves(tested, tried), *unserved.values(), *_left_out(measured, left, wrong)]
-    if tested and any(one.merges.any() for one in _several(states).values()):
+    if tested and any(one.merges.any() for one in by_name(states).values()):
         evidence.append(FITTED)
     checks = _checks(audit, selfcheck, only_qbe, checks_missing(measured, audit, selfcheck))
     sentences = [*checks, *evidence, UNSEEN] if against else [*evidence, *checks, UNSEEN]
@@ -285,12 +285,17 @@ def _left_out(measured: Measurements, judged: Mapping[str, LuckOfSet | str], wro
     return sentences
 
 
+def as_believed(measured: Measurements, found: Belief | None) -> Measurements:
+    """Return measurements as they are shown: without trusted horizons where something speaks against all runs."""
+    return replace(measured, doubted=found is not None and found.severity == "error")
+
+
 def checks_missing(
     measured: Measurements, audit: Audit | None, selfcheck: Selfcheck | Mapping[str, Selfcheck] | None
 ) -> list[str]:
     """Return which checks of the log were not made: "audit", and "self-check", where there are states to test."""
     has_states = not use_no_states(measured.runs.values())
-    return ["audit"] * (audit is None) + ["self-check"] * (has_states and not _several(selfcheck))
+    return ["audit"] * (audit is None) + ["self-check"] * (has_states and not by_name(selfcheck))
 
 
 def _checks(
@@ -301,7 +306,7 @@ def _checks(
     if doubts_propensities(audit):
         more = "it does not speak against these runs" if only_qbe else "simulate it alone, with --simulator qbe"
         sentences.append(f"{PROPENSITY_RULE} does not concern QBE, which uses no propensities: {more}.")
-    selfchecks = _several(selfcheck)
+    selfchecks = by_name(selfcheck)
     for name, one in selfchecks.items():
         by_chance = f" (of logs with true states, {one.level:.0%} fail by chance)" * one.fires
         sentences.append(f"Self-check{' of ' * bool(name)}{name}: {one.verdict}{by_chance}.")
@@ -318,7 +323,7 @@ def _differs(measured: Measurements, name: str) -> bool:
     return isinstance(found, Fidelity) and found.verdict == "different"
 
 
-def _several(found: Any) -> dict[str, Any]:
+def by_name(found: Any) -> dict[str, Any]:
     """Return findings by name; a single one has none."""
     return {} if found is None else dict(found) if isinstance(found, Mapping) else {"": found}
 

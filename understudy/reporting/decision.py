@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from understudy.digits import three_digits
+from understudy.digits import span_of, three_digits
 from understudy.errors import UnderstudyError
 from understudy.evaluation import Halves
 from understudy.reporting.belief import Belief
-from understudy.reporting.deployment_words import LOGGED, evidence_of, span_of_episodes
+from understudy.reporting.deployment_words import LOGGED, evidence_of
 from understudy.reporting.learners import n_learners
 from understudy.reporting.luck import LuckOfSet, is_baseline
 from understudy.reporting.measurements import Measurements
@@ -105,9 +105,10 @@ def _choice(found: Comparison | None, probe: str | None, upto: int) -> str:
         few = "too few episodes end" if probe is None else f"there is no reading of {probe!r}"
         reason = f"{few} by step {upto:,}, up to which it can be believed" if upto else NOWHERE
         return f"Which learner to choose cannot be told from this log: {reason}."
+    far = f"step {upto:,}" + f" of {probe!r}" * (probe is not None)
     if found.sentence.startswith(found.best):
-        return f"Choose {found.best}, as far as this log can be believed (step {upto:,}): {found.sentence}."
-    believed = f"s far as this log can be believed (step {upto:,}), {found.sentence}"
+        return f"Choose {found.best}, as far as this log can be believed ({far}): {found.sentence}."
+    believed = f"s far as this log can be believed ({far}), {found.sentence}"
     if len(found.undecided) == len(found.learners) - 1 > 1:  # of two, the sentence says it itself
         return f"This log cannot tell which learner to choose: a{believed}."
     return f"A{believed}."
@@ -126,7 +127,7 @@ def _beyond(measured: Measurements, name: str, who: str) -> list[str]:
         return []
     write, (least, most) = three_digits(found.low, found.high), sorted(map(abs, (found.low, found.high)))
     return [
-        f"Beyond what can be believed, in {span_of_episodes(found.first, found.last)} (up to step "
+        f"Beyond what can be believed, in {span_of('episode', found.first, found.last)} (up to step "
         f"{found.against.difference.steps[-1]:,}), runs of {who} earn {write(least)} to {write(most)} "
         f"{'more' if found.better else 'less'} an episode than the log: {NOT_YET}."
     ]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from understudy.digits import three_digits
+from understudy.digits import span_of, three_digits
 from understudy.trust.deploying import DeployedLearner
 from understudy.trust.onsets import Onset
 
@@ -22,7 +22,7 @@ def evidence_of(who: str, found: DeployedLearner, noun: str = "episode") -> list
     total, low, high = (-value for value in against.regret.final)
     in_all = three_digits(total)
     return [
-        f"In {span_of_episodes(found.first, found.last, noun)}{step}, {who} earns "
+        f"In {span_of(noun, found.first, found.last)}{step}, {who} earns "
         f"{_more_or_less(found.mean, write)} {_one(noun)} than the log, whose {noun}s earned "
         f"{write(against.logged)}{_cut_off(against.cut_off)}: {ends} with a probability of 95%, the luck of the "
         "log included.",
@@ -31,7 +31,7 @@ def evidence_of(who: str, found: DeployedLearner, noun: str = "episode") -> list
         f"By {noun} {found.last:,} deployments have earned {_more_or_less(total, in_all)} in all, on average "
         f"({_signed(high, in_all)} to {_signed(low, in_all)}); a single one has earned less than {LOGGED} by then "
         f"with a probability of {_chance(against.worse_in_all[-1])}. The least that deployments earn, on average, is "
-        f"{_more_or_less(least, write)} {_one(noun)} than the log, in {span_of_episodes(first, last, noun)}.",
+        f"{_more_or_less(least, write)} {_one(noun)} than the log, in {span_of(noun, first, last)}.",
     ]
 
 
@@ -68,15 +68,6 @@ def _cut_off(n: int) -> str:
     return f" ({n:,} of them {'was' if n == 1 else 'were'} cut off, and count{'s' * (n == 1)} up to there)" if n else ""
 
 
-def span_of_episodes(first: int, last: int, noun: str = "episode") -> str:
-    """Return several episodes in words.
-
-    >>> span_of_episodes(1, 1_200), span_of_episodes(7, 7)
-    ('episodes 1 to 1,200', 'episode 7')
-    """
-    return f"{noun}s {first:,} to {last:,}" if last > first else f"{noun} {first:,}"
-
-
 def _says_nothing(begins: Onset) -> bool:
     """True if something may begin anywhere."""
     return not begins.earliest and begins.latest is None
@@ -96,6 +87,7 @@ def _place(found: DeployedLearner, place: int, noun: str) -> str:
     """Return the first episode of a window, with the step at which it began."""
     if not place:
         return f"the first {noun}"
+    place = min(place, len(found.against.first) - 1)  # where it begins after all windows, it does after the last began
     at = "" if noun == "decision" else f" (step {found.begun(place):,})"
     return f"{noun} {int(found.against.first[place]):,}{at}"
 
@@ -113,4 +105,5 @@ def _chance(probability: float) -> str:
 
 
 def _signed(value: float, write: Any) -> str:
-    return f"{'+' if value >= 0 else '-'}{write(abs(value))}"
+    text = write(abs(value))
+    return f"{'+' if value >= 0 else '-'}{text}" if text.strip("0.") else text

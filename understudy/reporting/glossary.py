@@ -25,8 +25,8 @@ WORDS = {
         "grows, not what it earned. A learner that learns fast, or hopes for much, has a high one."
     ),
     "Band": (
-        "Of the mean: where the mean over many runs, and on other logs like this one, lies with a probability of 95 "
-        "%. Of runs: where eight of ten single runs are. The first gets narrower with more runs and more log; the "
+        "Of the mean: where the mean over many runs, and on other logs like this one, lies with a probability of "
+        "95%. Of runs: where eight of ten single runs are. The first gets narrower with more runs and more log; the "
         "second does not, and tells what one deployment may look like."
     ),
     "Return": (

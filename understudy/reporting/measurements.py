@@ -52,13 +52,13 @@ class Measurements:
         """Return the trusted horizon of each set that has one, in steps: of this probe, by default of its first.
 
         That of a set on a ladder is what `us.beyond` found, where that is beyond the exact one. Otherwise it is that of
-        halves of the log, and at most the exact one, since they say nothing of what lower rungs did.
+        halves of the log, and at most the exact one, since they say nothing of what lower rungs did. It is 0 where no
+        step can be believed, as where something speaks against all runs.
         """
-        if self.doubted:
-            return {}
         found = horizons_of(self.luck, probe)
         found |= {name: min(step, self.rungs[name].exact) for name, step in found.items() if name in self.rungs}
-        return found | {name: one.steps for name, one in self.gained.items() if probe in (None, one.probe)}
+        found |= {name: one.steps for name, one in self.gained.items() if probe in (None, one.probe)}
+        return dict.fromkeys(found, 0) if self.doubted else found
 
     @property
     def gained(self) -> dict[str, Beyond]:
@@ -68,7 +68,7 @@ class Measurements:
     def trusted_episodes(self) -> dict[str, int]:
         """Return the last episode that can be believed of each set: nearly all runs finished it by the trusted step."""
         steps = self.trusted()
-        return {name: finished_by(self.runs[name], step) for name, step in steps.items() if step}
+        return {name: finished_by(self.runs[name], step) if step else 0 for name, step in steps.items()}
 
     @property
     def headline_probe(self) -> str | None:

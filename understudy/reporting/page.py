@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from understudy.evaluation import LearnedPolicy
 from understudy.evaluation.named_runs import named_runs
 from understudy.logs import Audit, Log, check
 from understudy.reporting import tables
-from understudy.reporting.belief import belief, concerning, without_evidence
+from understudy.reporting.belief import as_believed, belief, by_name, concerning, without_evidence
 from understudy.reporting.cautions import cautions
 from understudy.reporting.decision import Advice, advice
 from understudy.reporting.document import document, json_beside, write_document
@@ -97,21 +96,21 @@ def write_page(
     if not measured.finished:
         raise SettingError("there is no finished run to report on; run the experiment first")
     beside = json_beside(path)
-    boxes, audits = state_boxes(states), _several(states)
+    boxes, audits = state_boxes(states), by_name(states)
     found = belief(measured, audit, states, selfcheck)
     told = advice(measured, found)
-    drawn = replace(measured, doubted=found is not None and found.severity == "error")
+    measured = as_believed(measured, found)
     compared, upto = (None, None) if told is None else (told.whole, told.upto)
     shown = _content(measured, audit, title, command, told) | {
         "cautions": cautions(measured.finished, concerning(measured, audit), states_tested=states is not None),
         "state_boxes": boxes,
-        "figures": figures_of(drawn, audits, compared, upto),
+        "figures": figures_of(measured, audits, compared, upto),
         "advice": told,
         "against_log": [] if told is None else [one.against.table() for one in told.deployments.values()],
         "learners": None if told is None or told.comparison is None else told.comparison.table(),
         "compared_by": measured.compared_by,
         "belief": without_evidence(found, measured.beyond),
-        "selfchecks": _several(selfcheck),
+        "selfchecks": by_name(selfcheck),
         "off_policy": blocks_of(measured, off_policy),
         "ladders": ladder_blocks(
             measured.finished, measured.beyond, rung_notes or {}, named=len(measured.finished) > 1
@@ -142,11 +141,6 @@ def path_of_page(path: Any) -> Path:
 def write_html(path: Path, html: str) -> None:
     """Write a page; characters that no encoding has, or that turn the direction of text, are written out."""
     write_text(path, without_directions(html).encode("utf-8", "replace").decode("utf-8"))
-
-
-def _several(found: Any) -> dict[str, Any]:
-    """Return findings by name; a single one has none."""
-    return {} if found is None else dict(found) if isinstance(found, Mapping) else {"": found}
 
 
 def _scripts(charts: list[dict[str, Any]]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 """What could end a script element, begin a comment or an entity in it, or end a line of JavaScript but not of JSON."""
 
-DIRECTIONS = tuple(map(chr, (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))
+DIRECTIONS = tuple(map(chr, (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 """Characters that turn the direction of the text after them: in a name they would turn our own words and numbers."""
 
 

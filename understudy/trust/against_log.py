@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from understudy.digits import between, decimals, digits
+from understudy.digits import between, digits, signed_digits, span_of
 from understudy.errors import LogError
 from understudy.evaluation import Halves
-from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of, number
+from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of, number, rounding_of
 from understudy.runs.logged import why_unknown
 from understudy.tables import Column, Table, arrow_table
 from understudy.trust.windows import Windows
@@ -61,8 +61,8 @@ class AgainstLog:
         place = int(np.argmin(self.difference.mean))
         return (
             f"against the logging policy, which earns {digits(self.logged)} an episode: {self.learner} is worst in "
-            f"episodes {first:,} to {last:,} ({digits(least, sign=True)} an episode; one deployment is worse there "
-            f"with probability {self.worse[place]:.2f}); in episodes {self.first[-1]:,} to {self.last[-1]:,} one is "
+            f"{span_of('episode', first, last)} ({digits(least, sign=True)} an episode; one deployment is worse there "
+            f"with probability {self.worse[place]:.2f}); in {span_of('episode', self.first[-1], self.last[-1])} one is "
             f"worse with probability {self.worse[-1]:.2f}, and by then the mean deployment has earned "
             f"{digits(abs(total))} {'less' if total > 0 else 'more'} in all ({_range(total, low, high)})"
         )
@@ -98,15 +98,15 @@ class AgainstLog:
                  "one deployment earned less")  # fmt: skip
         shown = (self.first, self.last, self.difference.steps, self.difference.mean, self.difference.low,
                  self.difference.high, -self.regret.mean, self.worse_in_all)  # fmt: skip
-        places = decimals(self._half_widths(self.difference))
-        in_all = decimals(self._half_widths(self.regret))
+        write = signed_digits(self._half_widths(self.difference))
+        in_all = signed_digits(self._half_widths(self.regret))
         rows = tuple(
             (
                 f"{first:,} to {last:,}" if last > first else f"{first:,}",
                 f"{step:,}",
-                f"{mean:+,.{places}f}",
-                f"{low:+,.{places}f} to {high:+,.{places}f}",
-                f"{more:+,.{in_all}f}",
+                write(mean),
+                f"{write(low)} to {write(high)}",
+                in_all(more),
                 "<1%" if worse < 0.005 else f"{worse:.0%}",
             )
             for first, last, step, mean, low, high, more, worse in zip(*shown, strict=True)
@@ -141,14 +141,16 @@ def against_log(name: str, found: Halves, windows: Windows) -> AgainstLog:
     width = np.hypot((own.high - own.low) / 2, norm.ppf(0.975) * error)
     mean = own.mean - logged
     difference = replace(own, mean=mean, low=mean - width, high=mean + width, from_log=np.hypot(own.from_log, error))
-    luck = np.maximum(np.hypot(own.from_log, error), 1e-12)
+    rounding = rounding_of(readings.whole, logged) or np.finfo(float).tiny
+    luck = np.maximum(np.hypot(own.from_log, error), rounding)
     sizes = np.diff(windows.ends, prepend=0)
     less, in_all = regret(readings, sizes, logged, error), np.cumsum(readings.whole * sizes, axis=1)
     worse = _share_below(readings.whole, np.full(len(sizes), logged), luck)
-    worse_in_all = _share_below(in_all, logged * np.cumsum(sizes), np.maximum(less.from_log, 1e-12))
+    n = np.cumsum(sizes)
+    worse_in_all = _share_below(in_all, logged * n, np.maximum(less.from_log, rounding * n))
     return AgainstLog(
         name, float(logged), windows.ends - sizes + 1, windows.ends, difference, worse, worse_in_all,
-        norm.cdf(-mean / np.maximum(width / norm.ppf(0.975), 1e-12)), less, found.runs.about.log_cut_off or 0,
+        norm.cdf(-mean / np.maximum(width / norm.ppf(0.975), rounding)), less, found.runs.about.log_cut_off or 0,
     )  # fmt: skip
 
 

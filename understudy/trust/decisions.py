@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of
+from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of, rounding_of
 from understudy.trust.onsets import holds_from
 
 
@@ -62,7 +62,7 @@ def interval_of_difference(one: HalvedReadings, other: HalvedReadings, level: fl
     """
     found = interval_of(one.less(other), level)
     widths = [(interval.high - interval.low) / 2 for interval in (interval_of(one, level), interval_of(other, level))]
-    width = np.fmin((found.high - found.low) / 2, sum(widths))
+    width = np.maximum(np.fmin((found.high - found.low) / 2, sum(widths)), rounding_of(one.whole, other.whole))
     return replace(found, low=found.mean - width, high=found.mean + width)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.digits import between, digits
+from understudy.digits import between, digits, span_of
 from understudy.evaluation import Halves
 from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of
 from understudy.trust.against_log import AgainstLog, against_log, earned_by_log
@@ -78,9 +78,9 @@ class DeployedLearner:
     def __str__(self) -> str:
         begin = "" if self.from_step is None else f" {self.since()}"
         return (
-            f"{self.learner} against the logging policy: {self.verdict}{begin}; over episodes {self.first:,} to "
-            f"{self.last:,} it earns {between(self.low, self.high)} more an episode than the log's "
-            f"{digits(self.against.logged)}{self._cut_off}"
+            f"{self.learner} against the logging policy: {self.verdict}{begin}; over "
+            f"{span_of('episode', self.first, self.last)} it earns {between(self.low, self.high)} more an episode than "
+            f"the log's {digits(self.against.logged)}{self._cut_off}"
         )
 
     __repr__ = __str__

@@ -75,8 +75,8 @@ class Forecast:
     def __str__(self) -> str:
         (low, high), at_least = self.interval, "at least " if 2 * self.n_limited > self.pre_runs else ""
         sentences = [
-            f"the log will answer for {at_least}{self.steps:,} steps and {self.episodes:,} episodes (median of "
-            f"{self.pre_runs} pre-runs)"
+            f"the log will answer for {at_least}{counted(self.steps, 'step')} and {counted(self.episodes, 'episode')} "
+            f"(median of {self.pre_runs} pre-runs)"
         ]
         if self.n_limited < self.pre_runs:
             sentences[0] += f"; a run has {low:,} to {high:,} steps with a chance of {self.level:.0%}"

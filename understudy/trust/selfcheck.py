@@ -56,6 +56,11 @@ class Selfcheck:
         return any(test.fires for test in self.tests)
 
     @property
+    def made(self) -> bool:
+        """True if any test could be made."""
+        return any(test.p_value is not None for test in self.tests)
+
+    @property
     def ok(self) -> bool:
         """True if nothing was found, and enough was tested for that to mean something."""
         return not self.fires and self.tested_states

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from understudy.digits import between
+from understudy.digits import between, span_of
 from understudy.trust.decisions import Decision
 from understudy.trust.windows import Windows
 
@@ -64,7 +64,7 @@ def _of_many(best: str, decisions: Mapping[str, Decision], windows: Windows, pro
 
 
 def _later_half(decision: Decision, windows: Windows) -> str:
-    return f"over {windows.unit}s {windows.first(decision.first):,} to {windows.ends[-1]:,}"
+    return f"over {span_of(windows.unit, windows.first(decision.first), int(windows.ends[-1]))}"
 
 
 def _begin(decision: Decision, windows: Windows) -> str:

@@ -48,8 +48,8 @@ def given_propensities(log: "Log", given: Any) -> tuple[np.ndarray, str]:
     if row is not None:
         fault = f"they sum to {table[row].sum():.6g}" if (table[row] >= 0).all() else "they are not all 0 or more"
         raise LogError(
-            f"the propensities given for row {row}, {_shown(table[row])}, are not a distribution over the "
-            f"{log.spec.n_actions} actions: {fault}; give probabilities that sum to 1",
+            f"the propensities given for row {log.row_in_source(row)}, {_shown(table[row])}, are not a distribution "
+            f"over the {log.spec.n_actions} actions: {fault}; give probabilities that sum to 1",
             "propensity-sum",
         )
     _refuse_others_than_logged(log, table)
@@ -62,7 +62,8 @@ def _refuse_others_than_logged(log: "Log", table: np.ndarray) -> None:
     if (chosen <= 0).any():
         row = int((chosen <= 0).argmax())
         raise LogError(
-            f"the action taken in row {row} has propensity 0 in what was given; are its actions in another order?",
+            f"the action taken in row {log.row_in_source(row)} has propensity 0 in what was given; are its actions in "
+            "another order?",
             "propensity-zero",
         )
     if log.propensity is None:
@@ -72,9 +73,9 @@ def _refuse_others_than_logged(log: "Log", table: np.ndarray) -> None:
     if off.any():
         row = int(off.argmax())
         raise LogError(
-            f"the propensity of the action taken in row {row} is {chosen[row]:.6g} in what was given and "
-            f"{logged[row]:.6g} in the log, and so in {int(off.sum()):,} of {len(log):,} rows; give those of the "
-            "policy that acted",
+            f"the propensity of the action taken in row {log.row_in_source(row)} is {chosen[row]:.6g} in what was "
+            f"given and {logged[row]:.6g} in the log, and so in {int(off.sum()):,} of {len(log):,} rows; give those "
+            "of the policy that acted",
             "propensity-given",
         )
 
@@ -96,8 +97,8 @@ def _from_array(log: "Log", given: Any) -> np.ndarray:
         row = int(np.argmax(log.observation >= len(array)))
         if log.observation[row] >= len(array):
             raise LogError(
-                f"the table of propensities has {len(array):,} rows, and the observation in row {row} is "
-                f"{log.observation[row]}; give a row for each observation"
+                f"the table of propensities has {len(array):,} rows, and the observation in row "
+                f"{log.row_in_source(row)} is {log.observation[row]}; give a row for each observation"
             )
     return array[log.observation]
 
@@ -108,8 +109,11 @@ def _from_mapping(log: "Log", given: Mapping[Any, Any]) -> np.ndarray:
     vectors = []
     for row, key in zip(first.tolist(), _keys(log, first), strict=True):
         if key not in given:
-            raise LogError(f"no propensities are given for observation {key!r} of row {row}; {_advice_on_missing(log)}")
-        vectors.append(_vector(given[key], log.spec.n_actions, row))
+            raise LogError(
+                f"no propensities are given for observation {key!r} of row {log.row_in_source(row)}; "
+                f"{_advice_on_missing(log)}"
+            )
+        vectors.append(_vector(given[key], log.spec.n_actions, log.row_in_source(row)))
     return np.array(vectors)[code]
 
 
@@ -141,10 +145,10 @@ def _from_function(log: "Log", function: Callable[..., Any]) -> np.ndarray:
         first, code = _distinct(log.observation)
         values = [
             [
-                called(function, f"the observation of row {row} and action {action}", np.array(seen)[()], action)
+                called(function, f"the observation of row {named} and action {action}", np.array(seen)[()], action)
                 for action in range(A)
             ]
-            for row, seen in zip(first.tolist(), log.observation[first], strict=True)
+            for named, seen in zip(log.rows_in_source(first), log.observation[first], strict=True)
         ]
         try:
             return np.array(values, np.float64)[code]
@@ -223,8 +227,8 @@ def _from_frame(log: "Log", frame: Any) -> np.ndarray:
     if missing.any():
         row = int(missing.argmax())
         raise LogError(
-            f"the table of propensities has no row for {_shown(flat[row])}, the observation of row {row}, nor for "
-            f"{int(missing.sum()):,} rows in all; {_advice_on_missing(log)}"
+            f"the table of propensities has no row for {_shown(flat[row])}, the observation of row "
+            f"{log.row_in_source(row)}, nor for {int(missing.sum()):,} rows in all; {_advice_on_missing(log)}"
         )
     columns = [CLEAN["reward"](name, to_numpy(name, frame.column(name))) for name in actions]
     return np.stack(columns, axis=1)[order[at]]

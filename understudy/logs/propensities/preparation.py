@@ -27,8 +27,13 @@ class PreparedPropensities(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def prepare(propensity: np.ndarray | None, n_actions: int, options: PropensityOptions) -> PreparedPropensities:
-    """Return propensities as simulators use them. Raise `SettingError` where an option does not fit them."""
+def prepare(
+    propensity: np.ndarray | None, n_actions: int, options: PropensityOptions, source_row: np.ndarray | None = None
+) -> PreparedPropensities:
+    """Return propensities as simulators use them. Raise `SettingError` where an option does not fit them.
+
+    `source_row` are the numbers by which rows are named, where they are not 0, 1, ...
+    """
     asked = "n_samples=" if options.n_samples is not None else "renormalize=True" if options.renormalize else None
     if propensity is None:
         if asked:
@@ -41,7 +46,7 @@ def prepare(propensity: np.ndarray | None, n_actions: int, options: PropensityOp
     if options.n_samples is not None:
         if options.renormalize:
             raise SettingError("shares of n_samples= draws sum to 1 by themselves; leave renormalize=True out")
-        return _sampled(propensity, checked_samples(options.n_samples))
+        return _sampled(propensity, checked_samples(options.n_samples), source_row)
     if propensity.ndim == 2:
         return (
             _renormalized(propensity) if options.renormalize else PreparedPropensities(propensity, PropensitySource())
@@ -60,8 +65,8 @@ def prepare(propensity: np.ndarray | None, n_actions: int, options: PropensityOp
     return PreparedPropensities(uniform_table(len(propensity), n_actions), PropensitySource(kind), (note,))
 
 
-def _sampled(shares: np.ndarray, n_samples: int) -> PreparedPropensities:
-    propensity = from_shares(shares, n_samples)
+def _sampled(shares: np.ndarray, n_samples: int, source_row: np.ndarray | None) -> PreparedPropensities:
+    propensity = from_shares(shares, n_samples, source_row)
     source = PropensitySource("monte carlo", n_samples=n_samples)
     taken = "x of n draws are taken as (x + 1) / (n + 1), whose inverse is right on average"
     if shares.ndim == 2:

@@ -42,10 +42,10 @@ def checked_samples(n_samples: Any) -> int:
     return int(n_samples)
 
 
-def from_shares(shares: np.ndarray, n_samples: int) -> np.ndarray:
+def from_shares(shares: np.ndarray, n_samples: int, source_row: np.ndarray | None = None) -> np.ndarray:
     """Return propensities for shares of n draws, (N, A) or (N,) of the chosen action.
 
-    Raise `LogError` for the first row whose numbers are not such shares.
+    Raise `LogError` for the first row whose numbers are not such shares, by its number in `source_row` if given.
 
     >>> from_shares(np.array([[0.75, 0.25, 0.0]]), 4).round(3)
     array([[0.732, 0.244, 0.024]])
@@ -63,7 +63,8 @@ def from_shares(shares: np.ndarray, n_samples: int) -> np.ndarray:
     if wrong.any():
         row = int(wrong.argmax())
         raise LogError(
-            f"propensity is {', '.join(f'{value:.6g}' for value in table[row])} in row {row}, which is not made of "
+            f"propensity is {', '.join(f'{value:.6g}' for value in table[row])} in row "
+            f"{row if source_row is None else source_row[row]}, which is not made of "
             f"shares of {n_samples:,} draws; check n_samples=",
             "propensity-samples",
         )

@@ -66,8 +66,8 @@ def propensity_sum(log: "Log") -> Iterator[Finding]:
                 "error",
                 "propensity-sum",
                 rows,
-                f"propensity sums to {_sums(p[row : row + 1])[0]:.6g}, not 1, in row {row}, and so {{where}} in all; "
-                "fix the column, say renormalize=True to divide each row by its sum, or drop it and use qbe",
+                f"propensity sums to {_sums(p[row : row + 1])[0]:.6g}, not 1, in row {{first}}, and so {{where}} in "
+                "all; fix the column, say renormalize=True to divide each row by its sum, or drop it and use qbe",
             )
 
 
