@@ -1,5 +1,6 @@
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -38,6 +39,32 @@ def test_conditions_that_hold_open_the_gate(rehearsed, capsys):
     assert "The gate is open" in said
 
 
+def test_where_nothing_is_asked_of_what_is_earned_the_gate_says_so(rehearsed, capsys):
+    capsys.readouterr()
+    assert main(["gate", str(rehearsed)]) == 0
+    assert (
+        "open: the results can be believed, and nothing was asked of what the learner earns" in capsys.readouterr().out
+    )
+
+
+def test_a_self_check_that_could_test_nothing_closes_it(rehearsed, capsys, monkeypatch):
+    import understudy.cli.shown_results as shown
+
+    read = shown.read_selfcheck
+
+    def untested(folder):
+        found = read(folder)  # what `understudy simulate` found here
+        tests = tuple(replace(one, p_value=None) for one in found.tests)
+        return replace(found, tests=tests, tested_states=False)
+
+    monkeypatch.setattr(shown, "read_selfcheck", untested)
+    capsys.readouterr()
+    assert main(["gate", str(rehearsed), "--json"]) == 1
+    [believable] = told(capsys)["conditions"]
+    assert not believable["holds"]
+    assert "; self-check: could not be told: no test of" in believable["found"]
+
+
 def test_a_horizon_that_is_not_reached_closes_it(rehearsed, capsys):
     capsys.readouterr()
     assert main(["gate", str(rehearsed), "--min-horizon", str(10 * ROWS), "--json"]) == 1
@@ -63,8 +90,10 @@ def test_what_must_not_be_believed_is_closed_whatever_was_asked(rehearsed, tmp_p
     given = ["--simulator", "psrs", "--quick", "--runs", "2", "--out", str(tmp_path / "wrong")]
     assert main(["simulate", str(tmp_path / "wrong.parquet"), *given]) == 0
     capsys.readouterr()
-    assert main(["gate", str(tmp_path / "wrong"), "--json"]) == 1
-    assert [one["name"] for one in told(capsys)["conditions"]] == ["believable"]
+    assert main(["gate", str(tmp_path / "wrong"), "--min-horizon", "1", "--json"]) == 1
+    assert {one["name"]: one["holds"] for one in told(capsys)["conditions"]} == {
+        "believable": False, "trusted to step 1": False
+    }  # fmt: skip
 
 
 def test_runs_without_halves_are_not_trusted(rehearsed, tmp_path, capsys):

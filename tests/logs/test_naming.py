@@ -29,7 +29,7 @@ def spec(shape=(), features=None, actions=None):
         ((2, 2), None, [[1, 2], [3, 4]], "observation_0_0=1, observation_0_1=2, observation_1_0=3, observation_1_1=4"),
         ((2, 2), ("a", "b"), [[1, 2], [3, 4]], "observation_0_0=1, observation_0_1=2, observation_1_0=3, "
          "observation_1_1=4"),
-        ((2,), ("x" * 99, "v"), [1, 2], f"{'x' * 40}...=1, v=2"),
+        ((2,), ("x" * 99, "v"), [1, 2], f"{'x' * 20}...{'x' * 20}=1, v=2"),
         ((2,), None, [True, False], "observation_0=True, observation_1=False"),
     ],
 )  # fmt: skip
@@ -47,7 +47,7 @@ def test_a_long_one_is_shown_in_short():
 def test_an_action_is_its_label():
     labeled = spec(actions=("wait", "buy", "z" * 99))
     assert action_label(labeled, 1) == "buy"
-    assert action_label(labeled, 2) == "z" * 40 + "..."
+    assert action_label(labeled, 2) == "z" * 20 + "..." + "z" * 20
     assert action_label(labeled, 7) is None
     assert action_label(spec(), 1) is None
 
@@ -55,7 +55,7 @@ def test_an_action_is_its_label():
 def test_coded_columns_are_shown_by_their_values():
     columns = [ColumnCoding(f"c{at}", "category", ("a", "b" * 60)) for at in range(8)]
     one = Spec(2, None, (), np.dtype(int), 2, coding=Coding((columns[0],)))
-    assert observation_words(one, 1) == f"c0={'b' * 40}..."
+    assert observation_words(one, 1) == f"c0={'b' * 20}...{'b' * 20}"
     assert value_words(one, 0, 0) == "a"
     assert is_category(one, 0)
     many = Spec(2, None, (8,), np.dtype(int), None, coding=Coding(tuple(columns)))

@@ -130,3 +130,33 @@ def test_a_mapping_of_propensities_is_taken_at_its_word():
 def test_other_propensity_columns_are_taken_by_their_place():
     assert named_after(["a", "b"], ["p", "q"])[0] == {"a": 0.1, "b": 0.2}
     assert named_after(["a", "b"], ["p", "q"], actions=["b", "a"])[0] == {"b": 0.1, "a": 0.2}
+
+
+@pytest.mark.parametrize("form", ["p_{}", "prob {}", "{}_probability", "p[{}]"])
+def test_columns_that_are_named_after_actions_with_something_around_belong_to_these(form):
+    """In the order in which a person wrote them, which is not that of the labels."""
+    p = {form.format("email"): [0.7, 0.6, 0.7], form.format("call"): [0.3, 0.4, 0.3]}
+    table = pa.table(
+        {"observation": [0, 1, 0], "action": ["email", "call", "email"], "reward": [1.0, 0.0, 1.0],
+         "terminated": [True] * 3, **p}
+    )  # fmt: skip
+    log = read(table, propensity=list(p))
+    assert log.propensity[:, log.spec.actions.index("email")].tolist() == [0.7, 0.6, 0.7]
+    with pytest.raises(SettingError, match="are named after the actions, and actions= has these in another order"):
+        read(table, propensity=list(p), actions=["call", "email"])
+
+
+def test_an_action_that_no_row_took_has_its_column_too():
+    p = {"p_mail": [0.5, 0.5], "p_never": [0.2, 0.2], "p_call": [0.3, 0.3]}
+    table = pa.table(
+        {"observation": [0, 1], "action": ["mail", "call"], "reward": [1.0, 0.0], "terminated": [True] * 2, **p}
+    )
+    log = read(table, propensity=list(p))
+    assert sorted(log.spec.actions) == ["call", "mail", "never"]
+    assert log.propensity[0, log.spec.actions.index("never")] == 0.2
+
+
+def test_numbers_beside_other_actions_are_no_names_of_them():
+    p = {"p1": [0.7, 0.7], "p0": [0.3, 0.3]}
+    table = pa.table({"observation": [0, 1], "action": ["a", "b"], "reward": [1.0, 0.0], "terminated": [True] * 2, **p})
+    assert read(table, propensity=["p1", "p0"]).propensity[0].tolist() == [0.7, 0.3]

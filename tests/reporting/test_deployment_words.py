@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from understudy.evaluation.intervals import Interval
-from understudy.reporting.deployment_words import evidence_of, span_of_episodes
+from understudy.reporting.deployment_words import evidence_of
 from understudy.trust.against_log import AgainstLog
 from understudy.trust.deploying import DeployedLearner
 from understudy.trust.onsets import Onset
@@ -74,8 +74,14 @@ def test_what_holds_from_the_first_episode_on_is_in_the_first_sentence_of_the_pa
     assert told[1] == "At least half of that gain is there from the first episode on."
 
 
-def test_episodes_are_counted_with_commas():
-    assert span_of_episodes(999, 1_000, "decision") == "decisions 999 to 1,000"
+def test_the_least_of_windows_that_earn_more_is_chance_and_not_told(deployed):
+    better = replace(deployed, against=replace(deployed.against, difference=interval([0.3, 0.9, 1.4, 1.6], 0.5)))
+    assert evidence_of("it", better)[-1].endswith("In no window of episodes are they told to earn less.")
+
+
+def test_what_begins_after_the_last_window_is_told_by_it(deployed):
+    told = evidence_of("it", replace(deployed, begins=Onset(WINDOWS, None, None)))
+    assert told[1].startswith("It begins to be better at episode 31 (step 300) or later")
 
 
 def test_episodes_of_the_log_that_were_cut_off_are_told_where_it_is_compared(deployed):

@@ -90,6 +90,14 @@ def test_it_converts_to_a_table_to_json_and_to_html(compared):
     assert all(len(row[2].split(".")[-1]) == len(table.rows[0][2].split(".")[-1]) for row in table.rows)
 
 
+def test_a_table_of_tiny_rewards_shows_their_digits(compared):
+    found = compared.against_log["often"]
+    small = [replace(one, **{name: 1e-9 * vars(one)[name] for name in ("mean", "low", "high")})
+             for one in (found.difference, found.regret)]  # fmt: skip
+    table = replace(found, difference=small[0], regret=small[1]).table()
+    assert float(table.rows[-1][2]) == pytest.approx(1e-9 * found.difference.mean[-1], rel=0.05)
+
+
 def test_a_log_without_a_finished_episode_has_nothing_to_compare_with(compared):
     one = compared.halves["often"]
     runs = replace(one.runs, about=replace(one.runs.about, log_return=None))

@@ -139,3 +139,19 @@ def test_it_converts_to_json(compared):
     assert content["from_step"] == content["begins"]["latest"]
     assert content["episodes"] == [found.first, found.last]
     assert content["against_log"]["last"][-1] == found.last
+
+
+@pytest.mark.parametrize("reward", [0.1, 0.3, 0.351, 12.34, -1e9])
+def test_rewards_that_are_all_equal_are_not_told_apart_by_their_rounding(reward):
+    """Sums in another order differ in the last digit; before, such logs were "likely better", or "likely worse"."""
+    rng = np.random.default_rng(0)
+    log = us.Log.from_columns(
+        observation=np.zeros(400, int), action=rng.integers(2, size=400), reward=np.full(400, reward),
+        propensity=np.full((400, 2), 0.5), ends="every-row",
+    )  # fmt: skip
+    make = lambda seed: us.learners.EpsilonGreedy(2, epsilon=0.2, seed=seed)  # noqa: E731
+    found = us.halves(us.psrs(log), make, runs=8, halves=8, progress=False)
+    for upto in (None, 20, 60, 100):
+        one = deploying("equal", found, upto)
+        assert (one.verdict, one.begins) == ("not told", None)
+        assert 0.0 < one.against.worse_in_all[-1] < 1.0

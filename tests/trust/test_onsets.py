@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from understudy.evaluation.intervals import Interval
-from understudy.trust.onsets import Onset, holds_from, onset
+from understudy.trust.onsets import Onset, holds_from, onset, rising
 
 
 def curve(mean, half_width=1.0):
@@ -42,3 +42,27 @@ def test_no_window_is_skipped_in_either_direction():
 def test_what_holds_nowhere_at_the_end_holds_from_nowhere():
     assert holds_from(np.array([False])) is None
     assert holds_from(np.array([True])) == 0
+
+
+def test_the_nearest_curve_that_never_falls_has_the_means_of_its_flat_parts():
+    assert rising(np.array([3.0, 1.0, 2.0])).tolist() == [2.0, 2.0, 2.0]
+    assert rising(np.array([1.0, 2.0, 2.0, 5.0])).tolist() == [1.0, 2.0, 2.0, 5.0]
+
+
+def test_where_a_noisy_curve_passes_a_level_is_not_moved_to_its_end():
+    """It passes 0 at window 4 of 32; the last window in which its noise is below 0 is far later."""
+    rng, by_mean, raw = np.random.default_rng(0), [], []
+    for _ in range(200):
+        mean = np.where(np.arange(32) < 4, -1.0, 1.0) + rng.normal(0, 0.8, 32)
+        by_mean.append(onset(curve(mean, half_width=5.0)).by_mean)
+        raw.append(holds_from(mean > 0))
+    assert abs(np.median(by_mean) - 4) <= 1
+    assert np.median([place for place in raw if place is not None]) > 15
+
+
+def test_the_beginning_by_the_mean_lies_between_the_earliest_and_the_latest():
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        found = onset(curve(np.linspace(-2, 2, 12) + rng.normal(0, 1, 12)))
+        if found.by_mean is not None:
+            assert found.earliest <= found.by_mean <= (11 if found.latest is None else found.latest)

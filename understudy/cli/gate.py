@@ -31,7 +31,9 @@ def run_gate(options: argparse.Namespace) -> int:
     for one in conditions:
         who = "" if one.set is None else f"{one.set}: "
         say(f"{'holds' if one.holds else 'FAILS'}  {who}{one.name}: {one.found}")
-    say(f"The gate is {'open' if passes else 'closed'}.")
+    asked = options.better_than_log or options.min_horizon is not None
+    only = "" if asked else ": the results can be believed, and nothing was asked of what the learner earns"
+    say(f"The gate is {f'open{only}' if passes else 'closed'}.")
     if not passes and len({one.set for one in conditions} - {None}) > 1:
         say("All sets have to pass; --set NAME asks of one of them alone.")
     return 0 if passes else 1
@@ -56,7 +58,7 @@ def conditions_of(results: ShownResults, options: argparse.Namespace) -> list[Co
         title += f"; no {' and no '.join(missing)} of the log was made: make them with understudy simulate, in full"
     if untested := [one for one in by_name(results.checks["selfcheck"]).values() if not one.made]:
         believed = False
-        title += f"; the self-check {untested[0].verdict}"
+        title += f"; self-check: {untested[0].verdict}"
     conditions.append(Condition("believable", None, believed, title))
     for name in judged:
         if options.min_horizon is not None:

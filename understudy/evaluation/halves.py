@@ -148,6 +148,11 @@ class Halves:
         horizon = self.runs.horizon(share)
         steps, whole_log = self.runs.curve(probe)
         steps, whole_log = steps[steps <= horizon], whole_log[:, steps <= horizon]
+        if not len(steps) and not horizon:
+            raise SettingError(
+                "a run has no step, since the log has no answer where episodes begin; leave out observations whose "
+                "values rarely recur, or merge them into states with an encoder"
+            )
         if not len(steps):
             raise SettingError(
                 f"not all runs reached the first reading of {probe!r}: the shortest has {horizon:,} steps; read "

@@ -34,7 +34,7 @@ WHY = {
 """Why a trusted horizon ends where it does, in a few words."""
 
 MEANINGS = {
-    "start value": "what the learner itself expects to earn in an episode",
+    "start value": "what the learner itself expects to earn from an opening on, discounted, beyond time limits, too",
     "reward so far": "all that was earned by then",
 }
 """Probes of ours in words, where a sentence is about them."""

@@ -1,6 +1,6 @@
 """The decision in words, with which a page begins: deploy the learner or go on as logged, or that neither is told."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,18 +92,24 @@ def advice(measured: Measurements, found: Belief | None) -> Advice | None:
     if answer == "not told":
         evidence += _beyond(measured, first, whose[first])
     if past_belief is not None:
-        sentences.insert(0, _choice(comparison, by, upto))
+        none = [name for name in halved if not measured.trusted(by).get(name)]
+        sentences.insert(0, _choice(comparison, by, upto, none if len(none) < len(halved) else []))
         if past_belief.is_decided and (comparison is None or not comparison.is_decided):
             sentences.insert(1, f"Beyond what can be believed, {past_belief.sentence}: {NOT_YET}.")
     main, *others = sentences
     return Advice(answer, main, [*others, *evidence], deployments, comparison or past_belief, past_belief, upto or None)
 
 
-def _choice(found: Comparison | None, probe: str | None, upto: int) -> str:
-    """Return which of several learners to choose, or that it cannot be told; names stay as they were given."""
+def _choice(found: Comparison | None, probe: str | None, upto: int, none: Sequence[str]) -> str:
+    """Return which of several learners to choose, or that it cannot be told; names stay as they were given.
+
+    `none` are those of which no step can be believed, where some steps of others can.
+    """
     if found is None:
         few = "too few episodes end" if probe is None else f"there is no reading of {probe!r}"
         reason = f"{few} by step {upto:,}, up to which it can be believed" if upto else NOWHERE
+        if none:
+            reason = f"there is no step up to which {' and '.join(f'“{name}”' for name in none)} can be believed"
         return f"Which learner to choose cannot be told from this log: {reason}."
     far = f"step {upto:,}" + f" of {probe!r}" * (probe is not None)
     if found.sentence.startswith(found.best):

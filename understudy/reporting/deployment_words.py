@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from understudy.digits import span_of, three_digits
 from understudy.trust.deploying import DeployedLearner
 from understudy.trust.onsets import Onset
@@ -18,7 +20,6 @@ def evidence_of(who: str, found: DeployedLearner, noun: str = "episode") -> list
     write = three_digits(against.logged, found.mean)
     step = "" if noun == "decision" else f" (up to step {against.difference.steps[-1]:,})"  # each decision is a step
     ends = f"{_signed(found.low, write)} to {_signed(found.high, write)}"
-    first, last, least = against.worst
     total, low, high = (-value for value in against.regret.final)
     in_all = three_digits(total)
     return [
@@ -30,9 +31,19 @@ def evidence_of(who: str, found: DeployedLearner, noun: str = "episode") -> list
         *_how_fast(found, noun),
         f"By {noun} {found.last:,} deployments have earned {_more_or_less(total, in_all)} in all, on average "
         f"({_signed(high, in_all)} to {_signed(low, in_all)}); a single one has earned less than {LOGGED} by then "
-        f"with a probability of {_chance(against.worse_in_all[-1])}. The least that deployments earn, on average, is "
-        f"{_more_or_less(least, write)} {_one(noun)} than the log, in {span_of(noun, first, last)}.",
+        f"with a probability of {_chance(against.worse_in_all[-1])}.{_worst(found, write, noun)}",
     ]
+
+
+def _worst(found: DeployedLearner, write: Any, noun: str) -> str:
+    """Return where deployments earn least, if that is told to be less than the log: else it is the chance of many."""
+    first, last, least = found.against.worst
+    if found.against.difference.high[int(np.argmin(found.against.difference.mean))] >= 0:
+        return f" In no window of {noun}s are they told to earn less."
+    return (
+        f" The least that deployments earn, on average, is {_more_or_less(least, write)} {_one(noun)} than the log, in "
+        f"{span_of(noun, first, last)}."
+    )
 
 
 def _from_when(who: str, found: DeployedLearner, noun: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,7 @@ def write_page(
         "figures": figures_of(measured, audits, compared, upto),
         "advice": told,
         "against_log": [] if told is None else [one.against.table() for one in told.deployments.values()],
-        "learners": None if told is None or told.comparison is None else told.comparison.table(),
+        "learners": None if told is None else _of_learners(told),
         "compared_by": measured.compared_by,
         "belief": without_evidence(found, measured.beyond),
         "selfchecks": by_name(selfcheck),
@@ -141,6 +142,14 @@ def path_of_page(path: Any) -> Path:
 def write_html(path: Path, html: str) -> None:
     """Write a page; characters that no encoding has, or that turn the direction of text, are written out."""
     write_text(path, without_directions(html).encode("utf-8", "replace").decode("utf-8"))
+
+
+def _of_learners(told: Advice) -> Table | None:
+    """Return the table of learners compared; its title says where that is beyond what can be believed."""
+    if told.comparison is None:
+        return None
+    table = told.comparison.table()
+    return table if told.believed else replace(table, title=f"{table.title} (beyond what can be believed)")
 
 
 def _scripts(charts: list[dict[str, Any]]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from understudy.evaluation import Efficiency, Fidelity
 from understudy.evaluation.fidelity import ONE_LOG
 from understudy.reporting.decision import Advice
 from understudy.reporting.learners import ON_THEIR_WAY, n_learners
+from understudy.reporting.luck import is_baseline
 from understudy.reporting.measurements import Measurements
 from understudy.reporting.returns import (
     cut_sentence,
@@ -133,6 +134,8 @@ def result_sentences(measured: Measurements) -> list[str]:
                 f"“{longest}” lasted longest: it {_answered(lasting[longest])}.",
                 f"“{shortest}” was the shortest, with {lasting[shortest].steps:,.0f} steps.",
             ]
+        if len(lasting) > 1 and lasting[longest].steps == lasting[shortest].steps:
+            sentences = [f"Each set {_answered(lasting[longest])}."]
         if reference is not None and len(named) > 1:
             why = "they share no probe" if probe is None else "the notes below say why"
             sentences.append(f"How far that is from “{reference}” could not be measured: {why}.")
@@ -238,9 +241,11 @@ def _tiles_of_deployment(found: DeployedLearner, whose: str) -> list[Tile]:
 
 
 def _lasting(measured: Measurements) -> dict[str, Efficiency]:
-    """Return the efficiency of each set but the reference, or of the reference where it is the only set."""
+    """Return the efficiency of each set but the reference and baselines; of these where there are no others."""
     found = measured.efficiency
-    return {name: one for name, one in found.items() if name != measured.reference or len(found) == 1}
+    others = {name: one for name, one in found.items() if name != measured.reference}
+    judged = {name: one for name, one in others.items() if not is_baseline(measured.runs[name])}
+    return judged or others or found
 
 
 def _close(measured: Measurements) -> dict[str, Fidelity]:

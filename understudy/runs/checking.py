@@ -28,6 +28,7 @@ ABOUT = {
 TYPES = {
     "a table": lambda value: type(value) is dict,
     "a text": lambda value: type(value) is str,
+    "a list": lambda value: type(value) is list,
     "true or false": lambda value: type(value) is bool,
     "a whole number": lambda value: type(value) is int,
     "a count": lambda value: type(value) is int and 0 <= value < 2**63,
