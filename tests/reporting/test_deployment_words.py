@@ -87,3 +87,8 @@ def test_what_begins_after_the_last_window_is_told_by_it(deployed):
 def test_episodes_of_the_log_that_were_cut_off_are_told_where_it_is_compared(deployed):
     told = evidence_of("it", replace(deployed, against=replace(deployed.against, cut_off=93)))
     assert "whose episodes earned 2,000.00 (93 of them were cut off, and count up to there): +1.00" in told[0]
+
+
+def test_the_part_of_the_log_that_a_mean_is_of_is_told_where_it_is_compared(deployed):
+    told = evidence_of("it", replace(deployed, against=replace(deployed.against, complete=147)))
+    assert "whose episodes earned 2,000.00 (the first 147, before one that is not finished): +1.00" in told[0]

@@ -44,6 +44,8 @@ def test_the_log_is_told_by_episodes_or_by_steps_where_they_do_not_end(runs_of):
     assert cut.startswith("The log itself earned 0.500 a step; what an episode of the log earned is not known, since 7")
     told = log_sentence({"a": runs_of([40], log_return=2.0, log_cut_off=3)})
     assert told == "The log's own episodes earned 2.00 on average (3 were cut off, and count up to there)."
+    told = log_sentence({"a": runs_of([40], log_return=2.0, log_cut_off=0, log_return_of=147, log_episodes=200)})
+    assert told == "The log's first 147 episodes, all finished, earned 2.00 on average."
 
 
 def test_notes_say_which_episodes_and_which_sets_have_none(runs_of):

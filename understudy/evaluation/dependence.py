@@ -5,6 +5,7 @@ from math import sqrt
 import numpy as np
 
 from understudy.logs import Log
+from understudy.logs.complete import n_complete
 
 FEWEST = 20
 """Episodes below which likeness of neighbors cannot be told from chance."""
@@ -17,12 +18,14 @@ def dependence_of_episodes(log: Log) -> str | None:
     """Return a sentence where returns or lengths of neighboring episodes are alike; None where nothing is found.
 
     Episodes of one user, of one day, or of a logger that learns are: halves are drawn as if episodes were independent,
-    and intervals from them are then too narrow. The test is the rank correlation of each episode with the next.
+    and intervals from them are then too narrow. The test is the rank correlation of each episode with the next, up to
+    the first that is not finished: after it only those that ended soon are whole.
     """
-    if log.n_episodes < FEWEST:
+    n = n_complete(log)
+    if n < FEWEST:
         return None
-    lengths = np.diff(log.starts)
-    returns = np.add.reduceat(log.reward, log.starts[:-1])
+    lengths = np.diff(log.starts[: n + 1])
+    returns = np.add.reduceat(log.reward[: log.starts[n]], log.starts[:n])
     scores = {"returns": neighbor_score(returns), "lengths": neighbor_score(lengths)}
     what = max(scores, key=lambda name: scores[name])
     if scores[what] < LARGEST_SCORE:

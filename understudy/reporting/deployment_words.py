@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from understudy.digits import span_of, three_digits
+from understudy.trust.against_log import AgainstLog
 from understudy.trust.deploying import DeployedLearner
 from understudy.trust.onsets import Onset
 
@@ -25,7 +26,7 @@ def evidence_of(who: str, found: DeployedLearner, noun: str = "episode") -> list
     return [
         f"In {span_of(noun, found.first, found.last)}{step}, {who} earns "
         f"{_more_or_less(found.mean, write)} {_one(noun)} than the log, whose {noun}s earned "
-        f"{write(against.logged)}{_cut_off(against.cut_off)}: {ends} with a probability of 95%, the luck of the "
+        f"{write(against.logged)}{_which(against)}: {ends} with a probability of 95%, the luck of the "
         "log included.",
         *_from_when(who, found, noun),
         *_how_fast(found, noun),
@@ -74,9 +75,12 @@ def _how_fast(found: DeployedLearner, noun: str) -> list[str]:
     return [f"At least half of that gain begins to be there {_between(found, half, noun)} {mean}."]
 
 
-def _cut_off(n: int) -> str:
-    """Return that some of the log's episodes were cut off, so that what they earned is not all that they would have."""
-    return f" ({n:,} of them {'was' if n == 1 else 'were'} cut off, and count{'s' * (n == 1)} up to there)" if n else ""
+def _which(against: AgainstLog) -> str:
+    """Return which of the log's episodes are meant, where not all are, and how many were cut off and count as whole."""
+    first = [] if against.complete is None else [f"the first {against.complete:,}, before one that is not finished"]
+    n = against.cut_off
+    cut = [f"{n:,} of them {'was' if n == 1 else 'were'} cut off, and count{'s' * (n == 1)} up to there"] if n else []
+    return f" ({'; '.join([*first, *cut])})" if first or cut else ""
 
 
 def _says_nothing(begins: Onset) -> bool:

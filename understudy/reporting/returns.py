@@ -82,7 +82,11 @@ def log_sentence(runs: Mapping[str, Runs]) -> str | None:
         return f"The log itself earned {three_digits(reward)(reward)} a step{why}."
     cut_off = log_value(runs, "log_cut_off")
     part = f" ({int(cut_off):,} were cut off, and count up to there)" if cut_off else ""
-    return f"The log's own episodes earned {three_digits(mean)(mean)} on average{part}."
+    n, of = log_value(runs, "log_episodes"), log_value(runs, "log_return_of")
+    whose = (
+        "The log's own episodes" if of is None or n == of else f"The log's first {int(of):,} episodes, all finished,"
+    )
+    return f"{whose} earned {three_digits(mean)(mean)} on average{part}."
 
 
 def log_value(runs: Mapping[str, Runs], field: str) -> float | None:

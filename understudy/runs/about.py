@@ -24,6 +24,7 @@ class About:
     log_episodes: int | None = None
     log_terminated: int | None = None  # episodes that ended by themselves
     log_return: float | None = None  # the mean return of the log's episodes
+    log_return_of: int | None = None  # of so many, the first ones, where later ones were not finished
     log_cut_off: int | None = None  # episodes that the end of the recording cut off
     log_reward: float | None = None  # the mean reward of the log's rows
     log_reward_column: str | None = None  # the name of its column; of costs, whose sign was changed, "-name"
@@ -49,6 +50,11 @@ class About:
     def to_json(self) -> dict[str, Any]:
         """Return the fields as a dict of plain values."""
         return dict(vars(self))
+
+    @property
+    def log_complete(self) -> int | None:
+        """The number of first episodes that the log's mean return is of, where it is not of all."""
+        return None if self.log_return_of in (None, self.log_episodes) else self.log_return_of
 
     @property
     def is_real(self) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 
 from understudy.logs import Log
 from understudy.logs.blocks import one_later, slices
+from understudy.logs.complete import n_complete
 
 MOST_CUT_OFF = 0.1
 """The largest share of episodes that may have been cut off; with more of them, the mean would say too little."""
@@ -22,31 +23,36 @@ class Logged(NamedTuple):
 
     mean: float | None  # None where too many were cut off, or a float cannot hold it
     n_cut_off: int
+    n_episodes: int  # those that the mean is of: all, or those before the first unfinished one
 
 
 def logged_return(log: Log, max_episode_steps: int | None) -> Logged:
     """Return the mean return of the log's episodes under this time limit, to compare a learner's with.
 
     An episode that goes on beyond the limit counts up to it. One that the recording cut off earlier counts up to there:
-    leaving such episodes out would leave out the long ones. Where more than a tenth were cut off there is no mean. A
-    last row that was dropped for want of a next observation counts: its reward is known.
+    leaving such episodes out would leave out the long ones. Where more than a tenth were cut off, the mean is that of
+    the episodes before the first unfinished one, if these are enough; else there is none. A last row that was dropped
+    for want of a next observation counts: its reward is known.
 
     >>> log = Log.from_columns(observation=[0] * 4, action=[0] * 4, reward=[1, 2, 4, 8], next_observation=[0] * 4,
     ...     terminated=[False, False, True, True])
     >>> logged_return(log, None), logged_return(log, 2).mean
-    (Logged(mean=7.5, n_cut_off=0), 5.5)
+    (Logged(mean=7.5, n_cut_off=0, n_episodes=2), 5.5)
     """
-    longest = max(int(_lengths(log, episodes).max()) for episodes in slices(log.n_episodes))
+    n = log.n_episodes
+    longest = max(int(_lengths(log, episodes).max()) for episodes in slices(n))
     limit = longest + 1 if max_episode_steps is None else max_episode_steps
-    n_cut_off = sum(_n_cut_off(log, episodes, limit) for episodes in slices(log.n_episodes))
-    if n_cut_off > MOST_CUT_OFF * log.n_episodes:
-        return Logged(None, n_cut_off)
-    dropped = _dropped(log, limit)
+    n_cut_off = _sum_cut_off(log, n, limit)
+    if n_cut_off > MOST_CUT_OFF * n and (complete := n_complete(log)) < n:
+        n, n_cut_off = complete, _sum_cut_off(log, complete, limit)
+    if n_cut_off > MOST_CUT_OFF * n:
+        return Logged(None, n_cut_off, n)
+    dropped, n_rows = _dropped(log, n, limit), int(log.starts[n])
     if longest <= limit:
-        return Logged(_ratio([log.reward, dropped], log.n_episodes), n_cut_off)
-    parts = (slice(at, min(at + SUMMED, len(log))) for at in range(0, len(log), SUMMED))
+        return Logged(_ratio([log.reward[:n_rows], dropped], n), n_cut_off, n)
+    parts = (slice(at, min(at + SUMMED, n_rows)) for at in range(0, n_rows, SUMMED))
     earned = (np.where(_steps(log, part) < limit, log.reward[part], 0.0) for part in parts)
-    return Logged(_ratio([*earned, dropped], log.n_episodes), n_cut_off)
+    return Logged(_ratio([*earned, dropped], n), n_cut_off, n)
 
 
 def why_unknown(n_cut_off: int | None, n_episodes: int | None) -> str:
@@ -56,7 +62,7 @@ def why_unknown(n_cut_off: int | None, n_episodes: int | None) -> str:
     return (
         f"what an episode of the log earned is not known, since {n_cut_off:,} of {n_episodes:,} were cut off before "
         "they were over; where a time limit ended them, mark the last row as truncated, and log next_observation, what "
-        "was seen after it"
+        "was seen after it; where the recording stopped, put episodes in the order in which they began, with order_by="
     )
 
 
@@ -71,11 +77,17 @@ def _lengths(log: Log, episodes: slice) -> np.ndarray:
     return n_rows if log.dropped_reward is None else n_rows + ~np.isnan(log.dropped_reward[episodes])
 
 
-def _dropped(log: Log, limit: int) -> np.ndarray:
-    """Return the rewards of last rows that were dropped, where they are within this time limit."""
+def _dropped(log: Log, n: int, limit: int) -> np.ndarray:
+    """Return the rewards of dropped last rows of the first n episodes, where they are within this time limit."""
     if log.dropped_reward is None:
         return np.empty(0)
-    return log.dropped_reward[~np.isnan(log.dropped_reward) & (np.diff(log.starts) < limit)]
+    dropped = log.dropped_reward[:n]
+    return dropped[~np.isnan(dropped) & (np.diff(log.starts[: n + 1]) < limit)]
+
+
+def _sum_cut_off(log: Log, n: int, limit: int) -> int:
+    """Return how many of the first n episodes the recording cut off before this time limit."""
+    return sum(_n_cut_off(log, episodes, limit) for episodes in slices(n))
 
 
 def _n_cut_off(log: Log, episodes: slice, limit: int) -> int:

@@ -284,6 +284,7 @@ class Plan:
             "log_episodes": log.n_episodes if log is not None else None,
             "log_terminated": int(log.terminated.sum()) if log is not None else None,
             "log_return": earned.mean if earned is not None else None,
+            "log_return_of": earned.n_episodes if earned is not None else None,
             "log_cut_off": earned.n_cut_off if earned is not None else None,
             "log_reward": logged_reward(log) if log is not None else None,
             "log_reward_column": log.spec.reward_column if log is not None else None,

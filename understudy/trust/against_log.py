@@ -48,6 +48,7 @@ class AgainstLog:
     mean_worse: np.ndarray  # (K,)
     regret: Interval
     cut_off: int = 0  # episodes of the log that were cut off before they were over, and count up to there
+    complete: int | None = None  # so many first episodes are those of the log: later ones were not finished; None: all
 
     @property
     def worst(self) -> tuple[int, int, float]:
@@ -85,7 +86,13 @@ class AgainstLog:
     def to_json(self) -> dict[str, Any]:
         """Return the fields as plain values, curves as lists."""
         columns = {name: values for name, values in self.columns().items() if name != "learner"}
-        told = {"learner": self.learner, "logged": self.logged, "cut_off": self.cut_off, "worst": list(self.worst)}
+        told = {
+            "learner": self.learner,
+            "logged": self.logged,
+            "cut_off": self.cut_off,
+            "complete": self.complete,
+            "worst": list(self.worst),
+        }
         return told | columns
 
     def to_frame(self) -> "pa.Table":
@@ -151,6 +158,7 @@ def against_log(name: str, found: Halves, windows: Windows) -> AgainstLog:
     return AgainstLog(
         name, float(logged), windows.ends - sizes + 1, windows.ends, difference, worse, worse_in_all,
         norm.cdf(-mean / np.maximum(width / norm.ppf(0.975), rounding)), less, found.runs.about.log_cut_off or 0,
+        found.runs.about.log_complete,
     )  # fmt: skip
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from understudy.logs.findings import Answer, AuditTest
+from understudy.logs.complete import complete_part
+from understudy.logs.findings import Answer, AuditTest, counted
 from understudy.logs.log import Log
-from understudy.logs.recurring import Recurring
+from understudy.logs.recurring import Recurring, recurring
 from understudy.logs.statistics import calibration, carry_over, confounding
 from understudy.logs.statistics.drift import reward_drift, visit_drift
 from understudy.logs.statistics.duplicates import duplicate_episodes, duplicate_rows
@@ -46,5 +47,8 @@ def _tests_of(log: Log, states: Recurring) -> Iterator[Answer]:
     else:
         yield confounding.action_predicted(log, states, tenths)
         yield carry_over.carry_over(log, states)
+    complete = complete_part(log)
+    words = "" if complete is log else f"before the first unfinished one of {counted(log.n_episodes, 'episode')}, "
+    of_part = states if complete is log else recurring(complete.observation)
     for test in DRIFTS:
-        yield test(log, states)
+        yield _in_words(test(complete, of_part), words)
