@@ -58,7 +58,7 @@ def add_next_observations(
         rewards = np.full(len(last), np.nan)
         rewards[~stays] = columns["reward"][dropped]
         rewards = rewards[stays | (np.diff(starts) > 1)]  # an episode of one row is gone
-        notes += _note_on_ends(columns, dropped, stays, np.diff(starts) == limit)
+        notes += _note_on_ends(columns, dropped, stays, np.diff(starts), limit)
         n_gone = int((~stays & (np.diff(starts) == 1)).sum())
         notes.append(_note_on_dropped(columns, dropped, limit, n_gone))
         if "source_row" not in columns:
@@ -72,24 +72,28 @@ def add_next_observations(
 
 
 def _note_on_ends(
-    columns: dict[str, np.ndarray], dropped: np.ndarray, stays: np.ndarray, at_limit: np.ndarray
+    columns: dict[str, np.ndarray], dropped: np.ndarray, stays: np.ndarray, lengths: np.ndarray, limit: int | None
 ) -> list[str]:
     """Return a note where rows that did not end their episode were dropped, and those that did were not.
 
     Ends are then more frequent in what is left than they were. In the last step that a limit lets be, rows of both
     kinds are dropped. One episode that was cut off is the end of a recording.
     """
-    n_lost = int(np.count_nonzero(~columns["terminated"][dropped] & ~at_limit[~stays]))
+    lost = lengths[~stays][~columns["terminated"][dropped] & (lengths[~stays] != limit)]
+    n_lost = len(lost)
     n_ended = sum(int(columns["terminated"][rows].sum()) for rows in blocks(len(columns["terminated"])))
     share = n_lost / max(1, len(columns["terminated"]) - n_ended)
     if n_lost < 2 or not n_ended or share < FEW_LOST:
         return []
     rule = ENDS_DOUBTED if share >= MANY_LOST else ENDS_WARNED
+    as_by_a_limit = bool((lost == lengths.max()).all())
+    where = f"after {counted(int(lost[0]), 'step')}, as long as any" if as_by_a_limit else "at various lengths"
+    said = 'if a time limit ended them, say ends="truncated"; else ' if as_by_a_limit else ""
     return [
-        f"{rule}: {n_lost:,} of {len(stays):,} episodes were cut off at various lengths, and their last rows were "
+        f"{rule}: {n_lost:,} of {len(stays):,} episodes were cut off {where}, and their last rows were "
         f"dropped, since what followed is not known: {share:.1%} of the rows that did not end their episode, and none "
-        "of those that did; so simulated episodes end too early: log next_observation, what was seen after the last "
-        "step, or record episodes up to their ends"
+        f"of those that did; so simulated episodes end too early: {said}log next_observation, what was seen after the "
+        "last step, or record episodes up to their ends"
     ]
 
 

@@ -252,6 +252,10 @@ def test_a_limit_that_cuts_episodes_off_is_no_loss():
     columns = {"observation": nothing, "action": nothing, "reward": nothing, "episode": episode}
     log = Log.from_columns(**columns, terminated=last & known, ends="truncated")
     assert not any("frequent" in note for note in log.notes)
+    log = Log.from_columns(**columns, terminated=last & known)  # nobody says that it was a limit
+    (found,) = (one for one in check(log).findings if one.rule == "ends-too-frequent")
+    assert " episodes were cut off after 6 steps, as long as any, " in found.sentence
+    assert 'if a time limit ended them, say ends="truncated"; else log next_observation' in found.sentence
 
 
 def test_the_end_of_one_recording_is_not_said_to_be_a_loss(clean):
