@@ -1,3 +1,4 @@
+import json
 import shutil
 import subprocess
 
@@ -36,6 +37,11 @@ def test_other_shells_have_all_commands(capsys, shell):
     assert main(["completion", shell]) == 0
     told = capsys.readouterr().out
     assert all(name in told for name in ("simulate", "compare", "forecast", "encoder", "psrs"))
+
+
+def test_the_script_can_be_had_as_json(script, capsys):
+    assert main(["completion", "bash", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"shell": "bash", "script": script}
 
 
 def test_another_shell_is_refused(capsys):

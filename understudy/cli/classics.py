@@ -80,8 +80,8 @@ def why_no_classics(options: argparse.Namespace, log: us.Log) -> str | None:
         return f"they take some 160 bytes a row, and the log has {len(log):,}"
     if log.dropped_reward is not None and (share := float(np.mean(~np.isnan(log.dropped_reward)))) > MOST_DROPPED:
         return (
-            f"the last rows of {share:.0%} of the episodes were dropped for want of a next observation, and they are "
-            "of whole episodes; log next_observation"
+            f"the last rows of {share:.0%} of the episodes were dropped for want of a next observation, and such "
+            "estimates need whole episodes; log next_observation, what was seen after the last step"
         )
     if log.n_episodes < FEWEST_EPISODES:
         return f"the log has {log.n_episodes:,} episodes, and they need {FEWEST_EPISODES}"

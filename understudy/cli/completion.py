@@ -3,6 +3,7 @@
 import argparse
 from typing import NamedTuple
 
+from understudy.cli.telling import keep_for_json
 from understudy.cli.values import LEARNERS
 
 SHELLS = ("bash", "zsh", "fish")
@@ -32,7 +33,9 @@ def subcommands(parser: argparse.ArgumentParser) -> "argparse._SubParsersAction[
 
 def run_completion(options: argparse.Namespace) -> int:
     """Run `understudy completion`, and return its exit code."""
-    print(script(options.shell, commands_of(options.parser)), end="")
+    found = script(options.shell, commands_of(options.parser))
+    keep_for_json(options, shell=options.shell, script=found)
+    print(found, end="")
     return 0
 
 

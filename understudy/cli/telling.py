@@ -14,15 +14,11 @@ EXIT_CODES = (
     "exit codes: 0 fine; 1 the log must not be believed (check), or a condition fails (gate); 2 bad input; "
     "130 interrupted; 141 output not read to its end"
 )
-WITHOUT = ("completion",)
-"""Commands that print a script, and nothing else."""
 
 
 def add_telling(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the two flags to all commands; a command that has its own --json prints that itself."""
-    for name, command in commands.choices.items():
-        if name in WITHOUT:
-            continue
+    for command in commands.choices.values():
         if not any("--json" in action.option_strings for action in command._actions):
             command.add_argument("--json", action="store_true", help="print what was found as JSON, and nothing else")
             command.set_defaults(json_of_page=True)
