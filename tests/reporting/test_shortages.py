@@ -23,6 +23,8 @@ def test_several_sets_are_named_and_many_places_counted(runs_of, real_of):
     (sentence,) = shortage_sentences(sets)
     assert sentence.startswith("For “a”, log more of")
     assert sentence.endswith("; and 2 others.")
+    (sentence,) = shortage_sentences({"a": stopped(runs_of([40] * 5), *stops[:5])})
+    assert sentence.endswith("; and 1 other.")
 
 
 def test_runs_that_the_log_did_not_stop_lack_nothing(runs_of):

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from understudy.contracts import Stop
 from understudy.evaluation import efficiency
+from understudy.logs.findings import counted
 from understudy.reporting.luck import is_baseline
 from understudy.runs import Runs
 from understudy.trust import Forecast
@@ -61,7 +62,7 @@ def shortage_sentences(sets: Mapping[str, Runs]) -> list[str]:
         if not counts:
             continue
         named = [f"{what} ({count:,} of {len(runs):,} runs)" for what, count in counts.most_common(MOST_NAMED)]
-        more = f"; and {len(counts) - MOST_NAMED} others" * (len(counts) > MOST_NAMED)
+        more = f"; and {counted(len(counts) - MOST_NAMED, 'other')}" * (len(counts) > MOST_NAMED)
         whose = f"For “{name}”, log" if len(sets) > 1 else "Log"
         sentences.append(f"{whose} more of what ran out first: {'; '.join(named)}{more}.")
         offered = efficiency(runs).rows_per_step if runs.about.simulator_name == "replay" else None

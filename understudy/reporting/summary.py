@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from understudy.digits import decimals, percent, three_digits
 from understudy.evaluation import Efficiency, Fidelity
 from understudy.evaluation.fidelity import ONE_LOG
+from understudy.logs.findings import counted
 from understudy.reporting.decision import Advice
 from understudy.reporting.learners import ON_THEIR_WAY, n_learners
 from understudy.reporting.luck import is_baseline
@@ -159,7 +160,7 @@ def result_sentences(measured: Measurements) -> list[str]:
     ]
     after = sorted((one.rmse, name) for name, one in close.items() if name != closest)
     listed = [f"“{name}” ({rmse:,.{digits}f})" for rmse, name in after[:MOST_LISTED]]
-    more = [f"{len(after) - MOST_LISTED} others"] if len(after) > MOST_LISTED else []
+    more = [counted(len(after) - MOST_LISTED, "other")] if len(after) > MOST_LISTED else []
     sentences.append(f"After it {'come' if len(after) > 1 else 'comes'} {_listed([*listed, *more])}.")
     if longest != closest:
         sentences.append(f"“{longest}” lasted longest, {lasting[longest].steps:,.0f} steps.")

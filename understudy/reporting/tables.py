@@ -8,6 +8,7 @@ import numpy as np
 
 from understudy.digits import decimals, percent
 from understudy.evaluation import Fidelity
+from understudy.logs.findings import counted
 from understudy.reporting.measurements import Comparisons, Measurements
 from understudy.reporting.returns import earnings_cell, earnings_format, notes_on_returns
 from understudy.reporting.shortages import CAUSES_IN_WORDS, shortage
@@ -155,7 +156,7 @@ def _where(places: Counter[str]) -> str:
     """Return what ran out most, and how often."""
     named = [f"{what} ({count:,})" for what, count in places.most_common(MOST_NAMED)]
     if len(places) > MOST_NAMED:
-        named.append(f"{len(places) - MOST_NAMED} others")
+        named.append(counted(len(places) - MOST_NAMED, "other"))
     return "; ".join(named) or NONE
 
 
