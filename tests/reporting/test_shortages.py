@@ -27,6 +27,12 @@ def test_several_sets_are_named_and_many_places_counted(runs_of, real_of):
     assert sentence.endswith("; and 1 other.")
 
 
+def test_of_what_was_never_acted_from_more_of_the_same_log_is_not_advised(runs_of):
+    (sentence,) = shortage_sentences({"a": stopped(runs_of([40]), Stop("never logged", state=5, place="turns=5"))})
+    assert sentence.startswith("Log what is done after turns=5 (1 of 1 runs): ")
+    assert sentence.endswith("more of the same log may not help.")
+
+
 def test_runs_that_the_log_did_not_stop_lack_nothing(runs_of):
     assert shortage_sentences({"a": stopped(runs_of([40]), Stop("max steps"))}) == []
     assert shortage_sentences({"baseline": runs_of([40], simulator={"simulator": "any_row"})}) == []

@@ -16,6 +16,8 @@ MANY_OFFERED = 3
 MOST_NAMED = 4
 """Places that a sentence names."""
 
+NEVER = "never logged"
+
 EVERYWHERE = {
     "no opening": "episodes, all of whose openings were used",
     "used up": "episodes, all of which were offered",
@@ -35,7 +37,7 @@ CAUSES_IN_WORDS = {
     "queue empty": "no row was left",
     "queue empty for action": "no row with the chosen action was left",
     "unsupported": "no row was left in which the chosen action could be taken",
-    "never logged": "the log never acted from there",
+    NEVER: "the log never acted from there",
     "no state": "the encoder knows no state for it",
     "no row": "every row was used",
     "no opening": "no episode was left to begin with",
@@ -57,14 +59,24 @@ def shortage_sentences(sets: Mapping[str, Runs]) -> list[str]:
     for name, runs in sets.items():
         if runs.about.is_real or is_baseline(runs):
             continue
-        words = {stop.group: missing for stop in (run.stopped for run in runs) if (missing := shortage(stop))}
-        counts = Counter(words[run.stopped.group] for run in runs if run.stopped.group in words)
-        if not counts:
-            continue
-        named = [f"{what} ({count:,} of {len(runs):,} runs)" for what, count in counts.most_common(MOST_NAMED)]
-        more = f"; and {counted(len(counts) - MOST_NAMED, 'other')}" * (len(counts) > MOST_NAMED)
+        stops = [run.stopped for run in runs]
+        words = {stop.group: missing for stop in stops if (missing := shortage(stop))}
+        lacking, never = (
+            Counter(
+                words[one.group] for one in stops if one.group in words and (one.cause == "never logged") == unknown
+            )
+            for unknown in (False, True)
+        )
         whose = f"For “{name}”, log" if len(sets) > 1 else "Log"
-        sentences.append(f"{whose} more of what ran out first: {'; '.join(named)}{more}.")
+        if lacking:
+            sentences.append(f"{whose} more of what ran out first: {_listed(lacking, len(runs))}.")
+        if never:
+            sentences.append(
+                f"{whose} what is done after {_listed(never, len(runs))}: this log has seen it and has no row that "
+                "begins there, so that more of the same log may not help."
+            )
+        if not words:
+            continue
         offered = efficiency(runs).rows_per_step if runs.about.simulator_name == "replay" else None
         if offered is not None and offered >= MANY_OFFERED:
             sentences.append(
@@ -73,6 +85,13 @@ def shortage_sentences(sets: Mapping[str, Runs]) -> list[str]:
                 "serves more of its log; so does --bound quantile, which says by how much it may be off."
             )
     return sentences
+
+
+def _listed(counts: Counter[str], n_runs: int) -> str:
+    """Return what runs lacked most often, and how many of them."""
+    named = [f"{what} ({count:,} of {n_runs:,} runs)" for what, count in counts.most_common(MOST_NAMED)]
+    more = f"; and {counted(len(counts) - MOST_NAMED, 'other')}" * (len(counts) > MOST_NAMED)
+    return "; ".join(named) + more
 
 
 def longer_sentences(forecasts: Mapping[str, Forecast]) -> list[str]:

@@ -3,6 +3,7 @@ import re
 import numpy as np
 import pytest
 
+import understudy as us
 from tests.logs.rules.columns import changed, rules_found
 from understudy.logs import Log, check
 
@@ -105,3 +106,41 @@ def test_next_observations_that_were_derived_are_not_taken_for_resets():
     assert "next-observation-is-reset" not in {finding.rule for finding in check(log).findings}
     given = Log.from_columns(**columns, ends="terminated", next_observation=log.next_observation)
     assert "next-observation-is-reset" in {finding.rule for finding in check(given).findings}
+
+
+def counted_chats(n=400, limit=6, *, counts):
+    """Columns of episodes whose last steps a limit cuts off; what is seen has the number of the step, or has not."""
+    rng = np.random.default_rng(0)
+    lengths = np.minimum(rng.geometric(0.2, n), limit)
+    episode = np.repeat(np.arange(n), lengths)
+    step = np.concatenate([np.arange(length) for length in lengths])
+    over = step == np.repeat(lengths, lengths) - 1
+    return {
+        "observation": np.column_stack([rng.integers(3, size=len(episode)), step * counts]), "reward": step + 1.0,
+        "action": rng.integers(2, size=len(episode)), "episode": episode, "terminated": over & (step < limit - 1),
+        "truncated": step == limit - 1,
+    }  # fmt: skip
+
+
+def longest_of_twenty(log):
+    return max(len(us.simulate(us.qbe(log), us.learners.Uniform(2), seed=seed)) for seed in range(20))
+
+
+def test_a_limit_that_is_observed_is_told_where_its_rows_were_dropped():
+    log = Log.from_columns(**counted_chats(counts=True))
+    (found,) = (one for one in check(log).findings if one.rule == "limit-observed")
+    assert found.severity == "warning"
+    assert found.sentence.startswith("what was seen in step 6, where a limit cuts episodes off, such as ")
+    assert longest_of_twenty(log) < 100  # of 1,400 rows; mended, of 300 and more
+
+
+@pytest.mark.parametrize("told", ["another observation", "next observations", "terminated"])
+def test_what_it_advises_mends_it(told):
+    columns = counted_chats(counts=told != "another observation")
+    if told == "next observations":
+        columns["next_observation"] = columns["observation"]
+    if told == "terminated":
+        columns["terminated"] = columns["terminated"] | columns.pop("truncated")
+    log = Log.from_columns(**columns)
+    assert not [one for one in check(log).findings if one.rule == "limit-observed"]
+    assert longest_of_twenty(log) > 200

@@ -19,6 +19,7 @@ from understudy.logs.rules.episodes import (
 )
 from understudy.logs.rules.observations import (
     distinct_observations,
+    limit_observed,
     next_observation_continuity,
     next_observation_is_reset,
 )
@@ -46,6 +47,6 @@ ERRORS: tuple[Rule, ...] = (
 
 OTHERS: tuple[Rule, ...] = (
     no_ends, next_observation_continuity, both_ends, propensity_kind, propensity_source, action_never_logged,
-    action_once, distinct_observations, unfinished, equal_lengths, few_episodes, one_episode, notes,
+    action_once, distinct_observations, limit_observed, unfinished, equal_lengths, few_episodes, one_episode, notes,
 )  # fmt: skip
 """Rules that find no errors."""

@@ -11,6 +11,7 @@ import numpy as np
 from understudy.logs.blocks import FoundRows, any_entry, found_rows, one_later, slices, width_of
 from understudy.logs.episodes import goes_on, inner_rows
 from understudy.logs.findings import Finding, finding_in_rows
+from understudy.logs.naming import observation_words
 from understudy.logs.recurring import keys_of, scrambled
 
 if TYPE_CHECKING:
@@ -96,6 +97,36 @@ def distinct_observations(log: "Log") -> Iterator[Finding]:
             "an encoder a run stops almost at once; merge them with one, and let encoder.audit(log) test its states"
             + ", or use us.replay(log), which needs no states"
             * replayed,
+        )
+
+
+def limit_observed(log: "Log") -> Iterator[Finding]:
+    """Find that what was seen in the last step that a limit lets be was seen in no earlier one, and that no row is left
+    of it: an observation that counts the steps. Each simulated episode that gets there ends its run."""
+    if "next_observation" not in log.derived or log.dropped_reward is None or log.max_episode_steps is None:
+        return
+    rows = np.concatenate([part.start + np.flatnonzero(log.truncated[part]) for part in slices(len(log))])[:SAMPLE]
+    keys = keys_of(log.next_observation[rows])
+    unseen = np.unique(keys)
+    if 2 * len(unseen) > len(rows):  # observations that hardly recur are another matter
+        return
+    for part in slices(len(log), width_of(log.observation)):
+        unseen = unseen[~np.isin(unseen, keys_of(log.observation[part]))]
+        if not len(unseen):
+            return
+    only_there = np.isin(keys, unseen)
+    if 2 * np.count_nonzero(only_there) > len(rows):
+        seen = observation_words(log.spec, log.next_observation[rows[np.argmax(only_there)]])
+        yield Finding(
+            "warning",
+            "limit-observed",
+            (),
+            int(np.count_nonzero(only_there)),
+            f"what was seen in step {log.max_episode_steps:,}, where a limit cuts episodes off, such as {seen}, was "
+            "seen in no earlier step, and rows of that step were dropped: a run ends with the first simulated episode "
+            "that gets there, however long the log is. Where an observation tells the step, a limit is an end like any "
+            "other: name it with terminated=, not with truncated=; or log next_observation, or leave out what counts "
+            "the steps",
         )
 
 
