@@ -96,3 +96,12 @@ def test_only_plain_files_are_read(tmp_path):
     for path in (tmp_path / "pipe", tmp_path, tmp_path / "none", type(tmp_path)("/dev/zero")):
         with pytest.raises(OSError, match=r"not a plain file|Is a directory|No such file"):
             read_plain(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(FileExistsError, match="a pipe or a device, not a file"):
+        write_whole(tmp_path / "pipe", lambda path: path.write_text("x"))
+    assert (tmp_path / "pipe").is_fifo()
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]

@@ -24,8 +24,10 @@ LONGEST = 300
 def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
     """Call `write` with a temporary path in the same folder, then move that file to `path`: nobody sees half of it.
 
-    Raise `OSError` where that is not possible; the temporary file is removed then.
+    Raise `OSError` where that is not possible; the temporary file is removed then. A pipe or a device is not replaced.
     """
+    if path.exists() and not path.is_file() and not path.is_dir():  # a folder is refused by the system
+        raise FileExistsError(errno.EEXIST, "it is there, and is a pipe or a device, not a file")
     with _temporary_path(path) as temporary:
         write(temporary)
         os.replace(temporary, path)

@@ -127,6 +127,10 @@ def test_what_was_not_checked_closes_the_gate(rehearsed, tmp_path, capsys):
     capsys.readouterr()
     assert main(["gate", str(tmp_path / "unchecked"), "--min-horizon", "1"]) == 1
     assert "no self-check of the log was made: make them with understudy simulate, in full" in capsys.readouterr().out
+    shutil.copytree(rehearsed, tmp_path / "without-states")
+    (tmp_path / "without-states" / "states.json").unlink()
+    assert main(["gate", str(tmp_path / "without-states")]) == 1
+    assert "; no audit of states of the log was made" in capsys.readouterr().out
     shutil.copytree(rehearsed, tmp_path / "lost")
     (tmp_path / "lost" / "rehearsal.json").unlink()
     assert main(["gate", str(tmp_path / "lost")]) == 1
@@ -138,7 +142,18 @@ def test_what_was_not_checked_closes_the_gate(rehearsed, tmp_path, capsys):
         out=out, progress=False,
     )  # fmt: skip
     assert main(["gate", str(tmp_path / "python")]) == 1
-    assert "no audit and no self-check of the log was made" in capsys.readouterr().out
+    assert "no audit and no self-check and no audit of states of the log was made" in capsys.readouterr().out
+
+
+def test_runs_of_another_log_in_the_folder_are_refused(rehearsed, tmp_path, capsys):
+    """What was found of one log says nothing of another: its runs would stand beside checks that they never had."""
+    out = tmp_path / "copy"
+    shutil.copytree(rehearsed, out)
+    log = us.record(us.envs.Grid(), episodes=40, seed=0)
+    us.experiment(us.qbe(log), lambda seed: us.learners.Uniform(5), runs=2, out=out / "another")
+    for command in ("gate", "report"):
+        assert main([command, str(out)]) == 2
+        assert "another has runs on another log than the one that" in capsys.readouterr().err
 
 
 def test_fewer_runs_than_the_folder_has_change_no_answer(rehearsed, capsys):

@@ -8,7 +8,7 @@ from understudy.cli.shown_results import ShownResults, shown_results
 from understudy.cli.words import say
 from understudy.errors import SettingError, UnderstudyError
 from understudy.reporting.belief import as_believed, by_name, checks_missing
-from understudy.reporting.luck import LuckOfSet, is_baseline
+from understudy.reporting.luck import LuckOfSet, is_baseline, use_no_states
 from understudy.trust.deploying import deploying
 
 
@@ -53,7 +53,10 @@ def conditions_of(results: ShownResults, options: argparse.Namespace) -> list[Co
     trusted = as_believed(measured, found).trusted()
     believed = found.severity != "error" and all(trusted.get(name) for name in judged)
     title = found.title
-    if missing := checks_missing(measured, results.checks["audit"], results.checks["selfcheck"]):
+    missing = checks_missing(measured, results.checks["audit"], results.checks["selfcheck"])
+    if not by_name(results.checks["states"]) and not use_no_states(measured.runs.values()):
+        missing.append("audit of states")
+    if missing:
         believed = False
         title += f"; no {' and no '.join(missing)} of the log was made: make them with understudy simulate, in full"
     if untested := [one for one in by_name(results.checks["selfcheck"]).values() if not one.made]:

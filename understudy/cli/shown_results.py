@@ -52,7 +52,10 @@ def shown_results(given: list[str]) -> ShownResults:
         paths = [path.resolve() for path in folders_in(folder)]
         if not paths:
             raise us.ResultsError(f"{folder} holds no results: neither it nor a folder in it has an experiment.json")
-        sets |= {path: load_set(path) for path in paths if path not in sets}
+        for path in paths:
+            if path not in sets:
+                sets[path] = load_set(path)
+                refuse_of_another_log(path, sets[path])
     compared = read_compared(folders[0]) if len(folders) == 1 else None
     if compared is not None:  # in the order in which learners were given, by which ties are broken
         places = {name: place for place, name in enumerate(compared.learners)}
@@ -91,6 +94,17 @@ def names_of_sets(paths: list[Path]) -> list[str]:
     if len(learners) < 2 or None in learners.values() or len(set(learners.values())) < len(learners):
         return names_of(paths)
     return names_of([Path("/", str(learners[path.parent]), path.name) for path in paths])
+
+
+def refuse_of_another_log(path: Path, runs: us.Runs) -> None:
+    """Raise `ResultsError` where runs stand in a rehearsal of another log: its checks say nothing of theirs."""
+    rehearsal = ResultsFolder.read(path.parent)
+    log = None if rehearsal is None else rehearsal.settings.get("log")
+    if log is not None and runs.about.log not in (None, log):
+        raise us.ResultsError(
+            f"{path} has runs on another log than the one that {path.parent} is of, whose audit and self-check say "
+            "nothing of them; move it to a folder of its own"
+        )
 
 
 def rehearsal_of(folder: Path) -> ResultsFolder | None:

@@ -132,6 +132,8 @@ def path_of_page(path: Any) -> Path:
     path = Path(path)
     if os.path.isdir(path):  # False for what cannot be a path, which is refused when the page is written
         raise SettingError(f"{path} is a folder; give the name of a file in it, such as {path / 'report.html'}")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise SettingError(f"{path} is a pipe or a device, not a file; give the page another name")
     if path.suffix != ".json" and os.path.isfile(path) and os.path.getsize(path):
         with path.open("rb") as file:
             if MARK not in file.read(1 << 16):
