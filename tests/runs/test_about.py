@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError, fields
 
 import pytest
 
-from understudy.learners import QLearning
+from understudy.learners import MonteCarlo, QLearning, Uniform
 from understudy.runs import About, experiment, load
 from understudy.runs.checking import ABOUT
 from understudy.runs.folder import read_sealed
@@ -44,6 +44,12 @@ def test_a_delayed_learner_is_named_with_the_one_inside():
     late = {"class": "Delayed", "learner": {"class": "LinUCB"}, "decisions": 3}
     assert About(learner=late).learner_name == "delayed LinUCB"
     assert About().learner_name is None
+
+
+def test_a_fixed_policy_that_is_evaluated_goes_by_its_own_name(log):
+    runs = experiment(psrs(log), lambda seed: MonteCarlo(Uniform(log.spec.n_actions)), runs=1, max_steps=5)
+    assert runs.about.learner["class"] == "MonteCarlo"
+    assert runs.about.learner_name == "Uniform"
 
 
 def test_a_record_cannot_be_changed():

@@ -78,8 +78,10 @@ class About:
 
     @property
     def learner_name(self) -> str | None:
-        """The name of the learner's class; for one whose outcomes arrive late, that of the learner inside, too."""
+        """The name of the learner's class; that of the policy that one evaluates, or whose outcomes arrive late."""
         name, inner = self.learner.get("class"), self.learner.get("learner")
+        if name == "MonteCarlo":
+            return self.learner.get("behavior", name)
         return f"delayed {inner['class']}" if name == "Delayed" and isinstance(inner, Mapping) else name
 
     def __getitem__(self, name: str) -> Any:
