@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+import understudy as us
 from understudy.evaluation import Halves
-from understudy.evaluation.curves import mean_curve
+from understudy.evaluation.curves import episodes_of_point, mean_curve, return_curve
 from understudy.reporting.luck import (
     NOT_REACHED,
     NOT_RUN,
@@ -10,6 +13,7 @@ from understudy.reporting.luck import (
     halves_of,
     horizons_of,
     luck_of_set,
+    returns_with_luck,
     shares_a_log,
     use_no_states,
     with_luck,
@@ -88,3 +92,47 @@ def test_where_runs_are_missing_the_band_is_wider_by_what_they_could_change(halv
     np.testing.assert_array_equal(curve.below, wide.below)
     assert np.isfinite(wide.low[-1])
     assert isinstance(halves_of(runs), Halves)
+
+
+def bandit_log(seed, n=600):
+    rng = np.random.default_rng((7, seed))
+    x, action = rng.integers(3, size=n), rng.integers(2, size=n)
+    paid = rng.random(n) < np.array([[0.2, 0.5], [0.6, 0.3], [0.4, 0.45]])[x, action]
+    return us.Log.from_columns(
+        observation=x, action=action, reward=paid.astype(float), propensity=np.full((n, 2), 0.5), ends="every-row"
+    )
+
+
+def test_a_band_of_returns_is_wider_with_luck_and_as_it_is_without_halves():
+    runs = us.halves(
+        us.psrs(bandit_log(0)), lambda seed: us.learners.QLearning(3, 2, seed=seed), runs=20, halves=8, progress=False
+    ).runs
+    naive = return_curve(runs, 0.9)
+    band = returns_with_luck(naive, runs)
+    assert np.array_equal(band.mean, naive.mean, equal_nan=True)
+    assert np.nanmean(band.half_width) > 1.1 * np.nanmean(naive.half_width)
+    assert 0 < band.reach < naive.steps[naive.complete][-1]  # halves answer for about half as long
+    without = replace(runs, halves=())
+    assert returns_with_luck(naive, without) is naive
+
+
+@pytest.mark.slow
+def test_a_band_of_returns_holds_the_truth():
+    """Of places that all runs on 100 logs reached: 92.5% is five standard errors below what was measured (96.3%), and
+    three above what the spread of runs alone covers (89.5%)."""
+
+    def make(seed):
+        return us.learners.QLearning(3, 2, epsilon=0.2, alpha=0.1, gamma=0.0, seed=seed)
+
+    own_logs = us.experiment(lambda seed: us.psrs(bandit_log(10**6 + seed % 10**9)), make, runs=3000, seed=5)
+    covered, by_runs_alone = [], []
+    for seed in range(100):
+        runs = us.halves(us.psrs(bandit_log(seed)), make, runs=20, halves=20, seed=seed).runs
+        size = episodes_of_point([runs])
+        naive, truth = return_curve(runs, 0.9, size), return_curve(own_logs, 0.9, size)
+        band = returns_with_luck(naive, runs)
+        n = min(int((naive.complete & (naive.above == 0)).sum()), int(truth.complete.sum()))
+        error = np.abs(band.mean[:n] - truth.mean[:n])
+        covered.append(np.mean(error <= band.half_width[:n]))
+        by_runs_alone.append(np.mean(error <= naive.half_width[:n]))
+    assert np.mean(covered) > 0.925 > np.mean(by_runs_alone)

@@ -11,6 +11,7 @@ from understudy.evaluation.curves import MeanCurve, episodes_of_point, return_cu
 from understudy.evaluation.earnings import SHARE
 from understudy.evaluation.rung_use import NAMES
 from understudy.reporting.drawing import means_of, points_of_mean, reference_first
+from understudy.reporting.luck import returns_with_luck
 from understudy.reporting.measurements import Measurements
 from understudy.reporting.rungs import COLORS, LABELS
 from understudy.reporting.svg import NAMES as VARIABLES
@@ -75,7 +76,7 @@ def returns_chart(
     places = points_of_run(sum(min(len(runs), MOST_RUNS) for runs in sets.values()))
     drawn = []
     for name, runs in sets.items():
-        curve = return_curve(runs, SHARE, size)
+        curve = returns_with_luck(return_curve(runs, SHARE, size), runs)
         if not np.isfinite(curve.mean).any():
             continue
         readings = [(run, *_means(run.returns, int(curve.steps[0]))) for run in runs]

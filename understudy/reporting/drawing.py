@@ -16,7 +16,7 @@ from understudy.evaluation.curves import (
     shares_going,
 )
 from understudy.reporting.axes import LEFT, short_label, ticks
-from understudy.reporting.luck import with_luck
+from understudy.reporting.luck import returns_with_luck, with_luck
 from understudy.reporting.svg import INK, MUTED, PALETTE, PAPER
 from understudy.reporting.thinning import thinned
 from understudy.runs import Runs
@@ -75,10 +75,13 @@ def means_of(
 
 
 def means_of_returns(named_runs: Mapping[str, Runs], share: float = 1.0) -> dict[str, MeanCurve]:
-    """Return the mean return of episodes by their number of each set that finished one, in the same groups."""
+    """Return the mean return of episodes by their number of each set that finished one, in the same groups.
+
+    Bands include the luck of the log where a set has runs on halves of it.
+    """
     sets = {name: runs for name, runs in named_runs.items() if any(len(run.returns) for run in runs)}
     size = episodes_of_point(sets.values())
-    return {name: return_curve(runs, share, size) for name, runs in sets.items()}
+    return {name: returns_with_luck(return_curve(runs, share, size), runs) for name, runs in sets.items()}
 
 
 def differences_of(means: Mapping[str, MeanCurve], reference_name: str) -> dict[str, MeanCurve]:

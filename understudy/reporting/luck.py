@@ -9,7 +9,9 @@ from understudy.errors import UnderstudyError
 from understudy.evaluation import Halves, Interval, MeanCurve, Trusted
 from understudy.evaluation.curves import has_readings, is_scalar
 from understudy.evaluation.halves import FEWEST_EPISODES
+from understudy.evaluation.intervals import HalvedReadings, interval_of
 from understudy.runs import Runs
+from understudy.trust.windows import returns_by_window
 
 USUAL_RUNS = 100
 """Runs below which more of them are advised first: they take seconds, and a log takes months."""
@@ -130,6 +132,21 @@ def with_luck(curve: MeanCurve, runs: Runs, probe: str, share: float) -> MeanCur
     half_width = np.full(len(curve.steps), np.nan)
     half_width[np.isin(curve.steps, interval.steps)] = (interval.high - interval.low) / 2
     return replace(curve, half_width=np.where(curve.complete, half_width, np.nan), reach=interval.reach)
+
+
+def returns_with_luck(curve: MeanCurve, runs: Runs) -> MeanCurve:
+    """Return the same of what episodes earned: a curve whose places are the last episodes of groups of equal size."""
+    found, ends = halves_of(runs), curve.steps[curve.complete]  # the first so many: no run finishes an episode twice
+    if isinstance(found, str) or not len(ends):
+        return curve
+    halves = np.stack([returns_by_window(half, ends) for half in found.halves])
+    going = np.isfinite(halves).mean(axis=(0, 1))
+    interval = interval_of(HalvedReadings(ends, returns_by_window(runs, ends), halves, going, found.in_log_order))
+    if not interval.reach:
+        return curve
+    half_width = np.full(len(curve.steps), np.nan)
+    half_width[curve.complete] = (interval.high - interval.low) / 2
+    return replace(curve, half_width=half_width, reach=interval.reach)
 
 
 def horizons_of(luck: Mapping[str, LuckOfSet | str], probe: str | None = None) -> dict[str, int]:

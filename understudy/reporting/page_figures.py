@@ -12,7 +12,7 @@ from understudy.evaluation.earnings import SHARE
 from understudy.reporting.charts import probe_chart, returns_chart
 from understudy.reporting.differences import differences_chart, differences_figure, title_of_differences
 from understudy.reporting.figures import curves_of_runs, episode_returns, learning_curves, visitation_bars
-from understudy.reporting.luck import LuckOfSet
+from understudy.reporting.luck import LuckOfSet, shares_a_log
 from understudy.reporting.measurements import Measurements
 from understudy.reporting.plots import mean_final_vector
 from understudy.reporting.returns import cut_sentence, log_value
@@ -107,7 +107,9 @@ def _returns(
         return None
     shown, logged = reference if reference in sets else None, log_value(finished, "log_return")
     key = f"chart-{len(found.charts) + 1}"
-    found.charts.append(returns_chart(key, sets, shown, logged, trusted))
+    chart = returns_chart(key, sets, shown, logged, trusted)
+    found.charts.append(chart)
+    seen = {one["name"]: one["seen"] for one in chart["sets"] if one["seen"] is not None}
     figure = drawn(
         lambda width: episode_returns(sets, shown, logged=logged, trusted=trusted, share=SHARE, width=width),
         f"Mean returns of episodes for {', '.join(sets)}",
@@ -115,6 +117,11 @@ def _returns(
     )
     return figure | {
         "reference": shown,
+        "with_luck": list(seen),
+        "without_luck": [
+            one["name"] for one in chart["sets"] if one["name"] not in seen and shares_a_log(sets[one["name"]])
+        ],
+        "extrapolated": any(one["seen"] < one["complete"] for one in chart["sets"] if one["name"] in seen),
         "cut": cut_sentence(sets),
         "logged": logged is not None,
         "chart": key,
