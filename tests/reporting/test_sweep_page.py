@@ -33,6 +33,8 @@ def test_the_page_has_curves_comparison_combinations_and_failures(found, tmp_pat
     for heading in ("Which learner is ahead", "Learning curves", "Combinations", "Runs that failed"):
         assert f"<h2>{heading}</h2>" in page
     assert "ValueError" in page
+    assert "is ahead at step" in page.split("<h2>Which learner is ahead</h2>")[0]  # first, in words
+    assert "How far to believe this was not tested" in page
 
 
 def test_names_are_escaped(found, tmp_path):
@@ -57,6 +59,9 @@ def test_the_json_file_beside_it_has_the_tables_and_curves_of_the_page(found, tm
     assert {one["learner"] for one in content["curves"]} == {"a", NAME}
     assert [row[0] for row in content["combinations"]["rows"]] == [row[0] for row in found.table().rows]
     assert len(content["failed"]["rows"]) == 6
+    assert content["decision"] == [f"{line}." for line in found.compare().sentences]
+    origin = dict(content["origin"]["rows"])
+    assert origin["fingerprint of the log"] == found.about(learner="a").log
     write_sweep_page(found, page)  # a page of ours may be replaced, and another file may not
     (tmp_path / "notes.html").write_text("mine")
     with pytest.raises(us.SettingError, match="is not a page of ours"):

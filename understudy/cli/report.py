@@ -46,6 +46,7 @@ def report_sweep(folders: list[Path], options: argparse.Namespace) -> int:
         raise us.SettingError("a sweep has a page by itself; give understudy report one folder")
     found = us.load_sweep(folders[0])
     print_table(found.table())
-    say(f"\nThe page is {write_sweep_page(found, options.report or folders[0] / 'report.html')}")
-    keep_for_json(options, runs=found.to_frame("runs").to_pylist())
+    page = write_sweep_page(found, options.report or folders[0] / "report.html")
+    say(f"\nThe page is {page}")
+    keep_for_json(options, page=page)
     return 0

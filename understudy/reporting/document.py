@@ -22,7 +22,7 @@ from understudy.storage import parse_json
 from understudy.tables import Table
 
 FORMAT, VERSION = "understudy report", "1.2"
-SWEEP_FORMAT, SWEEP_VERSION = "understudy sweep report", "1.0"
+SWEEP_FORMAT, SWEEP_VERSION = "understudy sweep report", "1.1"
 """What the file says it is. The second number rises where something is added, the first where something changes."""
 
 

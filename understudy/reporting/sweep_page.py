@@ -1,5 +1,6 @@
 """The page of a sweep: which learner is ahead where, their curves, and a table of all combinations."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +12,23 @@ from understudy.reporting.document import SWEEP_FORMAT, SWEEP_VERSION, json_besi
 from understudy.reporting.drawing import draw_legend, draw_mean, legend_height, looks_of
 from understudy.reporting.page import as_markup, page_template, path_of_page, write_html
 from understudy.reporting.page_figures import drawn
-from understudy.reporting.settings_tables import versions
+from understudy.reporting.settings_tables import origin_table, versions
 from understudy.reporting.svg import INK, drawn_alike
+from understudy.runs import Runs
 from understudy.sweeps import Sweep
+from understudy.sweeps.comparing import SweepComparison
+from understudy.sweeps.folder import SweepFolder
 from understudy.sweeps.names import KEYS, Combination
 from understudy.sweeps.run_tables import REWARD
 from understudy.tables import Column, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+CAUTION = (
+    "How far to believe this was not tested: runs of a sweep are on the whole log. Before one is deployed, rehearse it "
+    "with understudy simulate, or those that are close with understudy compare, whose pages say that."
+)
 
 MOST_FIGURES, MOST_CURVES, MOST_FAILED = 12, 14, 50
 """Figures of a page, curves of a figure, and failed runs that are listed, at most."""
@@ -38,9 +47,12 @@ def write_sweep_page(sweep: Sweep, path: Any, *, probe: str = REWARD, title: str
         groups.setdefault(one[1:], []).append(one)
     beside = json_beside(path)
     curves = [(", ".join(key), _curves(sweep, group, probe)) for key, group in list(groups.items())[:MOST_FIGURES]]
+    comparison = _comparison(sweep, probe)
     shown = {
-        "title": title or f"Sweep {sweep.path.resolve().name}", "probe": probe, "comparison": _comparison(sweep, probe),
-        "combinations": sweep.table(), "failed": _failed(sweep),
+        "title": title or f"Sweep {sweep.path.resolve().name}", "probe": probe,
+        "decision": [] if comparison is None else [f"{line}." for line in comparison.sentences], "caution": CAUTION,
+        "comparison": None if comparison is None else comparison.table(), "combinations": sweep.table(),
+        "failed": _failed(sweep), "origin": _origin(sweep),
     }  # fmt: skip
     html = page_template("sweep.html.j2").render(
         **shown,
@@ -61,12 +73,20 @@ def write_sweep_page(sweep: Sweep, path: Any, *, probe: str = REWARD, title: str
     return path
 
 
-def _comparison(sweep: Sweep, probe: str) -> Table | None:
+def _comparison(sweep: Sweep, probe: str) -> SweepComparison | None:
     """Return which learner is ahead; None where there is nothing to compare."""
     try:
-        return sweep.compare(probe).table()
+        return sweep.compare(probe)
     except SettingError:
         return None
+
+
+def _origin(sweep: Sweep) -> Table:
+    """Return where the numbers come from: the file of settings in the folder, the logs' fingerprints, and versions."""
+    known = {one.log: one for one in SweepFolder(sweep.path).experiments()}  # none where all runs failed
+    logs = {name: Runs((), sweep.about(**one._asdict())) for name, one in known.items()}
+    file = sweep.path / "sweep.toml"
+    return origin_table(logs, shlex.join(["understudy", "sweep", str(file)]) if file.exists() else None)
 
 
 def _curves(sweep: Sweep, group: list[Combination], probe: str) -> dict[str, MeanCurve]:

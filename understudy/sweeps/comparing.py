@@ -80,9 +80,13 @@ class SweepComparison:
         )
         return Table(f"{self.probe!r} of learners", headings, tuple(map(_cells, self.lines)), notes=(f"{NOTE}.",))
 
+    @property
+    def sentences(self) -> list[str]:
+        """Which learner is ahead, a sentence for each simulator, encoder and log."""
+        return [sentence_of(lines) for lines in self._settings()]
+
     def __str__(self) -> str:
-        sentences = [sentence_of(lines) for lines in self._settings()]
-        return "\n".join([*sentences, f"({NOTE})"])
+        return "\n".join([*self.sentences, f"({NOTE})"])
 
     __repr__ = __str__
 
