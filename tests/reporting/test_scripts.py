@@ -3,12 +3,13 @@ import json
 import pytest
 
 from understudy.reporting.scripts import (
+    CONTROLS,
     DIRECTIONS,
     content_policy,
     page_scripts,
     page_styles,
     script_data,
-    without_directions,
+    with_all_visible,
 )
 
 HOSTILE = "</script><img src=x onerror=alert(1)><!--<script> ]]> & \u2028\u2029 \udcff"
@@ -45,10 +46,10 @@ def test_the_policy_names_each_script_and_allows_nothing_else():
     assert "script-src 'none'" in content_policy([])
 
 
-def test_what_turns_the_direction_of_text_is_written_out():
+def test_what_turns_the_direction_of_text_or_is_none_is_written_out():
     """In a name, it would turn our own words and numbers after it: 0.385 would read 583.0."""
-    name = "".join(DIRECTIONS)
-    assert not set(name) & set(without_directions(f"<p>{name}</p>"))
+    name = "".join(DIRECTIONS + CONTROLS)
+    assert not set(name) & set(with_all_visible(f"<p>{name}</p>"))
     shown = json.loads(script_data([name, "plain"]))
     assert shown[1] == "plain"
     assert not set(name) & set(shown[0])

@@ -22,7 +22,7 @@ from understudy.reporting.measurements import Measurements, measure
 from understudy.reporting.off_policy import blocks_of
 from understudy.reporting.page_figures import figures_of
 from understudy.reporting.rung_words import ladder_blocks
-from understudy.reporting.scripts import content_policy, page_scripts, page_styles, script_data, without_directions
+from understudy.reporting.scripts import content_policy, page_scripts, page_styles, script_data, with_all_visible
 from understudy.reporting.settings_tables import differing_settings, origin_table, settings_table
 from understudy.reporting.shortages import longer_sentences, shortage_sentences
 from understudy.reporting.states import state_boxes
@@ -143,7 +143,7 @@ def path_of_page(path: Any) -> Path:
 
 def write_html(path: Path, html: str) -> None:
     """Write a page; characters that no encoding has, or that turn the direction of text, are written out."""
-    write_text(path, without_directions(html).encode("utf-8", "replace").decode("utf-8"))
+    write_text(path, with_all_visible(html).encode("utf-8", "replace").decode("utf-8"))
 
 
 def _of_learners(told: Advice) -> Table | None:

@@ -15,35 +15,39 @@ DIRECTIONS = tuple(map(chr, (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *ra
 """Characters that turn the direction of the text after them: in a name they would turn our own words and numbers."""
 
 
+CONTROLS = tuple(map(chr, (*range(9), 11, 12, *range(14, 32), *range(127, 160))))
+"""Characters that are no text, but for tabs and ends of lines: browsers and editors do with them what they like."""
+
+
 def script_data(content: Any) -> str:
     r"""Return plain values as JSON that is safe inside a script element.
 
     >>> print(script_data({"name": "</script><b>&\u2028"}))
     {"name":"\u003c/script\u003e\u003cb\u003e\u0026\u2028"}
     """
-    shown = _without_directions(content)
+    shown = _with_all_visible(content)
     text = json.dumps(shown, separators=(",", ":"), allow_nan=False)  # in ASCII, so that no encoding can change it
     for character, escape in ESCAPES.items():
         text = text.replace(character, escape)
     return text
 
 
-def _without_directions(content: Any) -> Any:
+def _with_all_visible(content: Any) -> Any:
     """Return plain values with such characters written out in all texts."""
     if isinstance(content, str):
-        return without_directions(content)
+        return with_all_visible(content)
     if isinstance(content, dict):
-        return {_without_directions(name): _without_directions(value) for name, value in content.items()}
-    return [_without_directions(value) for value in content] if isinstance(content, list | tuple) else content
+        return {_with_all_visible(name): _with_all_visible(value) for name, value in content.items()}
+    return [_with_all_visible(value) for value in content] if isinstance(content, list | tuple) else content
 
 
-def without_directions(html: str) -> str:
-    r"""Return a text or a page in which characters that turn the direction of text are written out.
+def with_all_visible(html: str) -> str:
+    r"""Return a text or a page in which characters that cannot be seen, or turn the direction of text, are written out.
 
-    >>> print(without_directions("<p>a\u202eb</p>"))
+    >>> print(with_all_visible("<p>a\u202eb</p>"))
     <p>a\u202eb</p>
     """
-    return html.translate({ord(character): f"\\u{ord(character):04x}" for character in DIRECTIONS})
+    return html.translate({ord(character): f"\\u{ord(character):04x}" for character in DIRECTIONS + CONTROLS})
 
 
 @cache
