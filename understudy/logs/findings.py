@@ -45,7 +45,7 @@ class AuditTest:
     question: str
     comparisons: int  # 0 where the test could not be made
     p_value: float | None  # of the largest deviation, corrected for the comparisons; None without one
-    reason: str = ""  # why the test could not be made
+    reason: str = ""  # why the test could not be made; with a p-value, what of the question could not be asked
 
     @property
     def fires(self) -> bool:

@@ -1,11 +1,15 @@
 """Rates: each rule raises a false alarm in at most one log in 10,000, so that 200 clean logs raise none."""
 
+from math import erfc, sqrt
+
 import numpy as np
 import pytest
 
 from understudy.logs import Log
 from understudy.logs.recurring import recurring
+from understudy.logs.statistics import calibration
 from understudy.logs.statistics.calibration import propensity_frequency
+from understudy.logs.statistics.groups import all_rows, by_observation, tenths_of_time
 from understudy.logs.statistics.policy_drift import propensity_trend
 
 
@@ -208,3 +212,97 @@ def test_propensities_of_0_and_1_cannot_be_compared():
     tested = propensity_frequency(log, recurring(log.observation)).tested
     assert tested.p_value is None
     assert tested.reason == "every propensity is 0 or 1"
+
+
+def seen_by_the_logger(seed, n, steep=1.0, n_actions=5):
+    """Contexts of four columns that hardly recur, each action's propensity there, and the actions drawn by it."""
+    rng = np.random.default_rng(seed)
+    contexts = np.column_stack([rng.integers(3, size=n), rng.integers(6, size=n), rng.integers(24, size=n),
+                                rng.normal(size=n)])  # fmt: skip
+    odds = np.exp(steep * (contexts / contexts.std(axis=0)) @ rng.normal(size=(4, n_actions)))
+    p = odds / odds.sum(axis=1, keepdims=True)
+    return contexts, p, (p.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
+
+
+def log_of_chosen(contexts, action, chosen_p, **options):
+    columns = {"observation": contexts, "action": action, "reward": np.zeros(len(action)), "ends": "every-row"}
+    return Log.from_columns(**columns, propensity=chosen_p, **options)
+
+
+def studentized(log):
+    """The wrong variant: the mean of 1/p over its standard error, as if it was normal. Corrected like the test."""
+    states, smallest, comparisons = recurring(log.observation), 1.0, 0
+    for group in (all_rows(log), tenths_of_time(log), *by_observation(log, states, entries_too=True)):
+        for action in range(log.spec.n_actions):
+            gap = np.where(log.action == action, 1 / log.propensity, 0.0) - 1.0
+            z = group.sums(gap) / np.sqrt(np.maximum(group.sums(np.square(gap)), 1e-9))
+            smallest, comparisons = min(smallest, erfc(z.max() / sqrt(2)) / 2), comparisons + group.size
+    return comparisons * smallest
+
+
+def test_small_propensities_of_chosen_actions_are_not_flagged():
+    """120 clean logs with propensities down to 1e-6: at a rate of 1e-4 none is flagged, and by a z-score some are."""
+    p_values, wrong = [], []
+    for seed in range(120):
+        contexts, p, action = seen_by_the_logger(seed, 3000, steep=3.0)
+        log = log_of_chosen(contexts, action, p[np.arange(3000), action])
+        p_values.append(propensity_frequency(log, recurring(log.observation)).tested.p_value)
+        wrong.append(studentized(log))
+    assert min(p_values) >= 1e-4
+    assert np.mean(np.array(p_values) < 0.05) <= 0.05
+    assert np.sum(np.array(wrong) < 1e-4) >= 2
+
+
+@pytest.mark.parametrize("blurred", [False, True])
+def test_frequencies_logged_for_propensities_are_found_by_column_though_observations_do_not_recur(blurred):
+    for seed in range(10):
+        contexts, _, action = seen_by_the_logger(seed, 5000)
+        often = (np.bincount(action) / 5000)[action]
+        often = often * np.random.default_rng(seed).uniform(0.99, 1.0, size=5000) if blurred else often
+        log = log_of_chosen(contexts, action, often)
+        answer = propensity_frequency(log, recurring(log.observation))
+        assert " where observation_" in answer.findings[0].sentence
+        assert "or what is observed was filled in after the action" in answer.findings[0].sentence
+        assert (answer.tested.reason == "") is not blurred
+
+
+def test_what_cannot_be_asked_of_chosen_propensities_is_said():
+    contexts, p, action = seen_by_the_logger(0, 2000)
+    log = log_of_chosen(contexts, action, p[np.arange(2000), action])
+    tested = propensity_frequency(log, recurring(log.observation)).tested
+    assert "taken more often than" in tested.question
+    assert "less often" in tested.reason
+    assert not tested.fires
+
+
+def test_a_column_that_tells_the_action_is_flagged():
+    contexts, p, action = seen_by_the_logger(0, 4000)
+    clicked = np.random.default_rng(1).random(4000) < 0.1
+    contexts = np.column_stack([contexts, np.where(clicked, action, -1)])
+    (sentence,) = flagged(propensity_frequency, log_of_chosen(contexts, action, p[np.arange(4000), action]))
+    assert "where observation_4 is" in sentence
+    assert "filled in after the action" in sentence
+
+
+def test_chosen_propensities_that_were_rounded_are_not_flagged():
+    for seed in range(5):
+        contexts, p, action = seen_by_the_logger(seed, 60_000, steep=0.3)
+        rounded = np.maximum(np.round(p[np.arange(60_000), action], 2), 0.01)
+        assert flagged(propensity_frequency, log_of_chosen(contexts, action, rounded)) == []
+
+
+def test_chosen_propensities_that_are_shares_of_draws_are_not_asked():
+    """Where one share was drawn for all rows, its error is that of all of them: as if exact, most logs are flagged."""
+    wrong = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        seen, table = rng.integers(3, size=20_000), rng.dirichlet(np.full(3, 3.0), size=3)
+        action = (table[seen].cumsum(axis=1) > rng.random((20_000, 1))).argmax(axis=1)
+        share = np.array([rng.multinomial(100, row) for row in table])[seen, action] / 100
+        log = log_of_chosen(seen, action, share, n_samples=100)
+        tested = propensity_frequency(log, recurring(log.observation)).tested
+        assert tested.p_value is None
+        assert "shares of draws" in tested.reason
+        tail, _, comparisons = calibration._too_often(log, [all_rows(log)])
+        wrong += tail * comparisons < 1e-4
+    assert wrong >= 3

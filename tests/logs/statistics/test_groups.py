@@ -66,6 +66,24 @@ def test_groups_of_coded_columns_are_named_by_their_labels():
     )
     country, vip, day, _ = by_observation(log, states)
     assert vip.words(1) == "where vip is yes"
-    assert country.words(0) == "where country is c00 to c02"
+    assert country.words(0) == "where country is c00"
     assert day.words(0).startswith("where day is 2024-01-01 to 2024-03-")
     assert by_observation(log, states)[0].sums(np.ones(n)).sum() == n
+
+
+def test_labels_that_do_not_recur_are_no_groups():
+    names = {"user": [f"u{at}" for at in range(60)], "vip": ["yes", "no"] * 30}
+    log, states = log_of(
+        {"observation": names, "action": np.zeros(60, int), "reward": np.zeros(60), "ends": "every-row"}
+    )
+    (vip,) = by_observation(log, states)
+    assert vip.words(0).startswith("where vip is ")
+
+
+def test_entries_are_groups_too_where_this_is_asked_for():
+    both = np.stack([np.arange(400) % 2, np.arange(400) // 2 % 3], axis=1)
+    log, states = log_of(
+        {"observation": both, "action": np.zeros(400, int), "reward": np.zeros(400), "ends": "every-row"}
+    )
+    assert [group.size for group in by_observation(log, states)] == [6]
+    assert [group.size for group in by_observation(log, states, entries_too=True)] == [6, 2, 3]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from understudy.logs.statistics.tails import changes, freedman, normal_tail, trend
+from understudy.logs.statistics.tails import STAKES, betting, changes, freedman, normal_tail, trend
 
 
 def test_freedman_bounds_the_tail_of_rare_events():
@@ -29,6 +29,17 @@ def alarms(n, likeness, times, score=trend, level=0.05):
     for t in range(1, n):
         series[:, t] = likeness * series[:, t - 1] + rng.normal(size=times)
     return np.mean([normal_tail(score(one)) < level for one in series])
+
+
+def test_bets_on_numbers_that_are_rarely_large_are_rarely_won():
+    """20,000 sums of 200 numbers of mean 1: each is 500 with probability .002, else 0. A z-score is wrong of them."""
+    hits = np.random.default_rng(0).binomial(200, 0.002, size=20_000)
+    bound = betting(np.log1p(STAKES * 499)[:, None] * hits, 200 - hits)
+    assert np.mean(bound < 0.05) <= 0.05
+    assert not (bound < 1e-4).any()
+    z = (hits / 0.002 - 200) / np.sqrt(200 * 499)
+    assert np.mean([normal_tail(one) / 2 < 1e-4 for one in z]) > 1e-3
+    assert betting(np.log1p(STAKES * 9) * 60, 140) < 1e-6  # their mean is 3
 
 
 def test_the_rate_of_false_trends_is_kept_also_where_neighbors_are_alike():

@@ -8,8 +8,8 @@ import numpy as np
 
 from understudy.digits import digits
 from understudy.logs.log import Log
-from understudy.logs.naming import action_words, feature_name, observation_words, value_words
-from understudy.logs.recurring import Recurring
+from understudy.logs.naming import action_words, feature_name, is_category, observation_words, value_words
+from understudy.logs.recurring import Recurring, recurring
 
 TENTHS = 10
 FIFTHS = 5
@@ -17,6 +17,7 @@ FEW_VALUES = 10  # a column with no more distinct values is grouped by value
 MOST_FEATURES = 16  # entries of an observation by which rows are grouped, where observations do not recur
 SAMPLE = 100_000  # rows from which quantiles are taken
 MOSTLY = 0.5  # with this share of rows in observations that recur, these are enough
+MOST_LABELS = 50  # of a column of categories: the most common ones
 
 
 class Groups(NamedTuple):
@@ -42,8 +43,12 @@ def tenths_of_time(log: Log) -> Groups:
     return Groups(code, TENTHS, lambda group: f"in tenth {group + 1} of the log's rows")
 
 
-def by_observation(log: Log, states: Recurring) -> list[Groups]:
-    """Return groups by observation where they recur, and fifths of each entry of it where most do not."""
+def by_observation(log: Log, states: Recurring, entries_too: bool = False) -> list[Groups]:
+    """Return groups by observation where they recur, and by each entry of it where most do not, or `entries_too`.
+
+    An entry is grouped by label, by value where there are few, and else by fifths. Where it is all of the observation,
+    and most of these recur, it is not grouped again.
+    """
     found = []
     if states.size:
         found.append(
@@ -53,15 +58,20 @@ def by_observation(log: Log, states: Recurring) -> list[Groups]:
                 lambda group: f"where {observation_words(log.spec, log.observation[states.first_row[group]])}",
             )
         )
-    if states.share < MOSTLY:
-        flat = log.observation.reshape(len(log), -1)
+    flat = log.observation.reshape(len(log), -1)
+    if states.share < MOSTLY or (entries_too and flat.shape[1] > 1):
         entries = np.unique(np.linspace(0, flat.shape[1] - 1, MOST_FEATURES).astype(np.int64))
         names = [feature_name(log.spec, int(entry)) for entry in entries]
-        found += [
-            by_value(flat[:, entry], f"where {name} is", show=partial(value_words, log.spec, int(entry)))
-            for entry, name in zip(entries, names, strict=True)
-        ]
-    return found
+        for entry, name in zip(entries.tolist(), names, strict=True):
+            group = _by_label if is_category(log.spec, entry) else by_value
+            found.append(group(flat[:, entry], f"where {name} is", show=partial(value_words, log.spec, entry)))
+    return [group for group in found if group.size]
+
+
+def _by_label(codes: np.ndarray, words: str, show: Callable[[float], str]) -> Groups:
+    """Return groups of equal codes, of the most common ones that recur."""
+    found = recurring(codes.astype(np.int64), most=MOST_LABELS)
+    return Groups(found.code, found.size, lambda group: f"{words} {show(codes[found.first_row[group]])}")
 
 
 def by_value(

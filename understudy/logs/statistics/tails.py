@@ -40,6 +40,26 @@ def bennett(excess: float, variance: float, largest: float) -> float:
     return exp(-variance / largest**2 * ((1 + u) * log1p(u) - u))
 
 
+STAKES = 0.8 * 0.5 ** np.arange(10)
+"""Shares of what one has that are bet at a time: that which wins the most depends on how far the mean is off."""
+
+
+def betting(gains: np.ndarray, losses: np.ndarray | float) -> np.ndarray:
+    """Return bounds on P(so large a sum), for numbers of 0 or more whose means given those before are 1 at most.
+
+    Who bets a share of what he has on each number makes no profit on average, so a profit of k times has a chance of
+    1/k at most, however large single numbers are (Ville's inequality; the mean over `STAKES`). `gains` has, for each of
+    `STAKES` (first axis), the sum of log(1 + stake * (x - 1)) over the numbers x above 0; `losses`, how many are 0.
+
+    >>> x = np.array([4.0] * 48 + [0.0] * 72)  # their mean is 1.6
+    >>> float(betting(np.log1p(STAKES[:, None] * (x[x > 0] - 1)).sum(axis=1), 72).round(3))
+    0.012
+    """
+    stakes = STAKES.reshape(-1, *[1] * (np.ndim(gains) - 1))
+    profit = np.logaddexp.reduce(gains + losses * np.log1p(-stakes), axis=0) - np.log(len(STAKES))
+    return np.asarray(np.exp(-np.maximum(profit, 0.0)))
+
+
 def normal_tail(z: float) -> float:
     """Return the probability that a normal variable is at least this far from its mean, on either side.
 
