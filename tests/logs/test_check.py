@@ -3,6 +3,8 @@ import pytest
 
 from understudy.errors import SettingError
 from understudy.logs import Log, check, write
+from understudy.logs.recurring import recurring
+from understudy.logs.statistics.duplicates import duplicate_episodes
 
 
 def test_check_takes_a_log_a_file_a_frame_or_columns(clean, tmp_path):
@@ -115,3 +117,18 @@ def test_errors_come_before_any_test(clean):
     audit = check(clean)
     assert audit.tests == ()
     assert audit.verdict == "do not believe this log: it has errors, and simulators refuse it (missing)"
+
+
+def test_episodes_that_are_equal_more_often_than_wrong_propensities_allow_are_no_copies():
+    """Actions that are nearly always the same, and are said to be rare: by these, pairs would be copies."""
+    rng = np.random.default_rng(0)
+    p = np.where((action := (rng.random(4000) < 0.1).astype(int)) == 1, 0.1, 0.9)
+    columns = {"observation": rng.integers(300, size=4000), "action": action, "reward": np.zeros(4000),
+               "ends": "every-row", "n_actions": 3}  # fmt: skip
+    assert check(columns | {"propensity": p}).believable
+    wrong = check(columns | {"propensity": 1 - p})
+    assert wrong.verdict == "do not believe what is simulated on this log: propensity-frequency"
+    log = Log.from_columns(**columns, propensity=1 - p)
+    by_propensities = duplicate_episodes(log, recurring(log.observation))  # the wrong variant
+    assert by_propensities.tested.fires
+    assert "where ids or times in the file tell" in by_propensities.findings[0].sentence

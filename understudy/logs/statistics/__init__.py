@@ -22,10 +22,16 @@ DRIFTS: tuple[Callable[[Log, Recurring], Answer], ...] = (propensity_trend, rewa
 
 def answers_of(log: Log, sample: Sample, states: Recurring) -> Iterator[Answer]:
     """Yield the outcome of each test of a log, made on a sample of it; findings are about rows of the whole log."""
+    doubted = False
     for answer in _tests_of(sample.log, states):
+        doubted |= answer.tested.rule == calibration.RULE and answer.tested.fires
         yield _in_words(answer, sample.words)
     certain = None if sample.rows is None else sample_by_content(log)
-    yield duplicate_episodes(sample.log, states, certain, log.n_episodes)
+    if doubted:  # how likely two episodes are equal is told by propensities, or else by how many others are
+        certain = None if certain is None else certain._replace(log=replace(certain.log, propensity=None))
+        yield duplicate_episodes(replace(sample.log, propensity=None), states, certain, log.n_episodes)
+    else:
+        yield duplicate_episodes(sample.log, states, certain, log.n_episodes)
     yield _in_words(duplicate_rows(sample.log, states, sample.rows), sample.words)
 
 

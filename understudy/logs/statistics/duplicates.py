@@ -9,7 +9,7 @@ from understudy.logs.statistics.samples import Sample
 from understudy.logs.statistics.tails import freedman
 
 EPISODES = "duplicate-episodes"
-EPISODES_QUESTION = "Are more episodes equal to another, in every column, than chance explains?"
+EPISODES_QUESTION = "Are more episodes equal to another, in every column that was named, than chance explains?"
 ROWS = "duplicate-rows"
 ROWS_QUESTION = "Do rows stand twice in a row more often than chance explains?"
 MANY = 0.05  # with this share of copies, what is simulated must not be believed
@@ -59,9 +59,9 @@ def duplicate_episodes(log: Log, states: Recurring, certain: Sample | None = Non
                 EPISODES,
                 rows,
                 extra,
-                f"{where}{extra:,} of {n:,} episodes are equal to an earlier one in every column, and chance does not "
-                f"explain that many: copies pass for evidence; drop them (the first begin in rows "
-                f"{', '.join(map(str, rows))})",
+                f"{where}{extra:,} of {n:,} episodes are equal to an earlier one in every column that was named, and "
+                f"chance does not explain that many (the first begin in rows {', '.join(map(str, rows))}): copies pass "
+                f"for evidence; where ids or times in the file tell that they are copies, drop them",
             ),
         ),
     )
@@ -93,7 +93,7 @@ def duplicate_rows(log: Log, states: Recurring, numbers: np.ndarray | None = Non
     if not tested.fires:
         return Answer(tested)
     sentence = "a row is equal to the one before it {where}, and nearly every row stands an even number of times: "
-    sentence += "a join seems to have doubled them; drop the copies"
+    sentence += "a join seems to have doubled them; where ids or times in the file tell the same, drop the copies"
     same[1:] &= (log.terminated[1:] == log.terminated[:-1]) & (log.truncated[1:] == log.truncated[:-1])
     return Answer(tested, (finding_in_rows(log, "doubt", ROWS, np.flatnonzero(same), sentence),))
 
