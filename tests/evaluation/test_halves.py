@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import understudy as us
+from understudy.evaluation import Halves
 from understudy.evaluation.halves import episodes_of_half
 
 ENV = us.envs.Grid(4, slip=0.2)
@@ -199,3 +200,20 @@ def test_a_curve_that_is_constant_is_trusted_to_the_end_of_halves():
     assert (found.margin, found.difference) == (0.0, 0.0)
     assert found.reason == "halves end"
     assert found.steps > 0
+
+
+def test_one_short_run_does_not_take_the_range_away_that_the_margin_is_a_share_of(halved_of):
+    short = Halves(halved_of([12] + [100] * 19, [60] * 4, noise=0.01, luck=0.01))
+    alike = Halves(halved_of([100] * 20, [60] * 4, noise=0.01, luck=0.01))
+    assert short.trust("g").margin == pytest.approx(alike.trust("g").margin, rel=0.1) == pytest.approx(0.09, rel=0.1)
+    assert (short.trust("g").steps, short.trust("g").reason) == (10, "runs end")
+    half_as_long = Halves(halved_of([50] + [100] * 19, [60] * 4, noise=0.01, luck=0.01))
+    assert half_as_long.trust("g").margin == pytest.approx(0.04, rel=0.1)  # as far as all runs go
+
+
+def test_runs_of_one_reading_have_no_range_to_take_a_margin_from(halved_of):
+    found = Halves(halved_of([12] * 8, [12] * 4)).trust("g")
+    assert (found.steps, found.reason) == (0, "too short")
+    assert "more halves" not in str(found)
+    given = Halves(halved_of([12] * 8, [12] * 4, noise=0.01, luck=0.01)).trust("g", margin=0.3)
+    assert (given.steps, given.reason) == (10, "runs end")

@@ -30,7 +30,15 @@ def test_a_difference_ends_the_trust():
 def test_too_much_noise_is_not_taken_for_agreement():
     found = trusted_horizon(readings(noise=2.0), margin=0.05)
     assert (found.steps, found.reason) == (0, "noise")
-    assert "more halves" in str(found)
+    assert found.more_halves is None  # hundreds of times as many
+    assert "a larger log would tell" in str(found)
+
+
+def test_more_halves_are_advised_only_where_they_would_tell():
+    few = trusted_horizon(readings(noise=0.3), margin=0.06)
+    assert (few.reason, few.more_halves) == ("noise", pytest.approx((few.error / (0.06 - abs(few.difference))) ** 2))
+    assert "more halves would tell" in str(few)
+    assert "more halves" not in str(trusted_horizon(readings(noise=0.3), margin=0.0))
 
 
 def test_it_ends_where_halves_do():

@@ -56,6 +56,14 @@ def test_what_speaks_against_all_runs_comes_before_any_horizon(measured, audit, 
         assert "halves <b>differ</b> (of logs with true states, 5% fail by chance)." in str(found)
 
 
+def test_runs_of_one_reading_are_said_to_be_too_short_to_be_compared(halved_of):
+    found = belief(measure({"psrs": halved_of([12] * 8, [12] * 4)}), GOOD, None, FINE)
+    assert found.title == "Not shown to be believable at any step"
+    assert "cannot be tested: runs are too short to be compared" in str(found)
+    assert "margin of 0" not in str(found)
+    assert "more halves would tell" not in str(found)
+
+
 def test_doubts_about_propensities_do_not_speak_against_qbe_alone(halved_of):
     sets = {"qbe": halved_of([100] * 8, [60] * 4, simulator={"simulator": "qbe"})}
     worse = replace(BAD, findings=(*BAD.findings, Finding("doubt", "reward-drift", (), 1, "they drift")))
@@ -170,9 +178,12 @@ def test_where_nothing_was_shown_it_does_not_say_that_halves_differ(halved_of):
     sets = {"noisy": halved_of([100] * 8, [60] * 4, n_halves=3, luck=0.5)}
     found = belief(measure(sets, margin=0.3))
     assert "were not shown to give the same g as the whole" in found.sentences[0]
-    assert found.sentences[0].endswith("only: more halves would tell.")
+    assert found.sentences[0].endswith("only: a larger log would tell.")
     both = belief(measure(sets | {"other": halved_of([100] * 8, [60] * 4, n_halves=3, luck=0.5)}, margin=0.3))
-    assert "“noisy”: at no step; at the first reading, there are too few halves of the log to tell." in str(both)
+    assert (
+        "“noisy”: at no step; at the first reading, halves of the log differ too much among themselves to tell."
+        in str(both)
+    )
 
 
 def test_runs_on_a_ladder_are_exact_up_to_a_step_and_agreement_beyond_it_is_not_enough(halved_of, on_ladder):

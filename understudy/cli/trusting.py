@@ -262,8 +262,8 @@ def beyond_for(
         return None
     margin = luck.trusted[luck.probe].margin
     if not margin > 0:
-        say(f"{name}: how far to believe its lower rungs is not tested: {luck.probe!r} does not change, and the "
-            "margin is a tenth of the range of its mean curve")  # fmt: skip
+        say(f"{name}: how far to believe its lower rungs is not tested: {luck.probe!r} does not change, or has one "
+            "reading, and the margin is a tenth of the range of its mean curve")  # fmt: skip
         return None
     of_variant = options.runs
     if options.learner in NETWORKS and options.runs > VARIANT_RUNS_OF_NETWORKS:

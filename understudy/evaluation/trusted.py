@@ -15,6 +15,9 @@ SHARE_GOING = 0.9
 ERROR_RATE = 0.05
 """How often a difference as large as the margin would be taken for a smaller one, at one reading."""
 
+MOST_TIMES = 10
+"""How many times as many halves are worth a try: where it takes more, a larger log is the cheaper way."""
+
 
 @dataclass(frozen=True)
 class Trusted:
@@ -22,18 +25,29 @@ class Trusted:
 
     steps: int  # 0 where no reading can be trusted
     margin: float
-    reason: str  # "difference", "noise", "halves end" or "runs end"
+    reason: str  # "difference", "noise", "halves end", "runs end", or "too short" where runs have one reading
     difference: float  # of halves and whole, at the reading after which it is not trusted, or at the last
     error: float  # half the width of that difference's interval
 
     @property
+    def more_halves(self) -> float | None:
+        """How many times as many halves and runs would bring the error within the margin; None for too many.
+
+        The error falls with the root of their number.
+        """
+        room = self.margin - abs(self.difference)
+        times = (self.error / room) ** 2 if room > 0 else float("inf")
+        return max(times, 1.1) if times <= MOST_TIMES else None
+
+    @property
     def why(self) -> str:
         """Why it ends there, in words that go on after "trusted to step N"."""
+        way = "more halves would tell" if self.more_halves is not None else "a larger log would tell"
         return {
             "difference": f"then halves of the log and the whole differ by {digits(self.difference)}, more than the "
             "margin",
-            "noise": f"then the difference of halves and whole is known to {digits(self.error, 2)} only: more halves "
-            "would tell",
+            "noise": f"then the difference of halves and whole is known to {digits(self.error, 2)} only: {way}",
+            "too short": "runs are too short to be compared: of one reading there is no range to take a margin from",
             "halves end": "then halves of the log have no answer, so that nothing more can be compared",
             "runs end": "which is as far as the runs go",
         }[self.reason]

@@ -28,6 +28,8 @@ USUAL_HALVES = 20
 WHY = {
     "difference": "then more log would change the answer",
     "noise": "then there are too few halves of the log to tell",
+    "too noisy": "then halves of the log differ too much among themselves to tell",
+    "too short": "since runs are too short to be compared",
     "halves end": "then half of the log has no answer to compare with",
     "runs end": "as far as the runs go",
 }
@@ -176,6 +178,8 @@ def _of_halves(tested: Mapping[str, LuckOfSet], tried: Container[str] = ()) -> l
     same = f"the same {found.probe}{meaning} as the whole, on average, within a margin of {digits(trusted.margin)}"
     if trusted.steps:
         agree = [f"Up to step {trusted.steps:,}, {counts} give {same}; {trusted.why}.", *_wide(found)]
+    elif trusted.reason == "too short":
+        agree = [f"Whether {counts} give the same {found.probe} as the whole cannot be tested: {trusted.why}."]
     else:
         why = trusted.why.removeprefix("then ")
         agree = [f"{counts} were not shown to give {same}: at the first reading, {why}."]
@@ -222,7 +226,7 @@ def _table(tested: Mapping[str, LuckOfSet], measured: Measurements) -> Table:
     for name, found in tested.items():
         trusted, interval = found.trusted[found.probe], found.intervals[found.probe]
         mean, low, high, *_ = _numbers(interval)
-        luck, why = (digits(found.give_or_take, 2), WHY[trusted.reason]) if trusted.steps else (NONE, _first(trusted))
+        luck, why = (digits(found.give_or_take, 2), _why(trusted)) if trusted.steps else (NONE, _first(trusted))
         if name in measured.gained:
             luck, why = digits(measured.beyond[name].margin, 2), f"then {measured.beyond[name].weakest.name} ends it"
         elif horizons[name] < trusted.steps:
@@ -244,9 +248,15 @@ def _table(tested: Mapping[str, LuckOfSet], measured: Measurements) -> Table:
     return Table("How far to believe each set", headings, tuple(rows), notes=(note,))
 
 
+def _why(trusted: Trusted) -> str:
+    """Return why a trusted horizon ends where it does, in a few words."""
+    return WHY["too noisy" if trusted.reason == "noise" and trusted.more_halves is None else trusted.reason]
+
+
 def _first(trusted: Trusted) -> str:
     """Return why nothing can be trusted, in a few words."""
-    return f"at the first reading, {WHY[trusted.reason].removeprefix('then ')}"
+    why = _why(trusted).removeprefix("then ")
+    return why if trusted.reason == "too short" else f"at the first reading, {why}"
 
 
 def _numbers(interval: Interval) -> list[str]:
@@ -335,7 +345,7 @@ def _listed(reached: Mapping[str, LuckOfSet], measured: Measurements) -> str:
     """
     if len(measured.luck) == 1:
         (found,) = reached.values()
-        return f"{_upto(found)}: {WHY[found.trusted[found.probe].reason]}"
+        return f"{_upto(found)}: {_why(found.trusted[found.probe])}"
     shown = [f"{found.horizon:,} (“{name}”)" for name, found in list(reached.items())[:MOST_NAMED]]
     return "; ".join(shown + ["..."] * (len(reached) > MOST_NAMED))
 

@@ -2,11 +2,9 @@
 
 from math import ceil
 
-from understudy.evaluation import Trusted
+from understudy.evaluation.trusted import SHARE_GOING
+from understudy.logs.findings import counted
 from understudy.reporting.luck import LuckOfSet
-
-MOST_TIMES = 10
-"""How many times as many halves are worth a try: where it takes more, a larger log is the cheaper way."""
 
 
 def what_would_help(found: LuckOfSet) -> str | None:
@@ -17,7 +15,7 @@ def what_would_help(found: LuckOfSet) -> str | None:
     episodes = runs.about.log_episodes
     log = "a log of twice as many episodes" + ("" if episodes is None else f" ({2 * episodes:,})")
     if trusted.reason == "noise":
-        times = _times(trusted)
+        times = trusted.more_halves
         if times is not None:
             n_halves, n_runs = (ceil(times * n - 1e-9) for n in (len(halves), len(runs)))
             return (
@@ -35,14 +33,12 @@ def what_would_help(found: LuckOfSet) -> str | None:
     limited = sum(run.stopped.cause == "max steps" for run in runs)
     if 2 * limited >= len(runs):
         return "Nothing but --max-steps ends it there: a larger one would show whether it can be believed for longer."
+    shortest, most = runs.horizon(), runs.horizon(SHARE_GOING)
+    if trusted.reason == "too short" or 2 * shortest < most:
+        often = ", or read it more often (--every)" * (trusted.reason == "too short" and runs.about.every != 1)
+        return (
+            f"It ends with the shortest of {len(runs):,} runs, which has {counted(shortest, 'step')} (nine of ten "
+            f"reach step {most:,}). To believe it for longer, let states recur more often, with fewer columns in "
+            f"--observation, or log more ({log}){often}."
+        )
     return f"To believe it for longer, log more: {log} would answer for about twice as many steps."
-
-
-def _times(trusted: Trusted) -> float | None:
-    """Return how many times as many halves and runs would bring the error within the margin; None for too many.
-
-    The error falls with the root of their number.
-    """
-    room = trusted.margin - abs(trusted.difference)
-    times = (trusted.error / room) ** 2 if room > 0 else float("inf")
-    return max(times, 1.1) if times <= MOST_TIMES else None
