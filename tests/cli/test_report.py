@@ -1,3 +1,4 @@
+import json
 import os
 
 import pandas as pd
@@ -103,3 +104,8 @@ def test_a_comparison_keeps_the_pages_and_the_audits_of_its_folders(events, tmp_
     both = (tmp_path / "comparison.html").read_text()
     assert "The audit of the log found: wrong: " in both
     assert "2 sets of runs compared: right, wrong</h1>" in both
+    assert "Runs on 2 different logs, each judged by the checks of its own: " in both
+    assert "not to be believed: the audit of the log speaks against it (“wrong”)" in both
+    content = json.loads((tmp_path / "comparison.json").read_text())
+    assert content["audit"] is None
+    assert set(content["audits"]) == {"right", "wrong"}

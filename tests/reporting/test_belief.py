@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from understudy.logs import Audit, Finding
-from understudy.reporting.belief import FITTED, UNSEEN, WHY, belief, without_evidence
+from understudy.reporting.belief import FITTED, UNSEEN, belief, without_evidence
+from understudy.reporting.belief_table import WHY
 from understudy.reporting.measurements import measure
 from understudy.reporting.rung_words import SHARED_ERRORS
 from understudy.reporting.states import MOST_FAIL

@@ -81,7 +81,7 @@ def test_without_halves_it_is_said_that_it_cannot_be_told(runs_of, real_of):
 
 def test_runs_that_must_not_be_believed_decide_nothing(halved_of):
     measured = measure({"psrs": earning(halved_of([400] * 8, [400] * 4), 0.0, 3.0)}, margin=0.3)
-    found = advice(measured, Belief("error", "Not to be believed: the log fails its self-check", []))
+    found = advice(measured, Belief("error", "", [], None, {"psrs": "the log fails its self-check"}))
     assert (found.answer, found.deployments) == ("not believed", {})
     assert found.sentence == "Do not decide by this page: the log fails its self-check."
 

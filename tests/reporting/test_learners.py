@@ -162,3 +162,11 @@ def test_of_two_that_are_equal_one_is_rarely_said_to_be_better():
         naive += apart > 1.96 * np.hypot(*(np.std(each, ddof=1) / np.sqrt(30) for each in means))
     assert claims <= 7  # P(more than 7 of 60 at 5%) is 1%
     assert naive > 30
+
+
+def test_one_learner_twice_is_not_told_from_itself(earning):
+    twice = {"a": earning(A, 2.0), "again": earning(A, 2.3), "b": earning(B, 1.0)}
+    found = compare_learners(twice)
+    assert "“again” earned most" in found.sentences[0]
+    assert "and “b”" in found.sentences[0]
+    assert "“a”" not in found.sentences[0]

@@ -33,7 +33,7 @@ def run_report(options: argparse.Namespace) -> int:
     page = write_page(
         measured, options.report or page, off_policy=found.off_policy, rung_notes=found.rung_notes, title=title,
         command="; ".join(dict.fromkeys(commands)) or None,
-        **found.checks,
+        logs=found.logs, **found.checks,
     )  # fmt: skip
     say(f"\nThe page is {page}")
     keep_for_json(options, page=page)

@@ -11,6 +11,7 @@ from understudy.reporting.belief import Belief, belief
 from understudy.reporting.luck import are_qbe
 from understudy.reporting.measurements import Measurements, measure
 from understudy.reporting.naming import names_of
+from understudy.reporting.several_logs import LogChecks, belief_of_logs
 from understudy.results import (
     ResultsFolder,
     load_set,
@@ -37,11 +38,12 @@ class ShownResults:
     off_policy: dict[str, Any]  # by the names of sets
     rung_notes: dict[str, Any]
     rehearsals: dict[str, ResultsFolder]  # by folder, of those that `simulate` made
+    logs: dict[tuple[str, ...], LogChecks]  # the checks of each log, by the names of sets, where these are on several
 
     @property
     def belief(self) -> Belief | None:
         """How far to believe the runs; None where none of them is on a log."""
-        return belief(self.measured, **self.checks)
+        return belief_of_logs(self.measured, self.logs) if self.logs else belief(self.measured, **self.checks)
 
 
 def shown_results(given: list[str]) -> ShownResults:
@@ -74,14 +76,30 @@ def shown_results(given: list[str]) -> ShownResults:
         runs, forecasts=beside(read_forecasts), beyond=beside(read_beyond_of_runs),
         compared_by=None if compared is None else compared.probe,
     )  # fmt: skip
-    rehearsals = {str(folder): found for folder in folders if (found := rehearsal_of(folder)) is not None}
-    checks: dict[str, Any] = {"audit": joined_audit({name: found.audit for name, found in rehearsals.items()})}
-    selfcheck = read_selfcheck_of_qbe if are_qbe(runs.values()) else read_selfcheck
+    off_policy = {name: estimated[0] for name, estimated in beside(read_off_policy).items()}
+    by_log: dict[str | None, dict[str, Path]] = {}  # the folder of each set
+    for name, path in zip(runs, sets, strict=True):
+        if name in measured.luck:
+            by_log.setdefault(runs[name].about.rows_of_log, {})[name] = path.parent
+    logs = {
+        tuple(parents): LogChecks(**checks_of(list(dict.fromkeys(parents.values())), [runs[name] for name in parents]))
+        for parents in (by_log.values() if len(by_log) > 1 else ())
+    }
+    return ShownResults(
+        folders, measured, checks_of(folders, list(runs.values())), off_policy, beside(read_rungs),
+        {str(folder): found for folder in folders if (found := rehearsal_of(folder)) is not None}, logs,
+    )  # fmt: skip
+
+
+def checks_of(folders: list[Path], runs: list[us.Runs]) -> dict[str, Any]:
+    """Return audit, states and self-check of results folders, which hold these sets of runs, by these names."""
+    audits = {str(folder): found.audit for folder in folders if (found := rehearsal_of(folder)) is not None}
+    checks: dict[str, Any] = {"audit": joined_audit(audits)}
+    selfcheck = read_selfcheck_of_qbe if are_qbe(runs) else read_selfcheck
     for name, read in (("states", read_state_audit), ("selfcheck", selfcheck)):
         several = read_of_folders(folders, read)
         checks[name] = next(iter(several.values())) if len(folders) == len(several) == 1 else several
-    off_policy = {name: estimated[0] for name, estimated in beside(read_off_policy).items()}
-    return ShownResults(folders, measured, checks, off_policy, beside(read_rungs), rehearsals)
+    return checks
 
 
 def names_of_sets(paths: list[Path]) -> list[str]:
@@ -116,7 +134,8 @@ def rehearsal_of(folder: Path) -> ResultsFolder | None:
 def joined_audit(audits: dict[str, us.Audit]) -> us.Audit | None:
     """Return the audits of several folders as one.
 
-    Where all are equal it is that one; otherwise each finding begins with the name of its folder. None for no audits.
+    Where all are equal it is that one; otherwise each finding begins with the name of its folder, and a test that
+    several made alike is counted once. None for no audits.
     """
     distinct = {json.dumps(audit.to_json()): audit for audit in audits.values()}
     if len(distinct) < 2:
@@ -128,5 +147,5 @@ def joined_audit(audits: dict[str, us.Audit]) -> us.Audit | None:
     ]
     counts = [(audit.n_rows or 0, audit.n_episodes or 0, audit.n_actions or 0) for audit in distinct.values()]
     rows, episodes, actions = zip(*counts, strict=True)
-    tests = tuple(test for audit in distinct.values() for test in audit.tests)
-    return us.Audit(errors_first(findings), sum(rows), sum(episodes), max(actions), tests)
+    tests = tuple(dict.fromkeys(test for audit in distinct.values() for test in audit.tests))
+    return us.Audit(errors_first(findings), max(rows), max(episodes), max(actions), tests)

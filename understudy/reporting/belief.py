@@ -2,21 +2,22 @@
 
 from collections import Counter
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from understudy.digits import digits, three_digits
+from understudy.digits import digits
 from understudy.encoders import StateAudit
-from understudy.evaluation import Fidelity, Interval, Trusted
+from understudy.evaluation import Fidelity
 from understudy.logs import Audit
 from understudy.logs.statistics.calibration import RULE as PROPENSITY_RULE
+from understudy.reporting.belief_table import belief_table, in_words, numbers_of, why_of
 from understudy.reporting.helping import what_would_help
 from understudy.reporting.luck import LuckOfSet, are_qbe, is_baseline, use_no_states
 from understudy.reporting.measurements import Measurements
 from understudy.reporting.rung_words import SHARED_ERRORS, agreed, believed, evidence_sentences, rung_sentences
 from understudy.reporting.states import MOST_FAIL
 from understudy.runs import Runs
-from understudy.tables import NONE, Column, Table
+from understudy.tables import Table
 from understudy.trust import Beyond, Selfcheck
 
 MOST_NAMED = 3
@@ -24,16 +25,6 @@ MOST_NAMED = 3
 
 USUAL_HALVES = 20
 """Halves of the log that `us.halves` takes; fewer make wider intervals, and the page says so."""
-
-WHY = {
-    "difference": "then more log would change the answer",
-    "noise": "then there are too few halves of the log to tell",
-    "too noisy": "then halves of the log differ too much among themselves to tell",
-    "too short": "since runs are too short to be compared",
-    "halves end": "then half of the log has no answer to compare with",
-    "runs end": "as far as the runs go",
-}
-"""Why a trusted horizon ends where it does, in a few words."""
 
 MEANINGS = {
     "start value": "what the learner itself expects to earn from an opening on, discounted, beyond time limits, too",
@@ -60,9 +51,10 @@ class Belief:
     title: str
     sentences: list[str]
     table: Table | None = None  # of several sets that halves of the log say something of
+    doubted: Mapping[str, str] = field(default_factory=dict)  # what speaks against a set, by its name, where it does
 
     def __str__(self) -> str:
-        sets = [] if self.table is None else [*map(_in_words, self.table.rows), *self.table.notes]
+        sets = [] if self.table is None else [*map(in_words, self.table.rows), *self.table.notes]
         return "\n".join([f"{self.title}.", *(f"  {sentence}" for sentence in [*sets, *self.sentences])])
 
 
@@ -71,12 +63,14 @@ def belief(
     audit: Audit | None = None,
     states: StateAudit | Mapping[str, StateAudit] | None = None,
     selfcheck: Selfcheck | Mapping[str, Selfcheck] | None = None,
+    *,
+    named: bool = False,
 ) -> Belief | None:
-    """Return how far to believe runs on one log; None where there are none."""
+    """Return how far to believe runs on one log; None where there are none. With `named` a single set is named, too."""
     if not measured.luck:
         return None
     judged = {name: found for name, found in measured.luck.items() if not is_baseline(measured.runs[name])}
-    several = len(measured.luck) > 1
+    several = named or len(measured.luck) > 1
     only_qbe = are_qbe(measured.runs.values())
     against = _against(concerning(measured, audit), by_name(states), by_name(selfcheck))
     wrong = [name for name in judged if _differs(measured, name)]
@@ -93,12 +87,12 @@ def belief(
     elif tried:
         severity, title = "note", believed(tried, {name: trusted[name] for name in reached}, named=several)
     elif past_exact:
-        severity, title = "warning", agreed(past_exact, _listed(reached, measured), named=several)
+        severity, title = "warning", agreed(past_exact, _listed(reached, named=several), named=several)
     elif reached:
         severity = (
             "warning" if all(map(_wide, reached.values())) else "note"
         )  # where luck alone may be a margin and more
-        title = f"Believable up to step {_listed(reached, measured)}"
+        title = f"Believable up to step {_listed(reached, named=several)}"
     elif judged and len(unserved) == len(judged):
         severity, title = "error", "Nothing was simulated: no run was served a single step"
     elif right:
@@ -111,12 +105,16 @@ def belief(
     ladders = {name: found for name, found in measured.rungs.items() if name in measured.luck}
     rungs = [*rung_sentences(ladders, named=several), *[SHARED_ERRORS] * bool(past_exact)]
     rungs += evidence_sentences(asked, named=several)
-    evidence = [*rungs, *_of_halves(tested, tried), *unserved.values(), *_left_out(measured, left, wrong)]
+    evidence = [*rungs, *_of_halves(tested, tried, named=named or len(tested) > 1), *unserved.values()]
+    evidence += _left_out(measured, left, wrong, named=several)
     if tested and any(one.merges.any() for one in by_name(states).values()):
         evidence.append(FITTED)
     checks = _checks(audit, selfcheck, only_qbe, checks_missing(measured, audit, selfcheck))
     sentences = [*checks, *evidence, UNSEEN] if against else [*evidence, *checks, UNSEEN]
-    return Belief(severity, title, sentences, _table(tested, measured) if len(tested) > 1 else None)
+    reason = title.removeprefix("Not to be believed: ")
+    doubted = dict.fromkeys(measured.luck, reason) if severity == "error" else {}
+    table = belief_table(tested, replace(measured, doubted=frozenset(doubted))) if len(tested) > 1 else None
+    return Belief(severity, title, sentences, table, doubted)
 
 
 def without_evidence(found: Belief | None, beyond: Mapping[str, Beyond]) -> Belief | None:
@@ -157,12 +155,12 @@ def _against(audit: Audit | None, states: Mapping[str, StateAudit], selfchecks: 
     return found
 
 
-def _of_halves(tested: Mapping[str, LuckOfSet], tried: Container[str] = ()) -> list[str]:
+def _of_halves(tested: Mapping[str, LuckOfSet], tried: Container[str], *, named: bool) -> list[str]:
     """Return what halves of the log say of a set, in words; of several, which have a table, where luck is large.
 
     Sets of `tried` have been judged by more than halves, with a margin of their own: of these, the interval is told.
     """
-    if len(tested) != 1:
+    if named or not tested:
         judged = {name: found for name, found in tested.items() if name not in tried}
         helped = sorted(judged, key=lambda name: judged[name].horizon or 0)[:1]  # where a comparison ends
         return [
@@ -183,7 +181,7 @@ def _of_halves(tested: Mapping[str, LuckOfSet], tried: Container[str] = ()) -> l
     else:
         why = trusted.why.removeprefix("then ")
         agree = [f"{counts} were not shown to give {same}: at the first reading, {why}."]
-    mean, low, high, first, last = _numbers(interval)
+    mean, low, high, first, last = numbers_of(interval)
     beyond = f" (extrapolated beyond step {interval.reach:,})" if interval.reach < interval.steps[-1] else ""
     return [
         *([] if name in tried else [*agree, *_help(found)]),
@@ -209,63 +207,6 @@ def _help(found: LuckOfSet) -> list[str]:
     return [words] if (words := what_would_help(found)) is not None else []
 
 
-def _in_words(row: tuple[str, ...]) -> str:
-    """Return a line of the table of several sets as a sentence."""
-    name, trusted, give_or_take, step, mean, between, why = row
-    upto = f"up to step {trusted}, give or take {give_or_take}" if trusted != "0" else "at no step"
-    return f"“{name}”: {upto}; {why}. At step {step} its mean is {mean} (95%: {between})."
-
-
-def _table(tested: Mapping[str, LuckOfSet], measured: Measurements) -> Table:
-    """Return what halves of the log say of several sets, a line each."""
-    headings = (
-        Column("", numeric=False), Column("trusted up to"), Column("give or take"), Column("at step"), Column("mean"),
-        Column("95%"), Column("", numeric=False),
-    )  # fmt: skip
-    rows, horizons = [], measured.trusted()
-    for name, found in tested.items():
-        trusted, interval = found.trusted[found.probe], found.intervals[found.probe]
-        mean, low, high, *_ = _numbers(interval)
-        luck, why = (digits(found.give_or_take, 2), _why(trusted)) if trusted.steps else (NONE, _first(trusted))
-        if name in measured.gained:
-            luck, why = digits(measured.beyond[name].margin, 2), f"then {measured.beyond[name].weakest.name} ends it"
-        elif horizons[name] < trusted.steps:
-            why = "as far as runs are exact"
-        rows.append((name, f"{horizons[name]:,}", luck, f"{interval.steps[-1]:,}", mean, f"{low} to {high}", why))
-    probes = ", ".join(dict.fromkeys(f"“{found.probe}”" for found in tested.values()))
-    margins = sorted(found.trusted[found.probe].margin for found in tested.values())
-    between = digits(margins[0]) + f" to {digits(margins[-1])}" * (margins[0] < margins[-1])
-    note = (
-        f"Of {probes}: up to the trusted step, halves of the log agree with the whole, on average, within a margin of "
-        f"{between}. “Give or take” is the largest half width of the interval up to there. Means are those of the last "
-        "reading that all runs have. Intervals are of 95%, and include the luck of the log."
-    )
-    if measured.gained.keys() & tested.keys():
-        note += (
-            " For sets that us.beyond could follow past the exact step, both are by all of its evidence, and “give or "
-            "take” is its margin."
-        )
-    return Table("How far to believe each set", headings, tuple(rows), notes=(note,))
-
-
-def _why(trusted: Trusted) -> str:
-    """Return why a trusted horizon ends where it does, in a few words."""
-    return WHY["too noisy" if trusted.reason == "noise" and trusted.more_halves is None else trusted.reason]
-
-
-def _first(trusted: Trusted) -> str:
-    """Return why nothing can be trusted, in a few words."""
-    why = _why(trusted).removeprefix("then ")
-    return why if trusted.reason == "too short" else f"at the first reading, {why}"
-
-
-def _numbers(interval: Interval) -> list[str]:
-    """Return mean, low and high of the last reading, and what the spread of runs alone would say, as texts."""
-    mean, low, high = interval.final
-    write = three_digits(high - low)
-    return [write(number) for number in (mean, low, high, *(float(end[-1]) for end in interval.naive))]
-
-
 def _unserved(name: str, runs: Runs) -> str:
     """Return why runs stopped before their first step, and what to do."""
     ((what, count),) = Counter(run.stopped.what for run in runs).most_common(1)
@@ -275,14 +216,16 @@ def _unserved(name: str, runs: Runs) -> str:
     )
 
 
-def _left_out(measured: Measurements, judged: Mapping[str, LuckOfSet | str], wrong: list[str]) -> list[str]:
+def _left_out(
+    measured: Measurements, judged: Mapping[str, LuckOfSet | str], wrong: list[str], *, named: bool
+) -> list[str]:
     """Return why sets have no horizon, or one that does not count."""
     sentences, reasons = [], dict[str, list[str]]()
     for name, found in judged.items():
         if isinstance(found, str):
             reasons.setdefault(found, []).append(name)
     for reason, names in reasons.items():
-        who = f"Of {_names(names)}, bands" if len(measured.luck) > 1 else "Bands"
+        who = f"Of {_names(names)}, bands" if named else "Bands"
         sentences.append(f"{who} leave the luck of this log out, and no horizon can be trusted: {reason}.")
     if wrong:
         sentences.append(f"Compared with real runs, {_names(wrong)} differ{'s' * (len(wrong) == 1)}: see Fidelity.")
@@ -296,8 +239,8 @@ def _left_out(measured: Measurements, judged: Mapping[str, LuckOfSet | str], wro
 
 
 def as_believed(measured: Measurements, found: Belief | None) -> Measurements:
-    """Return measurements as they are shown: without trusted horizons where something speaks against all runs."""
-    return replace(measured, doubted=found is not None and found.severity == "error")
+    """Return measurements as they are shown: without trusted horizons of sets that something speaks against."""
+    return replace(measured, doubted=frozenset(found.doubted if found is not None else ()))
 
 
 def checks_missing(
@@ -338,14 +281,14 @@ def by_name(found: Any) -> dict[str, Any]:
     return {} if found is None else dict(found) if isinstance(found, Mapping) else {"": found}
 
 
-def _listed(reached: Mapping[str, LuckOfSet], measured: Measurements) -> str:
+def _listed(reached: Mapping[str, LuckOfSet], *, named: bool) -> str:
     """Return the horizon of each set that has one; of a single one, what the luck of the log may have done up to there.
 
     Of several, a table tells that.
     """
-    if len(measured.luck) == 1:
+    if not named:
         (found,) = reached.values()
-        return f"{_upto(found)}: {_why(found.trusted[found.probe])}"
+        return f"{_upto(found)}: {why_of(found.trusted[found.probe])}"
     shown = [f"{found.horizon:,} (“{name}”)" for name, found in list(reached.items())[:MOST_NAMED]]
     return "; ".join(shown + ["..."] * (len(reached) > MOST_NAMED))
 

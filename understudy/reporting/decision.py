@@ -60,12 +60,14 @@ def advice(measured: Measurements, found: Belief | None) -> Advice | None:
 
     What an episode earns, or a probe, is compared only as far as the log can be believed.
     """
-    judged = [name for name in measured.luck if not is_baseline(measured.runs[name])]
-    if found is None or not judged:
+    every = [name for name in measured.luck if not is_baseline(measured.runs[name])]
+    if found is None or not every:
         return None
-    if found.severity == "error":
-        reason = found.title.removeprefix("Not to be believed: ")
-        return Advice("not believed", f"Do not decide by this page: {_uncapital(reason)}.", [], {})
+    judged = [name for name in every if name not in found.doubted]
+    if not judged:
+        reasons = "; ".join(_uncapital(one) for one in dict.fromkeys(found.doubted[name] for name in every))
+        return Advice("not believed", f"Do not decide by this page: {reasons}.", [], {})
+    refused = [f"Do not decide by “{name}”: {_uncapital(found.doubted[name])}." for name in every if name not in judged]
     halved = _comparable(measured, judged)
     trusted, by = measured.trusted(), measured.compared_by
     upto = min((measured.trusted(by).get(name, 0) for name in halved), default=0)
@@ -74,11 +76,11 @@ def advice(measured: Measurements, found: Belief | None) -> Advice | None:
     if comparison is not None and comparison.best in chosen:  # the choice first
         chosen = [comparison.best, *(name for name in chosen if name != comparison.best)]
     told = {name: _deployed(measured, name) for name in chosen[:MOST_TOLD]}
-    several = len(chosen) > 1
+    several = len(chosen) > 1 or bool(refused)
     whose = {
         name: f"“{name}”" if several else measured.runs[name].about.learner_name or "this learner" for name in told
     }
-    logs = {measured.runs[name].about.log for name in told}
+    logs = {measured.runs[name].about.log for name in every}
     sentences = [
         _sentence(whose[name], one, trusted.get(name), _noun(measured.runs[name]), "its" if len(logs) > 1 else "this")
         for name, one in told.items()
@@ -96,7 +98,7 @@ def advice(measured: Measurements, found: Belief | None) -> Advice | None:
         sentences.insert(0, _choice(comparison, by, upto, none if len(none) < len(halved) else []))
         if past_belief.is_decided and (comparison is None or not comparison.is_decided):
             sentences.insert(1, f"Beyond what can be believed, {past_belief.sentence}: {NOT_YET}.")
-    main, *others = sentences
+    main, *others = [*sentences, *refused]
     return Advice(answer, main, [*others, *evidence], deployments, comparison or past_belief, past_belief, upto or None)
 
 

@@ -21,7 +21,7 @@ from understudy.runs.folder import write_text
 from understudy.storage import parse_json
 from understudy.tables import Table
 
-FORMAT, VERSION = "understudy report", "1.2"
+FORMAT, VERSION = "understudy report", "1.3"
 SWEEP_FORMAT, SWEEP_VERSION = "understudy sweep report", "1.1"
 """What the file says it is. The second number rises where something is added, the first where something changes."""
 
@@ -59,7 +59,8 @@ def document(
         "log_more": shown["log_more"],
         "off_policy": [{"sentence": block.sentence, "table": block.table} for block in shown["off_policy"]],
         "ladders": [{"sentences": block.sentences, "table": block.table} for block in shown["ladders"]],
-        "audit": None if shown["audit"] is None else shown["audit"].to_json(),
+        "audit": None if shown["audit"] is None or shown["audits"] else shown["audit"].to_json(),
+        "audits": {name: one.to_json() for name, one in shown["audits"].items()},
         "selfchecks": {name: found.to_json() for name, found in shown["selfchecks"].items()},
         "states": [
             {"audit": audit.to_json(), "severity": box.severity, "title": box.title, "sentences": box.sentences,

@@ -81,6 +81,7 @@ def _compare(sets: Mapping[str, Runs], earned: Mapping[str, Earnings]) -> tuple[
             return _compare_by_steps(sets), {}
         return f"{CANNOT_TELL}of {names}, fewer than nine of ten runs finished an episode.", {}
     best, *others = sorted(earned, key=lambda name: earned[name].mean, reverse=True)
+    others = [name for name in others if _key(sets[name], "learner") != _key(sets[best], "learner")]
     ahead = {name: _difference(earned[best], earned[name]) for name in others}
     rival = min(ahead, key=lambda name: ahead[name][0] if np.isfinite(ahead[name][0]) else -np.inf)
     one, other, (low, high) = earned[best], earned[rival], ahead[rival]

@@ -1,8 +1,9 @@
 """What page and terminal show of some sets of runs, computed once for both."""
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ class Measurements:
     rungs: dict[str, RungUse] = field(default_factory=dict)  # of finished sets on a ladder: what served their steps
     beyond: dict[str, Beyond] = field(default_factory=dict)  # of these, where it was tested: how far to believe them
     compared_by: str | None = None  # the probe that learners are compared by; None for what an episode earns
-    doubted: bool = False  # True if something speaks against all runs, so that no step is to be drawn as believable
+    doubted: frozenset[str] = frozenset()  # sets that something speaks against: no step of them is to be believed
 
     @property
     def finished(self) -> dict[str, Runs]:
@@ -58,7 +59,15 @@ class Measurements:
         found = horizons_of(self.luck, probe)
         found |= {name: min(step, self.rungs[name].exact) for name, step in found.items() if name in self.rungs}
         found |= {name: one.steps for name, one in self.gained.items() if probe in (None, one.probe)}
-        return dict.fromkeys(found, 0) if self.doubted else found
+        return {name: 0 if name in self.doubted else step for name, step in found.items()}
+
+    def of(self, names: Collection[str]) -> "Measurements":
+        """Return the measurements of some sets of runs, but for what compares them with others."""
+        parts = ("runs", "efficiency", "earnings", "luck", "forecasts", "rungs", "beyond")
+        kept: dict[str, Any] = {
+            part: {name: one for name, one in getattr(self, part).items() if name in names} for part in parts
+        }
+        return replace(self, learners=None, **kept)
 
     @property
     def gained(self) -> dict[str, Beyond]:

@@ -24,6 +24,7 @@ from understudy.reporting.page_figures import figures_of
 from understudy.reporting.rung_words import ladder_blocks
 from understudy.reporting.scripts import content_policy, page_scripts, page_styles, script_data, with_all_visible
 from understudy.reporting.settings_tables import differing_settings, origin_table, settings_table
+from understudy.reporting.several_logs import Logs, belief_of_logs
 from understudy.reporting.shortages import longer_sentences, shortage_sentences
 from understudy.reporting.states import state_boxes
 from understudy.reporting.summary import (
@@ -87,18 +88,19 @@ def write_page(
     rung_notes: Mapping[str, str] | None = None,
     title: str | None = None,
     command: str | None = None,
+    logs: Logs | None = None,
 ) -> Path:
     """Write the page of runs that were measured before, and its JSON file, as `report` does.
 
     `rung_notes` say which lower rungs of a set the log supports, and why not others, by the names of the sets.
-    `command` is what was typed to make the runs.
+    `command` is what was typed to make the runs. `logs` are the checks of each log, where the sets are on several.
     """
     path = path_of_page(path)
     if not measured.finished:
         raise SettingError("there is no finished run to report on; run the experiment first")
     beside = json_beside(path)
     boxes, audits = state_boxes(states), by_name(states)
-    found = belief(measured, audit, states, selfcheck)
+    found = belief_of_logs(measured, logs) if logs else belief(measured, audit, states, selfcheck)
     told = advice(measured, found)
     measured = as_believed(measured, found)
     compared, upto = (None, None) if told is None else (told.whole, told.upto)
@@ -111,6 +113,7 @@ def write_page(
         "learners": None if told is None else _of_learners(told),
         "compared_by": measured.compared_by,
         "belief": without_evidence(found, measured.beyond),
+        "audits": {", ".join(names): one.audit for names, one in (logs or {}).items() if one.audit is not None},
         "selfchecks": by_name(selfcheck),
         "off_policy": blocks_of(measured, off_policy),
         "ladders": ladder_blocks(

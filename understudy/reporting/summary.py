@@ -55,7 +55,7 @@ def setup_sentence(measured: Measurements) -> str:
     text = f"{who} {_where(shown)} {times}"
     if len(shown) > 1:
         simulators = {json.dumps(runs.about.simulator, default=str) for runs in shown.values()}
-        alike = len(simulators) < len(shown)
+        alike = len(simulators) < len(shown) or len({runs.about.rows_of_log for runs in shown.values()}) > 1
         text += f" in each of {len(shown)} sets of runs" if alike else f" under each of {len(shown)} simulators"
     if reference in named and reference not in shown:
         text += f", to be compared with {len(named[str(reference)]):,} runs of “{reference}”"
@@ -261,12 +261,13 @@ def _where(shown: Mapping[str, Runs]) -> str:
     own = {runs.about.own_logs for runs in shown.values()}
     if True in own:
         return "rehearsed on one log, or on one for each run," if len(own) > 1 else "rehearsed on a log for each run,"
-    logs = {runs.about.log_rows: runs.about.log_episodes for runs in shown.values()}
-    if None in logs:
+    logs = {runs.about.rows_of_log: (runs.about.log_rows, runs.about.log_episodes) for runs in shown.values()}
+    sizes = set(logs.values())
+    if any(rows is None for rows, _ in sizes):
         return "ran"
     if len(logs) > 1:
-        return f"rehearsed on {len(logs)} logs"
-    ((rows, episodes),) = logs.items()
+        return f"rehearsed on {len(logs)} different logs"
+    ((rows, episodes),) = sizes
     return f"rehearsed on a log of {rows:,} rows" + (f" ({episodes:,} episodes)" if episodes else "")
 
 
