@@ -96,3 +96,17 @@ def test_a_folder_of_learners_that_is_not_there_is_named():
     options = argparse.Namespace(learner="mine:Make", learner_folder="nowhere", command=lambda options: 0)
     with pytest.raises(SettingError, match="--learner-folder nowhere is not a folder"):
         run_with_learner(options)
+
+
+@pytest.mark.parametrize("lines", ["print('x' * 99)", "print_table(Table('', (Column('a'),), (('1',),) * 999))"])
+def test_a_pipe_that_is_closed_before_the_first_line_is_no_success(lines):
+    """A table printed to a closed pipe ended `understudy check LOG | head -3` with 1: a log not to be believed."""
+    code = (
+        "import sys\nfrom understudy.cli.running import run_command\nfrom understudy.cli.words import print_table\n"
+        "from understudy.tables import Column, Table\nsys.stdin.readline()\n"
+        f"sys.exit(run_command('tool', lambda: {lines} or 0))"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdout.close()
+    process.stdin.close()
+    assert process.wait() == 141

@@ -59,7 +59,9 @@ def run_command(program: str, command: Callable[[], int]) -> int:
     `program` is the name that sentences begin with. Other errors are bugs, and are raised.
     """
     try:
-        return command()
+        code = command()
+        print(end="", flush=True)  # what is still in a buffer may find the pipe closed, too
+        return code
     except (UnderstudyError, ModuleNotFoundError) as error:
         from understudy.cli.words import as_flags  # takes long, and is not needed for help
 

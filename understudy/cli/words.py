@@ -136,7 +136,13 @@ def print_table(table: Table) -> None:
 
     from understudy.reporting.terminal import as_rich, least_width
 
-    console = Console()
+    class Raising(Console):
+        """A console that raises where its reader has gone: by itself it ends the program, with exit code 1."""
+
+        def on_broken_pipe(self) -> None:
+            raise
+
+    console = Raising()
     console.width = max(console.width, least_width(table))
     console.print(as_rich(table, console.width))
 
