@@ -37,6 +37,12 @@ def test_conditions_that_hold_open_the_gate(rehearsed, capsys):
     said = capsys.readouterr().out
     assert "FAILS" not in said
     assert "The gate is open" in said
+    assert "psrs: better than the log: QLearning against the logging policy: better" in said
+    assert main(["gate", str(rehearsed), "--min-horizon", "20", "--better-than-log", "--json"]) == 0
+    horizon, better = told(capsys)["conditions"][1:]
+    assert horizon["trusted"] == better["trusted"] > 20
+    assert horizon["low"] is None
+    assert 0 < better["low"] < better["high"] < 0.8  # the best arm earns 0.8, and the log 0.4
 
 
 def test_where_nothing_is_asked_of_what_is_earned_the_gate_says_so(rehearsed, capsys):

@@ -41,7 +41,7 @@ def test_a_learner_that_earns_more_is_likely_better_from_some_step_on(halved_of)
     )
     assert 100 < deployment.from_step < 200
     assert found.evidence[1].startswith("It begins to be better ")
-    assert found.evidence[2].startswith("At least half of that gain begins to be there between episode ")
+    assert found.evidence[2].startswith("Half of that gain is reached, and kept from then on, between episode ")
     assert "on average, is " in found.evidence[3]
     assert "less an episode than the log, in episodes 1 to " in found.evidence[3]
     assert found.to_json()["deployments"]["psrs"]["verdict"] == "better"
@@ -162,7 +162,7 @@ def test_how_fast_is_told_by_when_half_of_the_gain_is_there(halved_of):
     first, last = against.first[half.earliest], against.first[half.latest]
     assert 1 < first < last
     assert late.evidence[2] == (
-        f"At least half of that gain begins to be there between episode {first} (step "
+        f"Half of that gain is reached, and kept from then on, between episode {first} (step "
         f"{against.difference.steps[half.earliest - 1]}) and episode {last} (step "
         f"{against.difference.steps[half.latest - 1]}) with a probability of 95% (by the mean over runs, from episode "
         f"{against.first[place]} (step {against.difference.steps[place - 1]}) on)."
@@ -187,7 +187,8 @@ def test_what_all_deployments_earned_has_its_interval_and_a_single_ones_risk_its
 def test_episodes_of_one_row_are_decisions(halved_of):
     found = advised({"replay": earning(halved_of([400] * 8, [400] * 4, log_rows=20), 0.0, 3.0)})
     assert found.evidence[0].startswith("In decisions ")
-    assert " a decision than the log, whose decisions earned " in found.evidence[0]
+    assert " a decision, 1.26 more than the log, whose decisions earned " in found.evidence[0]
+    assert "step" not in found.sentence
     assert "step" not in found.evidence[0]
 
 

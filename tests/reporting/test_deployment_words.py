@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from understudy.evaluation.intervals import Interval
-from understudy.reporting.deployment_words import evidence_of
+from understudy.reporting.deployment_words import evidence_of, where_told
 from understudy.trust.against_log import AgainstLog
 from understudy.trust.deploying import DeployedLearner
 from understudy.trust.onsets import Onset
@@ -32,12 +32,12 @@ def deployed():
 
 def test_what_it_earns_from_when_on_how_fast_and_at_what_risk_are_a_sentence_each(deployed):
     assert evidence_of("it", deployed) == [
-        "In episodes 21 to 40 (up to step 400), it earns 1.50 more an episode than the log, whose episodes earned "
-        "2,000.00: +1.00 to +2.00 with a probability of 95%, the luck of the log included.",
+        "In episodes 21 to 40 (up to step 400), it earns 2,001.50 an episode, 1.50 more than the log, whose episodes "
+        "earned 2,000.00: +1.00 to +2.00 with a probability of 95%, the luck of the log included.",
         "It begins to be better between episode 11 (step 100) and episode 21 (step 200) with a probability of 95% (by "
         "the mean over runs, from episode 11 (step 100) on). More runs would narrow this down.",
-        "At least half of that gain begins to be there between episode 11 (step 100) and episode 21 (step 200) with a "
-        "probability of 95% (by the mean over runs, from episode 11 (step 100) on).",
+        "Half of that gain is reached, and kept from then on, between episode 11 (step 100) and episode 21 (step 200) "
+        "with a probability of 95% (by the mean over runs, from episode 11 (step 100) on).",
         "By episode 40 deployments have earned 2,500 more in all, on average (+2,460 to +2,540); a single one has "
         "earned less than the logging policy by then with a probability of less than 1%. The least that deployments "
         "earn, on average, is 1.00 less an episode than the log, in episodes 1 to 10.",
@@ -76,7 +76,35 @@ def test_what_holds_from_the_first_episode_on_is_in_the_first_sentence_of_the_pa
 
 def test_the_least_of_windows_that_earn_more_is_chance_and_not_told(deployed):
     better = replace(deployed, against=replace(deployed.against, difference=interval([0.3, 0.9, 1.4, 1.6], 0.5)))
-    assert evidence_of("it", better)[-1].endswith("In no window of episodes are they told to earn less.")
+    told = evidence_of("it", better)[-1]
+    assert told.endswith("No stretch of 10 episodes by itself is shown to earn less than the log.")
+    wide = interval([-1.0, -0.9, 1.4, 1.6], np.array([2.0, 0.5, 0.5, 0.5]))  # the least is not told, and another one is
+    other = replace(deployed, against=replace(deployed.against, difference=wide))
+    assert evidence_of("it", other)[-1].endswith("with a probability of less than 1%.")
+
+
+def worse(found, means, begins):
+    """The same windows of a learner whose later half earns 0.7 less than the log."""
+    against = replace(found.against, difference=interval(means, 0.5))
+    return replace(found, against=against, mean=-0.7, low=-1.2, high=-0.2, begins=begins, half_gain=None)
+
+
+@pytest.mark.parametrize("begins", [Onset(0, 0, None), Onset(0, 0, 2)])
+def test_a_learner_that_is_worst_at_first_is_not_said_to_be_worse_only_later(deployed, begins):
+    found = worse(deployed, [-2.5, -1.5, -0.9, -0.5], begins)
+    assert where_told(found, "episode") == ", also in its later episodes (21 to 40)"
+    said = "In the episodes before, it earns 2.00 less an episode than the log, by the mean over runs."
+    assert (said in evidence_of("it", found)) == (begins.latest is None)
+
+
+def test_a_learner_that_gets_worse_is_said_to_be_so_in_its_later_episodes(deployed):
+    means = [0.2, -0.3, -0.6, -0.8]
+    told = where_told(worse(deployed, means, Onset(0, 1, None)), "decision", "its")
+    assert told == " in its later decisions (21 to 40; from when on, its log cannot tell)"
+    assert where_told(worse(deployed, means, Onset(1, 1, 3)), "episode") == " from step 300 on at the latest"
+    assert where_told(worse(deployed, means, Onset(1, 1, 3)), "decision") == " from decision 31 on at the latest"
+    at_once = worse(deployed, [-2.5, -1.5, -0.9, -0.5], Onset(0, 0, 0))
+    assert where_told(at_once, "episode") == " from its first 10 episodes on"
 
 
 def test_what_begins_after_the_last_window_is_told_by_it(deployed):

@@ -11,6 +11,7 @@ from understudy.reporting.returns import (
     log_sentence,
     log_value,
     notes_on_returns,
+    noun_of,
 )
 from understudy.tables import NONE
 
@@ -44,7 +45,7 @@ def test_the_log_is_told_by_episodes_or_by_steps_where_they_do_not_end(runs_of):
     assert cut.startswith("The log itself earned 0.500 a step; what an episode of the log earned is not known, since 7")
     told = log_sentence({"a": runs_of([40], log_return=2.0, log_cut_off=3)})
     assert told == "The log's own episodes earned 2.00 on average (3 were cut off, and count up to there)."
-    told = log_sentence({"a": runs_of([40], log_return=2.0, log_cut_off=0, log_return_of=147, log_episodes=200)})
+    told = log_sentence({"a": runs_of([40], log_return=2.0, log_cut_off=0, log_return_of=147, log_episodes=190)})
     assert told == "The log's first 147 episodes, all finished, earned 2.00 on average."
 
 
@@ -64,3 +65,25 @@ def test_returns_leave_out_episodes_that_were_cut_and_it_is_said(runs_of, on_lad
     assert cut_sentence(cut).startswith(f"Returns leave out the 2 of {n} episodes ({2 / n:.0%}) that were cut")
     assert cut_sentence(cut) in notes_on_returns(cut, earnings(cut))
     assert cut_sentence({"a": runs}) is cut_sentence({"a": on_ladder(runs, {40: 1})}) is None
+
+
+def test_episodes_of_one_row_each_are_decisions(runs_of, real_of):
+    single, longer = runs_of([40] * 3, log_rows=20, log_reward_column="click"), runs_of([40] * 3)
+    assert [noun_of(single), noun_of(single, longer), noun_of(longer), noun_of(real_of([40]))] == [
+        "decision", "episode", "episode", "episode",
+    ]  # fmt: skip
+    told = notes_on_returns({"a": single}, earnings({"a": single}))
+    assert told[0] == "Return, “click” of a decision: the mean over the first 8 decisions of each run."
+    assert log_sentence({"a": replace_return(single, 2.0)}) == "The log's own decisions earned 2.00 on average."
+
+
+def replace_return(runs, value):
+    return replace(runs, about=replace(runs.about, log_return=value))
+
+
+def test_returns_that_go_beyond_what_can_be_believed_say_so(runs_of):
+    sets = {"a": runs_of([40] * 3), "b": runs_of([40] * 3)}
+    earned = earnings(sets)
+    assert "beyond" not in notes_on_returns(sets, earned, {"a": 40, "b": 40})[0]
+    assert notes_on_returns(sets, earned, {"a": 40, "b": 20})[0].endswith(", beyond what can be believed of b.")
+    assert notes_on_returns(sets, earned, {"a": 0, "b": 20})[0].endswith(", beyond what can be believed.")

@@ -84,6 +84,7 @@ def test_it_converts_to_a_table_to_json_and_to_html(compared):
     assert found.to_json()["worst"] == list(found.worst)
     assert "mean worse" in found._repr_html_()
     table = found.table()
+    assert found.table("decision").columns[:3] == ("decisions", "up to step", "difference a decision")
     assert len(table.rows) == len(found.last)
     assert table.rows[-1][0] == f"{found.first[-1]:,} to {found.last[-1]:,}"
     assert float(table.rows[-1][2]) == pytest.approx(found.difference.mean[-1], abs=0.05)

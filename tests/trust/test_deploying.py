@@ -79,7 +79,18 @@ def test_a_learner_that_learns_is_better_from_some_step_on(compared):
         else f"from its first {found.against.last[0]} episodes on"
     )
     assert f": better {begin}; over" in str(found)
+    assert f" more an episode than the log's {found.against.logged:.3g}" in str(found)
     assert found.begins.earliest <= found.begins.by_mean <= begins
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "much"),
+    [(-1.17, -0.341, "0.341 to 1.17 less"), (-0.5, 1.25, "0.5 less to 1.25 more"), (0.5, 1.25, "0.5 to 1.25 more")],
+)
+def test_how_much_a_learner_earns_less_has_no_sign(without_difference, low, high, much):
+    found = replace(deploying("a", without_difference[0]), low=low, high=high, begins=None)
+    assert f" it earns {much} an episode than the log's" in str(found)
+    assert f" it earns {much} a decision than the log's" in found.told("decision")
 
 
 RISE = np.repeat(np.linspace(-1.0, 2.0, SERVED // 2), 2)

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from math import isfinite
 from typing import Any, NamedTuple
 
 from understudy.cli.shown_results import ShownResults, shown_results
@@ -9,6 +10,7 @@ from understudy.cli.words import say
 from understudy.errors import SettingError, UnderstudyError
 from understudy.reporting.belief import as_believed, by_name, checks_missing
 from understudy.reporting.luck import LuckOfSet, is_baseline, use_no_states
+from understudy.reporting.returns import noun_of
 from understudy.trust.deploying import deploying
 
 
@@ -19,6 +21,9 @@ class Condition(NamedTuple):
     set: str | None
     holds: bool
     found: str
+    trusted: int | None = None  # the step up to which a set can be believed, 0 where none
+    low: float | None = None  # how much more an episode earns than the log's, in the later half of those believed, with
+    high: float | None = None  # the luck of the log: an interval of 95%
 
 
 def run_gate(options: argparse.Namespace) -> int:
@@ -68,7 +73,7 @@ def conditions_of(results: ShownResults, options: argparse.Namespace) -> list[Co
             steps = trusted.get(name, 0)
             upto = f"up to step {steps:,}" if steps else "at no step"
             conditions.append(
-                Condition(f"trusted to step {options.min_horizon:,}", name, steps >= options.min_horizon, upto)
+                Condition(f"trusted to step {options.min_horizon:,}", name, steps >= options.min_horizon, upto, steps)
             )
         if options.better_than_log:
             conditions.append(better_than_log(results, name, trusted.get(name, 0)))
@@ -77,14 +82,16 @@ def conditions_of(results: ShownResults, options: argparse.Namespace) -> list[Co
 
 def better_than_log(results: ShownResults, name: str, upto: int) -> Condition:
     """Return whether a set earns more than the logging policy, as far as it can be believed."""
-    told: dict[str, Any] = {"name": "better than the log", "set": name, "holds": False}
+    told: dict[str, Any] = {"name": "better than the log", "set": name, "holds": False, "trusted": upto}
     luck = results.measured.luck[name]
     if not isinstance(luck, LuckOfSet):
         return Condition(**told, found=luck)
     if not upto:
         return Condition(**told, found="at no step was this log shown to be believable")
+    runs = results.measured.runs[name]
     try:
-        found = deploying(name, luck.halves, upto)
+        found = deploying(runs.about.learner_name or name, luck.halves, upto)
     except UnderstudyError as error:
         return Condition(**told, found=str(error))
-    return Condition(**told | {"holds": found.better}, found=str(found))
+    low, high = (float(value) if isfinite(value) else None for value in (found.low, found.high))
+    return Condition(**told | {"holds": found.better, "low": low, "high": high}, found=found.told(noun_of(runs)))

@@ -8,10 +8,11 @@ from understudy.digits import span_of, three_digits
 from understudy.errors import UnderstudyError
 from understudy.evaluation import Halves
 from understudy.reporting.belief import Belief
-from understudy.reporting.deployment_words import LOGGED, evidence_of
+from understudy.reporting.deployment_words import LOGGED, evidence_of, one_of, where_told
 from understudy.reporting.learners import n_learners
 from understudy.reporting.luck import LuckOfSet, is_baseline
 from understudy.reporting.measurements import Measurements
+from understudy.reporting.returns import noun_of
 from understudy.runs import Runs
 from understudy.trust import Comparison
 from understudy.trust.deploying import DeployedLearner, deploying
@@ -82,14 +83,14 @@ def advice(measured: Measurements, found: Belief | None) -> Advice | None:
     }
     logs = {measured.runs[name].about.log for name in every}
     sentences = [
-        _sentence(whose[name], one, trusted.get(name), _noun(measured.runs[name]), "its" if len(logs) > 1 else "this")
+        _sentence(whose[name], one, trusted.get(name), noun_of(measured.runs[name]), "its" if len(logs) > 1 else "this")
         for name, one in told.items()
     ]
     deployments = {name: one for name, one in told.items() if isinstance(one, DeployedLearner)}
     (first, found_of_first), *_ = told.items()
     evidence = []
     if isinstance(found_of_first, DeployedLearner):
-        evidence = evidence_of(whose[first] if several else "it", found_of_first, _noun(measured.runs[first]))
+        evidence = evidence_of(whose[first] if several else "it", found_of_first, noun_of(measured.runs[first]))
     answer = found_of_first.verdict if isinstance(found_of_first, DeployedLearner) else "not told"
     if answer == "not told":
         evidence += _beyond(measured, first, whose[first])
@@ -134,10 +135,11 @@ def _beyond(measured: Measurements, name: str, who: str) -> list[str]:
     if found.verdict == "not told":
         return []
     write, (least, most) = three_digits(found.low, found.high), sorted(map(abs, (found.low, found.high)))
+    noun = noun_of(measured.runs[name])
+    step = "" if noun == "decision" else f" (up to step {found.against.difference.steps[-1]:,})"
     return [
-        f"Beyond what can be believed, in {span_of('episode', found.first, found.last)} (up to step "
-        f"{found.against.difference.steps[-1]:,}), runs of {who} earn {write(least)} to {write(most)} "
-        f"{'more' if found.better else 'less'} an episode than the log: {NOT_YET}."
+        f"Beyond what can be believed, in {span_of(noun, found.first, found.last)}{step}, runs of {who} earn "
+        f"{write(least)} to {write(most)} {'more' if found.better else 'less'} {one_of(noun)} than the log: {NOT_YET}."
     ]
 
 
@@ -174,20 +176,11 @@ def _sentence(who: str, found: DeployedLearner | str, upto: int | None, noun: st
     untold = f"Whether deploying {who} is better than {LOGGED} cannot be told from {whose} log"
     if isinstance(found, str):
         return f"{untold}: {found}."
+    far = f"up to {'decision' if noun == 'decision' else 'step'} {upto:,}"  # each decision is a step
     if found.verdict == "not told":
-        return f"{untold}: it can be believed up to step {upto:,}, and up to there both may earn the same."
-    if found.from_step is None:
-        where = f" in its later {noun}s (from when on, {whose} log cannot tell)"
-    else:
-        where = f" {found.since(noun)}"
-    believed = f"{whose} log can be believed up to step {upto:,}"
-    return f"Deploying {who} is likely {found.verdict} than {LOGGED}{where}; {believed}."
-
-
-def _noun(runs: Runs) -> str:
-    """Return what an episode of the log is called: a decision, where each is a single one."""
-    single = runs.about.log_rows is not None and runs.about.log_rows == runs.about.log_episodes
-    return "decision" if single else "episode"
+        return f"{untold}: it can be believed {far}, and up to there both may earn the same."
+    where = where_told(found, noun, whose)
+    return f"Deploying {who} is likely {found.verdict} than {LOGGED}{where}; {whose} log can be believed {far}."
 
 
 def _comparable(measured: Measurements, judged: list[str]) -> dict[str, Halves]:

@@ -21,11 +21,12 @@ def evidence_of(who: str, found: DeployedLearner, noun: str = "episode") -> list
     write = three_digits(against.logged, found.mean)
     step = "" if noun == "decision" else f" (up to step {against.difference.steps[-1]:,})"  # each decision is a step
     ends = f"{_signed(found.low, write)} to {_signed(found.high, write)}"
+    earned = f"{write(against.logged + found.mean)} {one_of(noun)}"
     total, low, high = (-value for value in against.regret.final)
     in_all = three_digits(total)
     return [
-        f"In {span_of(noun, found.first, found.last)}{step}, {who} earns "
-        f"{_more_or_less(found.mean, write)} {_one(noun)} than the log, whose {noun}s earned "
+        f"In {span_of(noun, found.first, found.last)}{step}, {who} earns {earned}, "
+        f"{_more_or_less(found.mean, write)} than the log, whose {noun}s earned "
         f"{write(against.logged)}{_which(against)}: {ends} with a probability of 95%, the luck of the "
         "log included.",
         *_from_when(who, found, noun),
@@ -38,13 +39,46 @@ def evidence_of(who: str, found: DeployedLearner, noun: str = "episode") -> list
 
 def _worst(found: DeployedLearner, write: Any, noun: str) -> str:
     """Return where deployments earn least, if that is told to be less than the log: else it is the chance of many."""
+    difference = found.against.difference
+    if not (difference.high < 0).any():
+        return f" No {_stretch(found, noun)} by itself is shown to earn less than the log."
+    if difference.high[int(np.argmin(difference.mean))] >= 0:  # which one earns least is not told
+        return ""
     first, last, least = found.against.worst
-    if found.against.difference.high[int(np.argmin(found.against.difference.mean))] >= 0:
-        return f" In no window of {noun}s are they told to earn less."
     return (
-        f" The least that deployments earn, on average, is {_more_or_less(least, write)} {_one(noun)} than the log, in "
-        f"{span_of(noun, first, last)}."
+        f" The least that deployments earn, on average, is {_more_or_less(least, write)} {one_of(noun)} than the log, "
+        f"in {span_of(noun, first, last)}."
     )
+
+
+def _stretch(found: DeployedLearner, noun: str) -> str:
+    """Return what a window of episodes is, in words, such as "stretch of 25 episodes"."""
+    sizes = found.against.last - found.against.first + 1
+    least, most = int(sizes.min()), int(sizes.max())
+    return noun if most == 1 else f"stretch of {f'{least:,} to ' * (least < most)}{most:,} {noun}s"
+
+
+def at_first(found: DeployedLearner) -> float | None:
+    """Return how much more the episodes before the later half earn than the log, by the mean over runs.
+
+    None unless that is as far from the log as what the later half earns, and on the same side.
+    """
+    against = found.against
+    earlier = against.last < found.first
+    if found.begins is None or found.begins.earliest or not earlier.any():
+        return None
+    sizes = (against.last - against.first + 1)[earlier]
+    mean = float(np.average(against.difference.mean[earlier], weights=sizes))
+    return mean if (mean <= found.mean if found.worse else mean >= found.mean) else None
+
+
+def where_told(found: DeployedLearner, noun: str, whose: str = "this") -> str:
+    """Return of which episodes the verdict is, in words that follow "better than the logging policy"."""
+    before = at_first(found)
+    if found.from_step == 0 or (found.from_step and (found.better or before is None)):
+        return f" {found.since(noun)}"
+    later = f" its later {noun}s ({found.first:,}{f' to {found.last:,}' * (found.last > found.first)}"
+    return f" in{later}; from when on, {whose} log cannot tell)" if before is None else f", also in{later})"
 
 
 def _from_when(who: str, found: DeployedLearner, noun: str) -> list[str]:
@@ -57,6 +91,12 @@ def _from_when(who: str, found: DeployedLearner, noun: str) -> list[str]:
     helps = f"{'More runs' if of_runs else 'A longer log'} would narrow this down."
     mean = "" if begins.by_mean is None else f"by the mean over runs, from {_place(found, begins.by_mean, noun)} on"
     if _says_nothing(begins):
+        if (earlier := at_first(found)) is not None:
+            write = three_digits(found.against.logged, earlier)
+            return [
+                f"In the {noun}s before, {who} earns {_more_or_less(earlier, write)} {one_of(noun)} than the log, by "
+                "the mean over runs."
+            ]
         return [f"From when on {who} is {found.verdict}, this log cannot tell{mean and f' ({mean})'}. {helps}"]
     who = f"{who[0].upper()}{who[1:]}"
     return [f"{who} begins to be {found.verdict} {_between(found, begins, noun)}{mean and f' ({mean})'}. {helps}"]
@@ -72,7 +112,7 @@ def _how_fast(found: DeployedLearner, noun: str) -> list[str]:
     mean = f"(by the mean over runs, from {_place(found, half.by_mean, noun)} on)"
     if _says_nothing(half):
         return [f"From when on half of that gain is there, this log cannot tell {mean}."]
-    return [f"At least half of that gain begins to be there {_between(found, half, noun)} {mean}."]
+    return [f"Half of that gain is reached, and kept from then on, {_between(found, half, noun)} {mean}."]
 
 
 def _which(against: AgainstLog) -> str:
@@ -107,7 +147,8 @@ def _place(found: DeployedLearner, place: int, noun: str) -> str:
     return f"{noun} {int(found.against.first[place]):,}{at}"
 
 
-def _one(noun: str) -> str:
+def one_of(noun: str) -> str:
+    """Return the noun with its article."""
     return "an episode" if noun == "episode" else f"a {noun}"
 
 

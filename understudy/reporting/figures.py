@@ -32,6 +32,7 @@ from understudy.reporting.drawing import (
     means_of_returns,
     reference_first,
 )
+from understudy.reporting.returns import noun_of
 from understudy.reporting.rungs import draw_exact, draw_exact_words, draw_strips, strips_height
 from understudy.reporting.svg import INK, MUTED, drawn_alike
 from understudy.runs import Runs
@@ -140,8 +141,9 @@ def episode_returns(
             draw_trusted(axes, means[name], episode, looks[name])
         axes.set(xlabel="", ylabel="")
         style_share_going(going, n_ticks)
-        going.set_xlabel("episodes of a run, by number")
-        axes.set_title("return of an episode", loc="left", color=INK, pad=10)
+        noun = noun_of(*sets.values())
+        going.set_xlabel(f"{noun}s of a run, by number")
+        axes.set_title(f"return of {'a' if noun == 'decision' else 'an'} {noun}", loc="left", color=INK, pad=10)
         draw_legend(figure, means, looks, width)
     return figure
 

@@ -21,6 +21,7 @@ from understudy.reporting.glossary import explained
 from understudy.reporting.measurements import Measurements, measure
 from understudy.reporting.off_policy import blocks_of
 from understudy.reporting.page_figures import figures_of
+from understudy.reporting.returns import noun_of
 from understudy.reporting.rung_words import ladder_blocks
 from understudy.reporting.scripts import content_policy, page_scripts, page_styles, script_data, with_all_visible
 from understudy.reporting.settings_tables import differing_settings, origin_table, settings_table
@@ -109,7 +110,9 @@ def write_page(
         "state_boxes": boxes,
         "figures": figures_of(measured, audits, compared, upto),
         "advice": told,
-        "against_log": [] if told is None else [one.against.table() for one in told.deployments.values()],
+        "against_log": [] if told is None else [
+            one.against.table(noun_of(measured.runs[name])) for name, one in told.deployments.items()
+        ],
         "learners": None if told is None else _of_learners(told),
         "compared_by": measured.compared_by,
         "belief": without_evidence(found, measured.beyond),

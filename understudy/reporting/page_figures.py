@@ -15,7 +15,7 @@ from understudy.reporting.figures import curves_of_runs, episode_returns, learni
 from understudy.reporting.luck import LuckOfSet, shares_a_log
 from understudy.reporting.measurements import Measurements
 from understudy.reporting.plots import mean_final_vector
-from understudy.reporting.returns import cut_sentence, log_value
+from understudy.reporting.returns import cut_sentence, log_value, noun_of
 from understudy.reporting.rung_words import rung_sentences
 from understudy.reporting.rungs import any_cut
 from understudy.reporting.state_pictures import n_named
@@ -116,6 +116,7 @@ def _returns(
         "episode_returns",
     )
     return figure | {
+        "noun": noun_of(*sets.values()),
         "reference": shown,
         "with_luck": list(seen),
         "without_luck": [

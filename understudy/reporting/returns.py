@@ -22,22 +22,37 @@ def earnings_format(earned: Mapping[str, Earnings]) -> Callable[[float], str]:
     return three_digits(*(found.mean for found in earned.values()))
 
 
-def first_episodes(earned: Earnings) -> str:
+def noun_of(*sets: Runs) -> str:
+    """Return what an episode of these sets is called: a decision, where all logs are of single ones."""
+    logs = [(set_.about.log_rows, set_.about.log_episodes) for set_ in sets]
+    return "decision" if logs and all(rows is not None and rows == episodes for rows, episodes in logs) else "episode"
+
+
+def first_episodes(earned: Earnings, noun: str = "episode") -> str:
     """Return which episodes of each run are counted, such as "the first 20 episodes"."""
-    return f"the first {earned.episodes:,} episodes" if earned.episodes > 1 else "the first episode"
+    return f"the first {earned.episodes:,} {noun}s" if earned.episodes > 1 else f"the first {noun}"
 
 
-def notes_on_returns(runs: Mapping[str, Runs], earned: Mapping[str, Earnings]) -> list[str]:
-    """Return sentences on which episodes are counted, which sets have none, and what the log's own episodes earned."""
-    notes = []
+def notes_on_returns(
+    runs: Mapping[str, Runs], earned: Mapping[str, Earnings], trusted: Mapping[str, int] | None = None
+) -> list[str]:
+    """Return sentences on which episodes are counted, which sets have none, and what the log's own episodes earned.
+
+    `trusted` is the step up to which each set can be believed, where it is known: what is counted may go beyond it.
+    """
+    notes, noun = [], noun_of(*runs.values())
     if earned:
         steps = max(found.steps for found in earned.values())
         alike = ", the same number in every set" if len(earned) > 1 else ""
-        which = first_episodes(next(iter(earned.values())))
-        notes.append(f"Return{_of_column(runs)}: the mean over {which} of each run (steps 1 to {steps:,}){alike}.")
+        which = first_episodes(next(iter(earned.values())), noun)
+        far = "" if noun == "decision" else f" (steps 1 to {steps:,})"
+        beyond = [name for name, one in earned.items() if one.steps > (trusted or {}).get(name, one.steps)]
+        of = f" of {', '.join(beyond)}" * (len(beyond) < len(earned))
+        past = f", beyond what can be believed{of}" * bool(beyond)
+        notes.append(f"Return{_of_column(runs, noun)}: the mean over {which} of each run{far}{alike}{past}.")
     if any(" to " in earnings_cell(found, earnings_format(earned)) for found in earned.values()):
         notes.append(
-            "A range of returns: some runs stopped before the last of these episodes; its ends are what the mean would "
+            f"A range of returns: some runs stopped before the last of these {noun}s; its ends are what the mean would "
             "be if each missing one had earned the lowest and the highest return seen; missing ones may have earned "
             "less, or more, than any that was seen."
         )
@@ -45,17 +60,19 @@ def notes_on_returns(runs: Mapping[str, Runs], earned: Mapping[str, Earnings]) -
         notes.append(cut)
     none = [name for name, set_ in runs.items() if len(set_) and name not in earned]
     if none:
-        notes.append(f"No return of {', '.join(none)}: fewer than nine of ten runs finished an episode.")
+        one = "a decision" if noun == "decision" else "an episode"
+        notes.append(f"No return of {', '.join(none)}: fewer than nine of ten runs finished {one}.")
     if (sentence := log_sentence(runs)) is not None:
         notes.append(sentence)
     return notes
 
 
-def _of_column(runs: Mapping[str, Runs]) -> str:
+def _of_column(runs: Mapping[str, Runs], noun: str) -> str:
     """Return what a return is the sum of, by the name of its column, where all sets have one and the same."""
     names = {set_.about.log_reward_column for set_ in runs.values() if not set_.about.is_real}
     name = names.pop() if len(names) == 1 else None
-    return "" if name is None else f", the sum of “{name}” over an episode"
+    of = f"“{name}” of a decision" if noun == "decision" else f"the sum of “{name}” over an episode"
+    return "" if name is None else f", {of}"
 
 
 def cut_sentence(runs: Mapping[str, Runs]) -> str | None:
@@ -83,9 +100,8 @@ def log_sentence(runs: Mapping[str, Runs]) -> str | None:
     cut_off = log_value(runs, "log_cut_off")
     part = f" ({int(cut_off):,} were cut off, and count up to there)" if cut_off else ""
     n, of = log_value(runs, "log_episodes"), log_value(runs, "log_return_of")
-    whose = (
-        "The log's own episodes" if of is None or n == of else f"The log's first {int(of):,} episodes, all finished,"
-    )
+    noun = noun_of(*runs.values())
+    whose = f"The log's own {noun}s" if of is None or n == of else f"The log's first {int(of):,} {noun}s, all finished,"
     return f"{whose} earned {three_digits(mean)(mean)} on average{part}."
 
 

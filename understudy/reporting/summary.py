@@ -4,11 +4,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from understudy.digits import decimals, percent, three_digits
+from understudy.digits import decimals, percent, span_of, three_digits
 from understudy.evaluation import Efficiency, Fidelity
 from understudy.evaluation.fidelity import ONE_LOG
 from understudy.logs.findings import counted
 from understudy.reporting.decision import Advice
+from understudy.reporting.deployment_words import one_of
 from understudy.reporting.learners import ON_THEIR_WAY, n_learners
 from understudy.reporting.luck import is_baseline
 from understudy.reporting.measurements import Measurements
@@ -19,6 +20,7 @@ from understudy.reporting.returns import (
     first_episodes,
     log_sentence,
     log_value,
+    noun_of,
 )
 from understudy.reporting.rung_words import rung_sentences
 from understudy.runs import Runs
@@ -93,12 +95,13 @@ def earnings_sentences(measured: Measurements) -> list[str]:
     name, one = next(iter(earned.items()))
     write = three_digits(one.mean, log_value(named, "log_return") or one.mean)
     whose = f" of “{name}”" if len(named) > 1 else ""
+    noun = noun_of(named[name])
     past = one.steps > measured.trusted().get(name, one.steps)
-    where = f" (up to step {one.steps:,}, beyond what can be believed)" if past else ""
-    sentences = [
-        f"Over {first_episodes(one)} of each run{where}, an episode{whose} earned {earnings_cell(one, write)}."
-    ]
-    return sentences + ([sentence] if (sentence := log_sentence(named)) else [])
+    upto = "" if noun == "decision" else f"up to step {one.steps:,}, "
+    where = f" ({upto}beyond what can be believed)" if past else ""
+    earned_by = f"{one_of(noun)}{whose} earned {earnings_cell(one, write)}"
+    told = f"Over {first_episodes(one, noun)} of each run{where}, {earned_by}."
+    return [told, *([sentence] if (sentence := log_sentence(named)) else [])]
 
 
 def pending_sentences(measured: Measurements) -> list[str]:
@@ -202,14 +205,15 @@ def tiles(measured: Measurements, told: Advice | None = None) -> list[Tile]:
         shown.append(Tile(f"{best.rmse:,.{digits}f}", label))
         shown.append(Tile(f"{best.floor:,.{digits}f}", "noise floor of that RMSE"))
     elif told is not None and name in told.deployments:
-        shown += _tiles_of_deployment(told.deployments[name], whose)
+        shown += _tiles_of_deployment(told.deployments[name], whose, noun_of(measured.runs[name]))
     elif name in earned:
         write = earnings_format(earned)
         without = ", cut ones left out" * (cut_sentence({name: measured.runs[name]}) is not None)
         which = f"the first {earned[name].episodes:,} of each run{without}"
-        shown.append(Tile(earnings_cell(earned[name], write), f"an episode{whose}, {which}"))
+        noun = one_of(noun_of(measured.runs[name]))
+        shown.append(Tile(earnings_cell(earned[name], write), f"{noun}{whose}, {which}"))
         if (log_return := log_value(measured.finished, "log_return")) is not None:
-            shown.append(Tile(write(log_return), "an episode of the log"))
+            shown.append(Tile(write(log_return), f"{noun} of the log"))
     else:
         shown.append(Tile(f"{one.n_runs:,}", "runs"))
     return shown
@@ -226,18 +230,18 @@ def _tiles_of_learners(found: Comparison) -> list[Tile]:
     return shown
 
 
-def _tiles_of_deployment(found: DeployedLearner, whose: str) -> list[Tile]:
+def _tiles_of_deployment(found: DeployedLearner, whose: str, noun: str) -> list[Tile]:
     """Return what an episode earns as far as the log can be believed, and what one of the log earned."""
     logged = found.against.logged
     write = three_digits(logged, found.mean)
     low, high = (f"{'+' if value >= 0 else '-'}{write(abs(value))}" for value in (found.low, found.high))
-    which = f"episodes {found.first:,} to {found.last:,}" if found.last > found.first else f"episode {found.first:,}"
+    which = span_of(noun, found.first, found.last)
     return [
         Tile(
             write(logged + found.mean),
-            f"an episode{whose}, {which}, as far as believed (against the log {low} to {high}, 95%)",
+            f"{one_of(noun)}{whose}, {which}, as far as believed (against the log {low} to {high}, 95%)",
         ),
-        Tile(write(logged), "an episode of the log"),
+        Tile(write(logged), f"{one_of(noun)} of the log"),
     ]
 
 

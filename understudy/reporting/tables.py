@@ -10,7 +10,7 @@ from understudy.digits import decimals, percent
 from understudy.evaluation import Fidelity
 from understudy.logs.findings import counted
 from understudy.reporting.measurements import Comparisons, Measurements
-from understudy.reporting.returns import earnings_cell, earnings_format, notes_on_returns
+from understudy.reporting.returns import earnings_cell, earnings_format, notes_on_returns, noun_of
 from understudy.reporting.shortages import CAUSES_IN_WORDS, shortage
 from understudy.runs import Runs
 from understudy.tables import NONE, Column, Table, rounded
@@ -21,7 +21,7 @@ MOST_NAMED = 5
 
 def efficiency_table(measured: Measurements) -> Table:
     """Return how long the log could answer for each set of runs, and what an episode earned there."""
-    horizons = measured.trusted()
+    horizons, runs, earned = measured.trusted(), measured.runs, measured.earnings
     columns = (
         Column("", numeric=False),
         Column("runs"),
@@ -31,11 +31,10 @@ def efficiency_table(measured: Measurements) -> Table:
         Column("quartiles"),
         Column("nine of ten reached"),
         Column("episodes, median"),
-        Column("return an episode"),
+        Column(f"return {'a decision' if noun_of(*runs.values()) == 'decision' else 'an episode'}"),
         Column("log served"),
         Column("rows looked at per step"),
     )
-    runs, earned = measured.runs, measured.earnings
     write = earnings_format(earned)
     rows, values = [], []
     for name, found in measured.efficiency.items():
@@ -66,7 +65,7 @@ def efficiency_table(measured: Measurements) -> Table:
     notes = [f"{name} has no finished run and is left out." for name, set_ in runs.items() if not len(set_)]
     if any(row[2].startswith("≥") for row in rows):
         notes.append("≥: max_steps stopped those runs, not the log; how long it could have answered is not known.")
-    notes += notes_on_returns(runs, earned)
+    notes += notes_on_returns(runs, earned, horizons)
     if any(set_.about.log_episodes == 1 for set_ in runs.values()):
         notes.append("The log is one episode: its order is fixed, and runs differ by acceptance and learner only.")
     return Table("Efficiency", columns, tuple(rows), tuple(values), tuple(notes))

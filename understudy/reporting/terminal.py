@@ -6,7 +6,7 @@ from typing import Any
 from understudy.digits import decimals, percent
 from understudy.errors import visible
 from understudy.reporting.measurements import Measurements
-from understudy.reporting.returns import earnings_cell, earnings_format, notes_on_returns
+from understudy.reporting.returns import earnings_cell, earnings_format, notes_on_returns, noun_of
 from understudy.reporting.tables import errors_of, exact_of, fidelity_notes
 from understudy.tables import NONE, Column, Table, rounded
 
@@ -49,8 +49,8 @@ def brief_table(measured: Measurements) -> Table:
         notes = fidelity_notes(found.at_shared)
     else:
         headings.append(Column("return"))
-        title += "; return: of an episode"
-        notes = tuple(notes_on_returns(runs, earned))
+        title += f"; return: of {'a decision' if noun_of(*runs.values()) == 'decision' else 'an episode'}"
+        notes = tuple(notes_on_returns(runs, earned, horizons))
     headings.append(Column("ran out", numeric=False))
     digits = decimals([error for row in errors.values() for error in row if error is not None]) if errors else 3
     rows, values = [], []

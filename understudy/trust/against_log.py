@@ -99,9 +99,10 @@ class AgainstLog:
         """Return an Arrow table, a line for each window of episodes."""
         return arrow_table(self.columns(), TYPES)
 
-    def table(self) -> Table:
-        """Return a table for people, a line for each window of episodes."""
-        names = ("episodes", "up to step", "difference an episode", "95%", "more in all",
+    def table(self, noun: str = "episode") -> Table:
+        """Return a table for people, a line for each window of episodes; `noun` is what one of these is called."""
+        one = "a decision" if noun == "decision" else "an episode"
+        names = (f"{noun}s", "up to step", f"difference {one}", "95%", "more in all",
                  "one deployment earned less")  # fmt: skip
         shown = (self.first, self.last, self.difference.steps, self.difference.mean, self.difference.low,
                  self.difference.high, -self.regret.mean, self.worse_in_all)  # fmt: skip
@@ -118,7 +119,7 @@ class AgainstLog:
             )
             for first, last, step, mean, low, high, more, worse in zip(*shown, strict=True)
         )
-        headings = tuple(Column(name, numeric=name != "episodes") for name in names)
+        headings = tuple(Column(name, numeric=name != names[0]) for name in names)
         return Table(f"What “{self.learner}” earns more than the logging policy", headings, rows)
 
     @staticmethod

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.digits import between, digits, span_of
+from understudy.digits import digits, span_of
 from understudy.evaluation import Halves
 from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of
 from understudy.trust.against_log import AgainstLog, against_log, earned_by_log
@@ -66,8 +66,9 @@ class DeployedLearner:
 
     def since(self, noun: str = "episode") -> str:
         """Return from when on the verdict holds, in words, where that is told; `noun` is what an episode is called."""
-        if self.from_step:
-            return f"from step {self.from_step:,} on at the latest"
+        if self.from_step and self.begins is not None and self.begins.latest:
+            single = f"decision {int(self.against.first[self.begins.latest]):,}"
+            return f"from {single if noun == 'decision' else f'step {self.from_step:,}'} on at the latest"
         n = int(self.against.last[0])
         return f"from its first {n:,} {noun}s on" if n > 1 else f"from its first {noun} on"
 
@@ -76,10 +77,18 @@ class DeployedLearner:
         return None if place is None else int(self.against.difference.steps[place - 1]) if place else 0
 
     def __str__(self) -> str:
-        begin = "" if self.from_step is None else f" {self.since()}"
+        return self.told()
+
+    def told(self, noun: str = "episode") -> str:
+        """Return the verdict and what it is based on; `noun` is what an episode is called."""
+        begin = "" if self.from_step is None else f" {self.since(noun)}"
+        low, high = (digits(abs(value)) for value in (self.low, self.high))
+        much = f"{low} less to {high} more" if self.low < 0 < self.high else f"{low} to {high} more"
+        if self.worse:
+            much = f"{high} to {low} less"
         return (
             f"{self.learner} against the logging policy: {self.verdict}{begin}; over "
-            f"{span_of('episode', self.first, self.last)} it earns {between(self.low, self.high)} more an episode than "
+            f"{span_of(noun, self.first, self.last)} it earns {much} {'a' if noun == 'decision' else 'an'} {noun} than "
             f"the log's {digits(self.against.logged)}{self._cut_off}"
         )
 
