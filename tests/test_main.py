@@ -30,3 +30,16 @@ def test_exit_codes_are_those_of_the_command(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["understudy", "none"])
     with pytest.raises(SystemExit, match="2"):
         start.main()
+
+
+def test_an_error_that_was_not_foreseen_says_nothing_about_the_log(monkeypatch, capsys):
+    """Python's own exit code is 1, by which pipelines take a log for one that must not be believed."""
+
+    def broken():
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr("understudy.cli.main", broken)
+    assert start.main() == start.BUG == 70
+    said = capsys.readouterr().err
+    assert "ZeroDivisionError: a bug" in said
+    assert said.endswith("says nothing about the log; please report it with the lines above\n")

@@ -1,5 +1,7 @@
 import argparse
+import errno
 import io
+import os
 import subprocess
 import sys
 
@@ -110,3 +112,27 @@ def test_a_pipe_that_is_closed_before_the_first_line_is_no_success(lines):
     process.stdout.close()
     process.stdin.close()
     assert process.wait() == 141
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no device that is always full")
+@pytest.mark.parametrize("lines", ["print('x' * 99)", "print_table(Table('', (Column('a'),), (('1',),) * 999))"])
+def test_a_full_disk_is_said_and_is_not_the_log_s_fault(lines):
+    """`understudy check LOG > FILE` ended with 1 where the file's disk was full: a log not to be believed."""
+    code = (
+        "import sys\nfrom understudy.cli.running import run_command\nfrom understudy.cli.words import print_table\n"
+        f"from understudy.tables import Column, Table\nsys.exit(run_command('tool', lambda: {lines} or 0))"
+    )
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "tool: what this command prints could not be written: No space left on device; make room, or write elsewhere\n"
+    )
+
+
+def test_a_full_disk_of_a_file_is_named_and_other_errors_of_the_system_are_bugs(capsys):
+    assert run_command("tool", raising(OSError(errno.EDQUOT, "Disk quota exceeded", "out/page.html"))) == 2
+    told = "tool: out/page.html could not be written: Disk quota exceeded; make room, or write elsewhere\n"
+    assert capsys.readouterr().err == told
+    with pytest.raises(OSError, match="odd"):
+        run_command("tool", raising(OSError(errno.EIO, "odd")))

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from understudy.cli.values import is_own_learner
 from understudy.errors import ContractError, SettingError, UnderstudyError, visible
+from understudy.storage import NO_ROOM
 
 
 def use_escapes() -> None:
@@ -54,7 +55,7 @@ def run_with_learner(options: argparse.Namespace) -> int:
 
 
 def run_command(program: str, command: Callable[[], int]) -> int:
-    """Call a command and return its exit code: 2 and a sentence for bad input, 130 for Ctrl-C.
+    """Call a command and return its exit code: 2 and a sentence for bad input and a full disk, 130 for Ctrl-C.
 
     `program` is the name that sentences begin with. Other errors are bugs, and are raised.
     """
@@ -71,10 +72,26 @@ def run_command(program: str, command: Callable[[], int]) -> int:
         print(f"{program}: memory ran out; use fewer bins, states or runs at a time", file=sys.stderr)
         return 2
     except BrokenPipeError:  # the program that reads our output has closed it, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _write_no_more()
         return CLOSED_PIPE
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        _write_no_more()
+        where = error.filename or "what this command prints"
+        why = f"{error.strerror}; make room, or write elsewhere"
+        print(f"{program}: {visible(str(where))} could not be written: {why}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print(
             f"{program}: interrupted; finished runs are kept, and the same command goes on from there", file=sys.stderr
         )
         return 130
+
+
+def _write_no_more() -> None:
+    """Drop what cannot be printed, which Python would try to write once more when it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
