@@ -11,7 +11,7 @@ from typing import Any
 from understudy.progress import silenced
 
 EXIT_CODES = (
-    "exit codes: 0 fine; 1 the log must not be believed (check), or a condition fails (gate); 2 bad input or "
+    "exit codes: 0 fine; 1 log not believed (check), or a condition fails (gate); 2 bad input or "
     "a full disk; 70 a bug; 130 interrupted; 141 output cut off"
 )
 
