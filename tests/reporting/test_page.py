@@ -99,7 +99,7 @@ def test_bands_without_halves_are_said_to_leave_the_luck_of_the_log_out(tmp_path
     caption = alone[alone.index("Mean of “g” over runs") :]
     assert "Bands are 1.96 standard errors over runs, which leave\nthe luck of the log out" in caption
     both = page(tmp_path, {"psrs": halved_of([100] * 8, [60] * 4), "bare": runs_of([40] * 3)})
-    assert "Bands of psrs are intervals of 95%" in both
+    assert "Bands of “psrs” are intervals of 95%" in both
     assert "Other bands are 1.96 standard errors over runs, which leave" in both
     real = page(tmp_path, {"real": real_of([40] * 3)})
     assert 'class="belief' not in real
@@ -262,7 +262,7 @@ def test_sets_with_different_probes_have_figures_of_their_own(tmp_path, runs_of,
     text = page(tmp_path, sets)
     assert "Mean curves of g for a, real" in text
     assert "Mean curves of h for b" in text
-    assert "b: g was not probed." in text
+    assert "“b”: g was not probed." in text
 
 
 def test_vectors_are_drawn_as_bars_and_what_is_neither_is_said_not_to_be(tmp_path, run_of):

@@ -54,7 +54,7 @@ def test_notes_say_which_episodes_and_which_sets_have_none(runs_of):
     notes = notes_on_returns(sets, earnings(sets))
     assert notes == [
         "Return: the mean over the first 8 episodes of each run (steps 1 to 40), the same number in every set.",
-        "No return of early: fewer than nine of ten runs finished an episode.",
+        "No return of “early”: fewer than nine of ten runs finished an episode.",
     ]
 
 
@@ -85,5 +85,5 @@ def test_returns_that_go_beyond_what_can_be_believed_say_so(runs_of):
     sets = {"a": runs_of([40] * 3), "b": runs_of([40] * 3)}
     earned = earnings(sets)
     assert "beyond" not in notes_on_returns(sets, earned, {"a": 40, "b": 40})[0]
-    assert notes_on_returns(sets, earned, {"a": 40, "b": 20})[0].endswith(", beyond what can be believed of b.")
+    assert notes_on_returns(sets, earned, {"a": 40, "b": 20})[0].endswith(", beyond what can be believed of “b”.")
     assert notes_on_returns(sets, earned, {"a": 0, "b": 20})[0].endswith(", beyond what can be believed.")

@@ -33,7 +33,7 @@ def test_returns_are_over_the_same_episodes_in_every_set_and_say_which(runs_of):
 def test_where_runs_finished_no_episode_no_return_is_shown(runs_of):
     table = efficiency_table(measure({"psrs": runs_of([3, 3, 40])}))
     assert cell(table, 0, "return an episode") == NONE
-    assert any(note.startswith("No return of psrs") for note in table.notes)
+    assert any(note.startswith("No return of “psrs”") for note in table.notes)
 
 
 def test_returns_that_runs_did_not_finish_are_a_range(runs_of, run_of):
@@ -112,7 +112,7 @@ def test_runs_with_logs_of_their_own_get_interval_margin_and_verdict(runs_of, re
     assert cell(table, 1, "margin").startswith("0.5")
     low, high = map(float, cell(table, 1, "error, 95% interval").split(NONE))
     assert low < 5.0 < high
-    assert table.notes == (f"one log: {ONE_LOG}.",)
+    assert table.notes == (f"“one log”: {ONE_LOG}.",)
 
 
 def test_beyond_the_horizon_the_table_says_that_survivors_were_averaged(runs_of, real_of):

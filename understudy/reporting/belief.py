@@ -14,6 +14,7 @@ from understudy.reporting.belief_table import belief_table, in_words, numbers_of
 from understudy.reporting.helping import what_would_help
 from understudy.reporting.luck import LuckOfSet, are_qbe, is_baseline, use_no_states
 from understudy.reporting.measurements import Measurements
+from understudy.reporting.naming import quoted
 from understudy.reporting.rung_words import SHARED_ERRORS, agreed, believed, evidence_sentences, rung_sentences
 from understudy.reporting.states import MOST_FAIL
 from understudy.runs import Runs
@@ -98,7 +99,10 @@ def belief(
     elif right:
         severity, title = "warning", "Not shown to be believable at any step"
     elif wrong:
-        severity, title = "error", f"Not to be believed: {_names(wrong)} differ{'s' * (len(wrong) == 1)} from real runs"
+        severity, title = (
+            "error",
+            f"Not to be believed: {quoted(wrong, MOST_NAMED)} differ{'s' * (len(wrong) == 1)} from real runs",
+        )
     else:
         severity, title = "warning", "How far to believe this was not tested"
     left = {name: found for name, found in judged.items() if name not in unserved}
@@ -225,15 +229,18 @@ def _left_out(
         if isinstance(found, str):
             reasons.setdefault(found, []).append(name)
     for reason, names in reasons.items():
-        who = f"Of {_names(names)}, bands" if named else "Bands"
+        who = f"Of {quoted(names, MOST_NAMED)}, bands" if named else "Bands"
         sentences.append(f"{who} leave the luck of this log out, and no horizon can be trusted: {reason}.")
     if wrong:
-        sentences.append(f"Compared with real runs, {_names(wrong)} differ{'s' * (len(wrong) == 1)}: see Fidelity.")
+        sentences.append(
+            f"Compared with real runs, {quoted(wrong, MOST_NAMED)} differ{'s' * (len(wrong) == 1)}: see Fidelity."
+        )
     baselines = [name for name in measured.luck if is_baseline(measured.runs[name])]
     if baselines:
+        leave = "it leaves" if len(baselines) == 1 else "they leave"
         sentences.append(
-            f"{_names(baselines)}: not judged, since {'it leaves' if len(baselines) == 1 else 'they leave'} a part of "
-            "the log out, an error that halves of the log share."
+            f"{quoted(baselines, MOST_NAMED)}: not judged, since {leave} a part of the log out, an error that halves "
+            "of the log share."
         )
     return sentences
 
@@ -295,7 +302,3 @@ def _listed(reached: Mapping[str, LuckOfSet], *, named: bool) -> str:
 
 def _upto(found: LuckOfSet) -> str:
     return f"{found.horizon:,}, “{found.probe}” give or take {digits(found.give_or_take, 2)}"
-
-
-def _names(names: list[str]) -> str:
-    return ", ".join([f"“{name}”" for name in names[:MOST_NAMED]] + ["..."] * (len(names) > MOST_NAMED))

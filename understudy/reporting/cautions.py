@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from understudy.evaluation.earnings import SHARE
 from understudy.logs import Audit
 from understudy.logs.rules import FEW_EPISODES
+from understudy.reporting.naming import quoted
 from understudy.runs import Runs
 from understudy.runs.failures import failures_sentence
 
@@ -48,7 +49,7 @@ def _untested(named: Mapping[str, Runs]) -> list[str]:
     merging = [name for name, runs in named.items() if any(run.stopped.example is not None for run in runs)]
     if not merging:
         return []
-    listed = ", ".join(f"“{name}”" for name in merging[:MOST_NAMED]) + ", ..." * (len(merging) > MOST_NAMED)
+    listed = quoted(merging, MOST_NAMED)
     return [
         f"States of {listed} stand for several observations each, and were not tested for whether those lead on alike: "
         "give the page states=encoder.audit(log)."

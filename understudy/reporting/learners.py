@@ -8,6 +8,7 @@ import numpy as np
 
 from understudy.digits import three_digits
 from understudy.evaluation import Earnings, earnings
+from understudy.reporting.naming import quoted
 from understudy.reporting.returns import first_episodes
 from understudy.runs import Runs
 
@@ -75,7 +76,7 @@ def n_learners(sets: Mapping[str, Runs]) -> int:
 
 def _compare(sets: Mapping[str, Runs], earned: Mapping[str, Earnings]) -> tuple[str, Mapping[str, Earnings]]:
     """Return the sentence on learners under one simulator, and what an episode earned in the sets compared."""
-    names = ", ".join(f"“{name}”" for name in sets if name not in earned)
+    names = quoted(name for name in sets if name not in earned)
     if n_learners({name: sets[name] for name in earned}) < 2:
         if all(PER_STEP in runs.probes for runs in sets.values()):
             return _compare_by_steps(sets), {}

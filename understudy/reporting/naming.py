@@ -1,7 +1,17 @@
-"""Short names of folders: what differs between their paths."""
+"""Short names of folders, by what differs between their paths, and lists of names in sentences."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+
+def quoted(names: Iterable[str], most: int | None = None) -> str:
+    """Return names in a sentence, at most so many of them; names may have commas of their own.
+
+    >>> quoted(["PSRS, states", "QBE", "real"]), quoted(["a", "b", "c"], most=2)
+    ('“PSRS, states”, “QBE”, “real”', '“a”, “b”, ...')
+    """
+    listed = [f"“{name}”" for name in names]
+    return ", ".join(listed if most is None or len(listed) <= most else [*listed[:most], "..."])
 
 
 def names_of(folders: Sequence[Path]) -> list[str]:

@@ -19,6 +19,7 @@ from understudy.reporting.document import document, json_beside, write_document
 from understudy.reporting.forecasts import forecast_table
 from understudy.reporting.glossary import explained
 from understudy.reporting.measurements import Measurements, measure
+from understudy.reporting.naming import quoted
 from understudy.reporting.off_policy import blocks_of
 from understudy.reporting.page_figures import figures_of
 from understudy.reporting.returns import noun_of
@@ -234,6 +235,7 @@ def _content(
         "command": command,
         "show": as_markup,
         "explained": explained,
+        "quoted": quoted,
     }
 
 

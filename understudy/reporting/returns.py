@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from understudy.digits import percent, three_digits
 from understudy.evaluation import Earnings
+from understudy.reporting.naming import quoted
 from understudy.runs import Runs
 from understudy.runs.logged import why_unknown
 from understudy.tables import NONE
@@ -47,7 +48,7 @@ def notes_on_returns(
         which = first_episodes(next(iter(earned.values())), noun)
         far = "" if noun == "decision" else f" (steps 1 to {steps:,})"
         beyond = [name for name, one in earned.items() if one.steps > (trusted or {}).get(name, one.steps)]
-        of = f" of {', '.join(beyond)}" * (len(beyond) < len(earned))
+        of = f" of {quoted(beyond)}" * (len(beyond) < len(earned))
         past = f", beyond what can be believed{of}" * bool(beyond)
         notes.append(f"Return{_of_column(runs, noun)}: the mean over {which} of each run{far}{alike}{past}.")
     if any(" to " in earnings_cell(found, earnings_format(earned)) for found in earned.values()):
@@ -61,7 +62,7 @@ def notes_on_returns(
     none = [name for name, set_ in runs.items() if len(set_) and name not in earned]
     if none:
         one = "a decision" if noun == "decision" else "an episode"
-        notes.append(f"No return of {', '.join(none)}: fewer than nine of ten runs finished {one}.")
+        notes.append(f"No return of {quoted(none)}: fewer than nine of ten runs finished {one}.")
     if (sentence := log_sentence(runs)) is not None:
         notes.append(sentence)
     return notes

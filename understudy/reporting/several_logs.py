@@ -9,6 +9,7 @@ from understudy.reporting.belief import UNSEEN, Belief, belief
 from understudy.reporting.belief_table import belief_table
 from understudy.reporting.luck import LuckOfSet, is_baseline
 from understudy.reporting.measurements import Measurements
+from understudy.reporting.naming import quoted
 from understudy.trust import Selfcheck
 
 
@@ -37,7 +38,7 @@ def belief_of_logs(measured: Measurements, logs: Logs) -> Belief | None:
     doubted = {name: reason for one in found.values() for name, reason in one.doubted.items()}
     titles = [_of_sets(names, f"{one.title[0].lower()}{one.title[1:]}") for names, one in found.items()]
     sentences = [
-        sentence if any(f"“{name}”" in sentence for name in names) else f"{label_of(names)}: {sentence}"
+        sentence if any(f"“{name}”" in sentence for name in names) else f"{quoted(names)}: {sentence}"
         for names, one in found.items()
         for sentence in one.sentences
         if sentence != UNSEEN
@@ -54,11 +55,6 @@ def belief_of_logs(measured: Measurements, logs: Logs) -> Belief | None:
     return Belief(severity, title, [*sentences, UNSEEN], table, doubted)
 
 
-def label_of(names: tuple[str, ...]) -> str:
-    """Return the names of sets of runs, as a log is called by them."""
-    return ", ".join(f"“{name}”" for name in names)
-
-
 def _of_sets(names: tuple[str, ...], text: str) -> str:
     """Return a title with the sets that it is of, where it does not name them."""
-    return text if any(f"“{name}”" in text for name in names) else f"{text} ({label_of(names)})"
+    return text if any(f"“{name}”" in text for name in names) else f"{text} ({quoted(names)})"

@@ -10,6 +10,7 @@ from understudy.digits import decimals, percent
 from understudy.evaluation import Fidelity
 from understudy.logs.findings import counted
 from understudy.reporting.measurements import Comparisons, Measurements
+from understudy.reporting.naming import quoted
 from understudy.reporting.returns import earnings_cell, earnings_format, notes_on_returns, noun_of
 from understudy.reporting.shortages import CAUSES_IN_WORDS, shortage
 from understudy.runs import Runs
@@ -62,7 +63,7 @@ def efficiency_table(measured: Measurements) -> Table:
                 earned.get(name), found.share_served, found.rows_per_step,
             )
         )  # fmt: skip
-    notes = [f"{name} has no finished run and is left out." for name, set_ in runs.items() if not len(set_)]
+    notes = [f"“{name}” has no finished run and is left out." for name, set_ in runs.items() if not len(set_)]
     if any(row[2].startswith("≥") for row in rows):
         notes.append("≥: max_steps stopped those runs, not the log; how long it could have answered is not known.")
     notes += notes_on_returns(runs, earned, horizons)
@@ -174,6 +175,6 @@ def fidelity_notes(found: Mapping[str, Fidelity | str]) -> tuple[str, ...]:
         if text := one if isinstance(one, str) else one.note:
             reasons.setdefault(text, []).append(name)
     return tuple(
-        f"{text}." if len(names) == len(found) and len(found) > 1 else f"{', '.join(names)}: {text}."
+        f"{text}." if len(names) == len(found) and len(found) > 1 else f"{quoted(names)}: {text}."
         for text, names in reasons.items()
     )
