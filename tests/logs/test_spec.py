@@ -3,6 +3,7 @@ import pytest
 
 from understudy.errors import SettingError
 from understudy.logs import Log, Spec
+from understudy.logs.spec import spec_of
 
 COLUMNS = {"action": [0, 1], "reward": [0.0, 1.0], "ends": "every-row"}
 
@@ -32,3 +33,11 @@ def test_codes_that_would_make_a_huge_one_hot_matrix_are_refused():
     spec = Spec(2, None, (), np.dtype(int), 1_000_000)
     with pytest.raises(SettingError, match="observation alone has 1,000,000 values; group its rare values"):
         spec.one_hot(np.zeros(1000, int))
+
+
+@pytest.mark.parametrize(
+    ("observation", "following", "expected"),
+    [([0, 1], [1, 4], 5), ([0, -1], [1, 0], None), ([0.5, 1.0], [1.0, 0.5], None), ([[0], [1]], [[1], [0]], None)],
+)
+def test_observations_are_counted_where_they_are_single_codes_from_zero_up(observation, following, expected):
+    assert spec_of(np.array(observation), np.array(following), 2, None, None).n_observations == expected

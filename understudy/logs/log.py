@@ -22,7 +22,7 @@ from understudy.logs.lookalikes import notes_on_categories, notes_on_labels
 from understudy.logs.next_observations import add_next_observations
 from understudy.logs.propensities import PropensityOptions, PropensitySource, prepare
 from understudy.logs.propensities.given import given_propensities
-from understudy.logs.spec import Spec
+from understudy.logs.spec import Spec, spec_of
 from understudy.logs.times import TIMES, check_times
 from understudy.stored_arrays import made_beside, remembered
 from understudy.tables import Column, Table
@@ -330,27 +330,10 @@ def assemble(
     given: dict[str, Any] = {**columns, "propensity": prepared.propensity}
     return Log(
         **given,
-        spec=_spec(observation, next_observation, n_actions, labels, coding),
+        spec=spec_of(observation, next_observation, n_actions, labels, coding),
         max_episode_steps=limit,
         notes=(*notes, *prepared.notes),
         derived=(*derived_ends, *derived),
         propensity_source=prepared.source,
         dropped_reward=dropped,
     )
-
-
-def _spec(
-    observation: np.ndarray,
-    next_observation: np.ndarray,
-    n_actions: int,
-    labels: tuple[str, ...] | None,
-    coding: Coding | None,
-) -> Spec:
-    n_observations = None
-    if observation.ndim == 1 and observation.dtype.kind in "iu":
-        lowest = min(observation.min(), next_observation.min())
-        n_observations = None if lowest < 0 else 1 + int(max(observation.max(), next_observation.max()))
-    if coding is not None and coding.n_observations is not None:
-        n_observations = coding.n_observations  # labels that no row has included
-    features = None if coding is None else coding.features
-    return Spec(n_actions, labels, observation.shape[1:], observation.dtype, n_observations, features, coding)

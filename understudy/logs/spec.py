@@ -59,3 +59,21 @@ class Spec:
         matrix = np.zeros((len(given), self.n_observations))
         matrix[np.arange(len(given)), given] = 1.0
         return matrix
+
+
+def spec_of(
+    observation: np.ndarray,
+    next_observation: np.ndarray,
+    n_actions: int,
+    labels: tuple[str, ...] | None,
+    coding: Coding | None,
+) -> Spec:
+    """Return the spec of these columns; where observations are codes, with how many there are."""
+    n_observations = None
+    if observation.ndim == 1 and observation.dtype.kind in "iu":
+        lowest = min(observation.min(), next_observation.min())
+        n_observations = None if lowest < 0 else 1 + int(max(observation.max(), next_observation.max()))
+    if coding is not None and coding.n_observations is not None:
+        n_observations = coding.n_observations  # labels that no row has included
+    features = None if coding is None else coding.features
+    return Spec(n_actions, labels, observation.shape[1:], observation.dtype, n_observations, features, coding)
