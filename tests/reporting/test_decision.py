@@ -127,8 +127,8 @@ def test_from_when_on_it_is_better_is_told_as_a_range(halved_of):
     assert found.evidence[1] == (
         f"It begins to be better between episode {first[begins.earliest]} (step {steps[begins.earliest - 1]}) and "
         f"episode {first[begins.latest]} (step {steps[begins.latest - 1]}) with a probability of 95% (by the mean "
-        f"over runs, from episode {first[begins.by_mean]} (step {steps[begins.by_mean - 1]}) on). More runs would "
-        "narrow this down."
+        f"over runs, from episode {first[begins.by_mean]} (step {steps[begins.by_mean - 1]}) on). More runs "
+        "(--runs 100), or a longer log, may narrow this down."
     )
     worse = advised({"psrs": earning(runs, 1.5, -2.0)})
     assert worse.evidence[1].startswith("It begins to be worse between ")

@@ -27,7 +27,7 @@ def deployed():
         "psrs", 2000.0, last - 9, last, interval([-1, 0.5, 1.4, 1.6], 0.5), np.full(WINDOWS, 0.4),
         np.array([0.9, 0.4, 0.2, 0.001]), np.zeros(WINDOWS), interval([10, 5, -9, -2500], 40.0),
     )  # fmt: skip
-    return DeployedLearner("psrs", against, 1.5, 1.0, 2.0, 21, Onset(1, 1, 2), Onset(1, 1, 2))
+    return DeployedLearner("psrs", against, 1.5, 1.0, 2.0, 21, Onset(1, 1, 2), Onset(1, 1, 2), 100)
 
 
 def test_what_it_earns_from_when_on_how_fast_and_at_what_risk_are_a_sentence_each(deployed):
@@ -45,7 +45,7 @@ def test_what_it_earns_from_when_on_how_fast_and_at_what_risk_are_a_sentence_eac
 
 
 def test_single_decisions_have_no_steps(deployed):
-    told = evidence_of("“psrs”", deployed, "decision")
+    told = evidence_of("“psrs”", replace(deployed, against=replace(deployed.against, noun="decision")))
     assert all("step" not in sentence and "episode" not in sentence for sentence in told)
     assert told[1].startswith("“psrs” begins to be better between decision 11 and decision 21")
 
@@ -54,6 +54,11 @@ def test_what_narrows_a_range_down_is_what_its_error_is_of(deployed):
     of_log = replace(deployed.against, difference=interval([-1, 0.5, 1.4, 1.6], 0.5, from_runs=0.01))
     told = evidence_of("it", replace(deployed, against=of_log))
     assert told[1].endswith("A longer log would narrow this down.")
+
+
+def test_of_few_runs_more_are_advised_whatever_the_error_seems_to_be_of(deployed):
+    told = evidence_of("it", replace(deployed, n_runs=20))
+    assert told[1].endswith("More runs (--runs 100), or a longer log, may narrow this down.")
 
 
 @pytest.mark.parametrize(
@@ -92,19 +97,20 @@ def worse(found, means, begins):
 @pytest.mark.parametrize("begins", [Onset(0, 0, None), Onset(0, 0, 2)])
 def test_a_learner_that_is_worst_at_first_is_not_said_to_be_worse_only_later(deployed, begins):
     found = worse(deployed, [-2.5, -1.5, -0.9, -0.5], begins)
-    assert where_told(found, "episode") == ", also in its later episodes (21 to 40)"
+    assert where_told(found) == ", also in its later episodes (21 to 40)"
     said = "In the episodes before, it earns 2.00 less an episode than the log, by the mean over runs."
     assert (said in evidence_of("it", found)) == (begins.latest is None)
 
 
 def test_a_learner_that_gets_worse_is_said_to_be_so_in_its_later_episodes(deployed):
     means = [0.2, -0.3, -0.6, -0.8]
-    told = where_told(worse(deployed, means, Onset(0, 1, None)), "decision", "its")
+    single = replace(deployed, against=replace(deployed.against, noun="decision"))
+    told = where_told(worse(single, means, Onset(0, 1, None)), "its")
     assert told == " in its later decisions (21 to 40; from when on, its log cannot tell)"
-    assert where_told(worse(deployed, means, Onset(1, 1, 3)), "episode") == " from step 300 on at the latest"
-    assert where_told(worse(deployed, means, Onset(1, 1, 3)), "decision") == " from decision 31 on at the latest"
+    assert where_told(worse(deployed, means, Onset(1, 1, 3))) == " from step 300 on at the latest"
+    assert where_told(worse(single, means, Onset(1, 1, 3))) == " from decision 31 on at the latest"
     at_once = worse(deployed, [-2.5, -1.5, -0.9, -0.5], Onset(0, 0, 0))
-    assert where_told(at_once, "episode") == " from its first 10 episodes on"
+    assert where_told(at_once) == " from its first 10 episodes on"
 
 
 def test_what_begins_after_the_last_window_is_told_by_it(deployed):

@@ -34,7 +34,7 @@ def compared(halved_of):
 
 def test_differences_are_those_of_the_comparison_the_closest_learner_first(compared):
     found = compared(1.0, 3.0, 2.0)
-    curves = differences_of_learners(found)
+    curves = differences_of_learners(found, found.best)
     assert (found.best, list(curves)) == ("earns 3.0", ["earns 2.0", "earns 1.0"])
     steps, _, low, high = found.difference("earns 3.0", "earns 1.0")
     curve = curves["earns 1.0"]
@@ -46,7 +46,7 @@ def test_differences_are_those_of_the_comparison_the_closest_learner_first(compa
 
 def test_the_chart_has_the_colors_of_the_learners_and_the_step_that_can_be_believed(compared):
     found = compared(1.0, 3.0, 2.0)
-    chart = differences_chart("chart-1", found, 200, found.learners)
+    chart = differences_chart("chart-1", found, found.best, 200, found.learners)
     assert (chart["kind"], chart["unit"]) == ("difference", "step")
     colors = {one["name"]: one["color"] for one in chart["sets"]}
     assert colors == {"than earns 2.0": 3, "than earns 1.0": 1}
@@ -60,7 +60,7 @@ def test_the_chart_has_the_colors_of_the_learners_and_the_step_that_can_be_belie
 
 def test_of_many_learners_only_those_closest_to_the_choice_are_drawn(compared):
     found = compared(*(float(mean) for mean in range(1, MOST_BEHIND + 4)))
-    names = [one["name"] for one in differences_chart("chart-1", found, None, found.learners)["sets"]]
+    names = [one["name"] for one in differences_chart("chart-1", found, found.best, None, found.learners)["sets"]]
     assert names == [f"than earns {mean:.1f}" for mean in range(MOST_BEHIND + 2, 2, -1)]
 
 
@@ -68,10 +68,10 @@ def test_the_still_figure_is_gray_beyond_what_can_be_believed(compared):
     found = compared(1.0, 2.0)
 
     def grays(upto):
-        axes = differences_figure(found, upto, found.learners).axes[0]
+        axes = differences_figure(found, found.best, upto, found.learners).axes[0]
         return [patch.get_x() for patch in axes.patches if patch.get_alpha() == 0.11]
 
-    lines = differences_figure(found, 150, found.learners).axes[0].lines
+    lines = differences_figure(found, found.best, 150, found.learners).axes[0].lines
     assert [float(line.get_xdata()[0]) for line in lines if line.get_marker() == "D"] == [150]
     assert grays(150) == [150]
     assert grays(None) == []

@@ -11,7 +11,6 @@ from understudy.reporting.returns import (
     log_sentence,
     log_value,
     notes_on_returns,
-    noun_of,
 )
 from understudy.tables import NONE
 
@@ -67,11 +66,8 @@ def test_returns_leave_out_episodes_that_were_cut_and_it_is_said(runs_of, on_lad
     assert cut_sentence({"a": runs}) is cut_sentence({"a": on_ladder(runs, {40: 1})}) is None
 
 
-def test_episodes_of_one_row_each_are_decisions(runs_of, real_of):
-    single, longer = runs_of([40] * 3, log_rows=20, log_reward_column="click"), runs_of([40] * 3)
-    assert [noun_of(single), noun_of(single, longer), noun_of(longer), noun_of(real_of([40]))] == [
-        "decision", "episode", "episode", "episode",
-    ]  # fmt: skip
+def test_episodes_of_one_row_each_are_called_decisions(runs_of):
+    single = runs_of([40] * 3, log_rows=20, log_reward_column="click")
     told = notes_on_returns({"a": single}, earnings({"a": single}))
     assert told[0] == "Return, “click” of a decision: the mean over the first 8 decisions of each run."
     assert log_sentence({"a": replace_return(single, 2.0)}) == "The log's own decisions earned 2.00 on average."

@@ -52,7 +52,7 @@ def test_a_learner_that_learns_is_soon_better_and_is_worst_at_first(compared):
     assert ((found.worse >= 0) & (found.worse <= 1)).all()
     assert ((found.worse_in_all >= 0) & (found.worse_in_all <= 1)).all()
     assert found.worse_in_all[0] == pytest.approx(found.worse[0])  # of the first window both are of the same episodes
-    assert "seldom is worst in episodes 1 to" in str(found)
+    assert "seldom earns least in episodes 1 to" in str(found)
     assert "more in all" in str(found)
 
 
@@ -84,7 +84,9 @@ def test_it_converts_to_a_table_to_json_and_to_html(compared):
     assert found.to_json()["worst"] == list(found.worst)
     assert "mean worse" in found._repr_html_()
     table = found.table()
-    assert found.table("decision").columns[:3] == ("decisions", "up to step", "difference a decision")
+    single = replace(found, noun="decision").table()
+    assert single.columns[:2] == ("decisions", "difference a decision")
+    assert [len(row) for row in single.rows] == [len(single.columns)] * len(table.rows)
     assert len(table.rows) == len(found.last)
     assert table.rows[-1][0] == f"{found.first[-1]:,} to {found.last[-1]:,}"
     assert float(table.rows[-1][2]) == pytest.approx(found.difference.mean[-1], abs=0.05)

@@ -10,7 +10,6 @@ from understudy.cli.words import say
 from understudy.errors import SettingError, UnderstudyError
 from understudy.reporting.belief import as_believed, by_name, checks_missing
 from understudy.reporting.luck import LuckOfSet, is_baseline, use_no_states
-from understudy.reporting.returns import noun_of
 from understudy.trust.deploying import deploying
 
 
@@ -94,4 +93,4 @@ def better_than_log(results: ShownResults, name: str, upto: int) -> Condition:
     except UnderstudyError as error:
         return Condition(**told, found=str(error))
     low, high = (float(value) if isfinite(value) else None for value in (found.low, found.high))
-    return Condition(**told | {"holds": found.better, "low": low, "high": high}, found=found.told(noun_of(runs)))
+    return Condition(**told | {"holds": found.better, "low": low, "high": high}, found=str(found))

@@ -8,12 +8,12 @@ from understudy.digits import span_of, three_digits
 from understudy.errors import UnderstudyError
 from understudy.evaluation import Halves
 from understudy.reporting.belief import Belief
-from understudy.reporting.deployment_words import LOGGED, evidence_of, one_of, where_told
+from understudy.reporting.deployment_words import LOGGED, evidence_of, where_told
 from understudy.reporting.learners import n_learners
 from understudy.reporting.luck import LuckOfSet, is_baseline
 from understudy.reporting.measurements import Measurements
-from understudy.reporting.returns import noun_of
 from understudy.runs import Runs
+from understudy.runs.nouns import noun_of, one_of, place_of
 from understudy.trust import Comparison
 from understudy.trust.deploying import DeployedLearner, deploying
 
@@ -90,31 +90,35 @@ def advice(measured: Measurements, found: Belief | None) -> Advice | None:
     (first, found_of_first), *_ = told.items()
     evidence = []
     if isinstance(found_of_first, DeployedLearner):
-        evidence = evidence_of(whose[first] if several else "it", found_of_first, noun_of(measured.runs[first]))
+        evidence = evidence_of(whose[first] if several else "it", found_of_first)
     answer = found_of_first.verdict if isinstance(found_of_first, DeployedLearner) else "not told"
     if answer == "not told":
         evidence += _beyond(measured, first, whose[first])
     if past_belief is not None:
         none = [name for name in halved if not measured.trusted(by).get(name)]
-        sentences.insert(0, _choice(comparison, by, upto, none if len(none) < len(halved) else []))
+        noun = noun_of(*(measured.runs[name] for name in halved))
+        none = none if len(none) < len(halved) else []
+        sentences.insert(0, _choice(comparison, by, place_of(noun, upto) if upto else None, none, noun))
         if past_belief.is_decided and (comparison is None or not comparison.is_decided):
             sentences.insert(1, f"Beyond what can be believed, {past_belief.sentence}: {NOT_YET}.")
     main, *others = [*sentences, *refused]
     return Advice(answer, main, [*others, *evidence], deployments, comparison or past_belief, past_belief, upto or None)
 
 
-def _choice(found: Comparison | None, probe: str | None, upto: int, none: Sequence[str]) -> str:
+def _choice(
+    found: Comparison | None, probe: str | None, upto: str | None, none: Sequence[str], noun: str = "episode"
+) -> str:
     """Return which of several learners to choose, or that it cannot be told; names stay as they were given.
 
     `none` are those of which no step can be believed, where some steps of others can.
     """
     if found is None:
-        few = "too few episodes end" if probe is None else f"there is no reading of {probe!r}"
-        reason = f"{few} by step {upto:,}, up to which it can be believed" if upto else NOWHERE
+        few = f"too few {noun}s end" if probe is None else f"there is no reading of {probe!r}"
+        reason = f"{few} by {upto}, up to which it can be believed" if upto else NOWHERE
         if none:
             reason = f"there is no step up to which {' and '.join(f'“{name}”' for name in none)} can be believed"
         return f"Which learner to choose cannot be told from this log: {reason}."
-    far = f"step {upto:,}" + f" of {probe!r}" * (probe is not None)
+    far = f"{upto}" + f" of {probe!r}" * (probe is not None)
     if found.sentence.startswith(found.best):
         return f"Choose {found.best}, as far as this log can be believed ({far}): {found.sentence}."
     believed = f"s far as this log can be believed ({far}), {found.sentence}"
@@ -135,7 +139,7 @@ def _beyond(measured: Measurements, name: str, who: str) -> list[str]:
     if found.verdict == "not told":
         return []
     write, (least, most) = three_digits(found.low, found.high), sorted(map(abs, (found.low, found.high)))
-    noun = noun_of(measured.runs[name])
+    noun = found.noun
     step = "" if noun == "decision" else f" (up to step {found.against.difference.steps[-1]:,})"
     return [
         f"Beyond what can be believed, in {span_of(noun, found.first, found.last)}{step}, runs of {who} earn "
@@ -176,10 +180,10 @@ def _sentence(who: str, found: DeployedLearner | str, upto: int | None, noun: st
     untold = f"Whether deploying {who} is better than {LOGGED} cannot be told from {whose} log"
     if isinstance(found, str):
         return f"{untold}: {found}."
-    far = f"up to {'decision' if noun == 'decision' else 'step'} {upto:,}"  # each decision is a step
+    far = f"up to {place_of(noun, upto or 0)}"
     if found.verdict == "not told":
         return f"{untold}: it can be believed {far}, and up to there both may earn the same."
-    where = where_told(found, noun, whose)
+    where = where_told(found, whose)
     return f"Deploying {who} is likely {found.verdict} than {LOGGED}{where}; {whose} log can be believed {far}."
 
 

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 
 from understudy.digits import span_of, three_digits
+from understudy.reporting.luck import USUAL_RUNS
+from understudy.runs.nouns import one_of
 from understudy.trust.against_log import AgainstLog
 from understudy.trust.deploying import DeployedLearner
 from understudy.trust.onsets import Onset
@@ -12,12 +14,9 @@ from understudy.trust.onsets import Onset
 LOGGED = "the logging policy"
 
 
-def evidence_of(who: str, found: DeployedLearner, noun: str = "episode") -> list[str]:
-    """Return what an episode earns beside the log's own, how fast, and what deploying costs until then, in sentences.
-
-    `noun` is "decision" where episodes are single ones.
-    """
-    against = found.against
+def evidence_of(who: str, found: DeployedLearner) -> list[str]:
+    """Return what an episode earns beside the log's own, how fast, and what deploying costs until then."""
+    against, noun = found.against, found.noun
     write = three_digits(against.logged, found.mean)
     step = "" if noun == "decision" else f" (up to step {against.difference.steps[-1]:,})"  # each decision is a step
     ends = f"{_signed(found.low, write)} to {_signed(found.high, write)}"
@@ -29,33 +28,33 @@ def evidence_of(who: str, found: DeployedLearner, noun: str = "episode") -> list
         f"{_more_or_less(found.mean, write)} than the log, whose {noun}s earned "
         f"{write(against.logged)}{_which(against)}: {ends} with a probability of 95%, the luck of the "
         "log included.",
-        *_from_when(who, found, noun),
-        *_how_fast(found, noun),
+        *_from_when(who, found),
+        *_how_fast(found),
         f"By {noun} {found.last:,} deployments have earned {_more_or_less(total, in_all)} in all, on average "
         f"({_signed(high, in_all)} to {_signed(low, in_all)}); a single one has earned less than {LOGGED} by then "
-        f"with a probability of {_chance(against.worse_in_all[-1])}.{_worst(found, write, noun)}",
+        f"with a probability of {_chance(against.worse_in_all[-1])}.{_worst(found, write)}",
     ]
 
 
-def _worst(found: DeployedLearner, write: Any, noun: str) -> str:
+def _worst(found: DeployedLearner, write: Any) -> str:
     """Return where deployments earn least, if that is told to be less than the log: else it is the chance of many."""
     difference = found.against.difference
     if not (difference.high < 0).any():
-        return f" No {_stretch(found, noun)} by itself is shown to earn less than the log."
+        return f" No {_stretch(found)} by itself is shown to earn less than the log."
     if difference.high[int(np.argmin(difference.mean))] >= 0:  # which one earns least is not told
         return ""
     first, last, least = found.against.worst
     return (
-        f" The least that deployments earn, on average, is {_more_or_less(least, write)} {one_of(noun)} than the log, "
-        f"in {span_of(noun, first, last)}."
+        f" The least that deployments earn, on average, is {_more_or_less(least, write)} {one_of(found.noun)} than the "
+        f"log, in {span_of(found.noun, first, last)}."
     )
 
 
-def _stretch(found: DeployedLearner, noun: str) -> str:
+def _stretch(found: DeployedLearner) -> str:
     """Return what a window of episodes is, in words, such as "stretch of 25 episodes"."""
     sizes = found.against.last - found.against.first + 1
     least, most = int(sizes.min()), int(sizes.max())
-    return noun if most == 1 else f"stretch of {f'{least:,} to ' * (least < most)}{most:,} {noun}s"
+    return found.noun if most == 1 else f"stretch of {f'{least:,} to ' * (least < most)}{most:,} {found.noun}s"
 
 
 def at_first(found: DeployedLearner) -> float | None:
@@ -72,47 +71,51 @@ def at_first(found: DeployedLearner) -> float | None:
     return mean if (mean <= found.mean if found.worse else mean >= found.mean) else None
 
 
-def where_told(found: DeployedLearner, noun: str, whose: str = "this") -> str:
+def where_told(found: DeployedLearner, whose: str = "this") -> str:
     """Return of which episodes the verdict is, in words that follow "better than the logging policy"."""
     before = at_first(found)
     if found.from_step == 0 or (found.from_step and (found.better or before is None)):
-        return f" {found.since(noun)}"
-    later = f" its later {noun}s ({found.first:,}{f' to {found.last:,}' * (found.last > found.first)}"
+        return f" {found.since}"
+    later = f" its later {found.noun}s ({found.first:,}{f' to {found.last:,}' * (found.last > found.first)}"
     return f" in{later}; from when on, {whose} log cannot tell)" if before is None else f", also in{later})"
 
 
-def _from_when(who: str, found: DeployedLearner, noun: str) -> list[str]:
+def _from_when(who: str, found: DeployedLearner) -> list[str]:
     """Return between which episodes it begins to be better or worse; empty where it is from the first one on."""
     begins = found.begins
     if begins is None or begins.latest == 0:
         return []
     undecided = (begins.latest or len(found.against.last)) - 1
     of_runs = found.against.difference.from_runs[undecided] > found.against.difference.from_log[undecided]
-    helps = f"{'More runs' if of_runs else 'A longer log'} would narrow this down."
-    mean = "" if begins.by_mean is None else f"by the mean over runs, from {_place(found, begins.by_mean, noun)} on"
+    # Few runs show the luck of the log itself poorly: what is taken for it may be theirs.
+    helps = "More runs would" if of_runs else "A longer log would"
+    if found.n_runs < USUAL_RUNS:
+        helps = f"More runs (--runs {USUAL_RUNS}), or a longer log, may"
+    helps += " narrow this down."
+    mean = "" if begins.by_mean is None else f"by the mean over runs, from {_place(found, begins.by_mean)} on"
     if _says_nothing(begins):
         if (earlier := at_first(found)) is not None:
             write = three_digits(found.against.logged, earlier)
             return [
-                f"In the {noun}s before, {who} earns {_more_or_less(earlier, write)} {one_of(noun)} than the log, by "
-                "the mean over runs."
+                f"In the {found.noun}s before, {who} earns {_more_or_less(earlier, write)} {one_of(found.noun)} than "
+                "the log, by the mean over runs."
             ]
         return [f"From when on {who} is {found.verdict}, this log cannot tell{mean and f' ({mean})'}. {helps}"]
     who = f"{who[0].upper()}{who[1:]}"
-    return [f"{who} begins to be {found.verdict} {_between(found, begins, noun)}{mean and f' ({mean})'}. {helps}"]
+    return [f"{who} begins to be {found.verdict} {_between(found, begins)}{mean and f' ({mean})'}. {helps}"]
 
 
-def _how_fast(found: DeployedLearner, noun: str) -> list[str]:
+def _how_fast(found: DeployedLearner) -> list[str]:
     """Return by when half of the gain is there, and stays; empty where nothing is gained, or not by the end."""
     half = found.half_gain
     if half is None or half.by_mean is None:
         return []
     if half.latest == 0:
-        return [f"At least half of that gain is there from the first {noun} on."]
-    mean = f"(by the mean over runs, from {_place(found, half.by_mean, noun)} on)"
+        return [f"At least half of that gain is there from the first {found.noun} on."]
+    mean = f"(by the mean over runs, from {_place(found, half.by_mean)} on)"
     if _says_nothing(half):
         return [f"From when on half of that gain is there, this log cannot tell {mean}."]
-    return [f"Half of that gain is reached, and kept from then on, {_between(found, half, noun)} {mean}."]
+    return [f"Half of that gain is reached, and kept from then on, {_between(found, half)} {mean}."]
 
 
 def _which(against: AgainstLog) -> str:
@@ -128,28 +131,23 @@ def _says_nothing(begins: Onset) -> bool:
     return not begins.earliest and begins.latest is None
 
 
-def _between(found: DeployedLearner, begins: Onset, noun: str) -> str:
+def _between(found: DeployedLearner, begins: Onset) -> str:
     """Return between which episodes something begins, in words."""
-    earliest = _place(found, begins.earliest, noun)
+    earliest = _place(found, begins.earliest)
     if begins.latest is None:
         return f"at {earliest} or later, and this log cannot tell by when"
     if begins.latest == begins.earliest:
         return f"at {earliest}"
-    return f"between {earliest} and {_place(found, begins.latest, noun)} with a probability of 95%"
+    return f"between {earliest} and {_place(found, begins.latest)} with a probability of 95%"
 
 
-def _place(found: DeployedLearner, place: int, noun: str) -> str:
+def _place(found: DeployedLearner, place: int) -> str:
     """Return the first episode of a window, with the step at which it began."""
     if not place:
-        return f"the first {noun}"
+        return f"the first {found.noun}"
     place = min(place, len(found.against.first) - 1)  # where it begins after all windows, it does after the last began
-    at = "" if noun == "decision" else f" (step {found.begun(place):,})"
-    return f"{noun} {int(found.against.first[place]):,}{at}"
-
-
-def one_of(noun: str) -> str:
-    """Return the noun with its article."""
-    return "an episode" if noun == "episode" else f"a {noun}"
+    at = "" if found.noun == "decision" else f" (step {found.begun(place):,})"
+    return f"{found.noun} {int(found.against.first[place]):,}{at}"
 
 
 def _more_or_less(value: float, write: Any) -> str:

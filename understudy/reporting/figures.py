@@ -32,10 +32,10 @@ from understudy.reporting.drawing import (
     means_of_returns,
     reference_first,
 )
-from understudy.reporting.returns import noun_of
 from understudy.reporting.rungs import draw_exact, draw_exact_words, draw_strips, strips_height
 from understudy.reporting.svg import INK, MUTED, drawn_alike
 from understudy.runs import Runs
+from understudy.runs.nouns import noun_of, one_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -143,7 +143,7 @@ def episode_returns(
         style_share_going(going, n_ticks)
         noun = noun_of(*sets.values())
         going.set_xlabel(f"{noun}s of a run, by number")
-        axes.set_title(f"return of {'a' if noun == 'decision' else 'an'} {noun}", loc="left", color=INK, pad=10)
+        axes.set_title(f"return of {one_of(noun)}", loc="left", color=INK, pad=10)
         draw_legend(figure, means, looks, width)
     return figure
 

@@ -22,7 +22,6 @@ from understudy.reporting.measurements import Measurements, measure
 from understudy.reporting.naming import quoted
 from understudy.reporting.off_policy import blocks_of
 from understudy.reporting.page_figures import figures_of
-from understudy.reporting.returns import noun_of
 from understudy.reporting.rung_words import ladder_blocks
 from understudy.reporting.scripts import content_policy, page_scripts, page_styles, script_data, with_all_visible
 from understudy.reporting.settings_tables import differing_settings, origin_table, settings_table
@@ -40,6 +39,7 @@ from understudy.reporting.summary import (
 )
 from understudy.runs import Runs
 from understudy.runs.folder import write_text
+from understudy.runs.nouns import one_of
 from understudy.tables import Table
 from understudy.trust import Beyond, Forecast, Selfcheck
 
@@ -106,13 +106,14 @@ def write_page(
     told = advice(measured, found)
     measured = as_believed(measured, found)
     compared, upto = (None, None) if told is None else (told.whole, told.upto)
+    choice = None if told is None or told.comparison is None else told.comparison.best
     shown = _content(measured, audit, title, command, told) | {
         "cautions": cautions(measured.finished, concerning(measured, audit), states_tested=states is not None),
         "state_boxes": boxes,
-        "figures": figures_of(measured, audits, compared, upto),
+        "figures": figures_of(measured, audits, compared, choice, upto),
         "advice": told,
         "against_log": [] if told is None else [
-            one.against.table(noun_of(measured.runs[name])) for name, one in told.deployments.items()
+            one.against.table() for one in told.deployments.values()
         ],
         "learners": None if told is None else _of_learners(told),
         "compared_by": measured.compared_by,
@@ -236,6 +237,7 @@ def _content(
         "show": as_markup,
         "explained": explained,
         "quoted": quoted,
+        "one_of": one_of,
     }
 
 

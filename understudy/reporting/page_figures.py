@@ -15,13 +15,14 @@ from understudy.reporting.figures import curves_of_runs, episode_returns, learni
 from understudy.reporting.luck import LuckOfSet, shares_a_log
 from understudy.reporting.measurements import Measurements
 from understudy.reporting.plots import mean_final_vector
-from understudy.reporting.returns import cut_sentence, log_value, noun_of
+from understudy.reporting.returns import cut_sentence, log_value
 from understudy.reporting.rung_words import rung_sentences
 from understudy.reporting.rungs import any_cut
 from understudy.reporting.state_pictures import n_named
 from understudy.reporting.state_pictures import states as draw_states
 from understudy.reporting.svg import drawn_alike, inline_svg
 from understudy.runs import Runs
+from understudy.runs.nouns import noun_of
 from understudy.trust import Comparison
 
 WIDE, NARROW = 900, 380
@@ -52,16 +53,19 @@ def figures_of(
     measured: Measurements,
     states: Mapping[str, StateAudit],
     compared: Comparison | None = None,
+    choice: str | None = None,
     upto: int | None = None,
 ) -> Figures:
     """Return the figures of some sets of runs, and pictures of the states they were made with.
 
-    `compared` are learners whose differences are drawn, and `upto` is the step up to which these can be believed.
+    `compared` are learners whose differences from the `choice` are drawn, by default from the best of them; `upto` is
+    the step up to which these can be believed.
     """
     finished, reference = measured.finished, measured.reference
     found = Figures()
     if compared is not None:
-        found.differences = _differences(found, compared, upto, [name for name in finished if name != reference])
+        learners = [name for name in finished if name != reference]
+        found.differences = _differences(found, compared, choice or compared.best, upto, learners)
     for probe in dict.fromkeys(probe for set_ in finished.values() for probe in set_.probes):
         _add_probe(found, probe, {name: set_ for name, set_ in finished.items() if probe in set_.probes}, measured)
     found.returns = _returns(found, finished, reference, measured.trusted_episodes())
@@ -130,17 +134,22 @@ def _returns(
     }
 
 
-def _differences(found: Figures, compared: Comparison, upto: int | None, learners: Sequence[str]) -> dict[str, Any]:
+def _differences(
+    found: Figures, compared: Comparison, choice: str, upto: int | None, learners: Sequence[str]
+) -> dict[str, Any]:
     """Return the figure of how far other learners are behind the choice."""
-    key, title = f"chart-{len(found.charts) + 1}", title_of_differences(compared)
-    found.charts.append(differences_chart(key, compared, upto, learners))
+    key, title = f"chart-{len(found.charts) + 1}", title_of_differences(compared, choice)
+    found.charts.append(differences_chart(key, compared, choice, upto, learners))
     figure = drawn(
-        lambda width: differences_figure(compared, upto, learners, width=width),
+        lambda width: differences_figure(compared, choice, upto, learners, width=width),
         f"{title[0].upper()}{title[1:]} than each other learner: {compared.sentence}",
         "differences",
     )
     n_left_out = len(compared.decisions) - len(found.charts[-1]["sets"])
-    return figure | {"chart": key, "best": compared.best, "probe": compared.probe, "left_out": n_left_out, "upto": upto}
+    return figure | {
+        "chart": key, "best": choice, "probe": compared.probe, "noun": compared.windows.unit, "left_out": n_left_out,
+        "upto": upto,
+    }  # fmt: skip
 
 
 def _state_picture(audit: StateAudit, name: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from understudy.evaluation import Earnings
 from understudy.reporting.naming import quoted
 from understudy.runs import Runs
 from understudy.runs.logged import why_unknown
+from understudy.runs.nouns import noun_of, one_of
 from understudy.tables import NONE
 
 
@@ -21,12 +22,6 @@ def earnings_cell(earned: Earnings | None, write: Callable[[float], str]) -> str
 def earnings_format(earned: Mapping[str, Earnings]) -> Callable[[float], str]:
     """Return a function that writes what episodes earned, with the same decimals in all sets."""
     return three_digits(*(found.mean for found in earned.values()))
-
-
-def noun_of(*sets: Runs) -> str:
-    """Return what an episode of these sets is called: a decision, where all logs are of single ones."""
-    logs = [(set_.about.log_rows, set_.about.log_episodes) for set_ in sets]
-    return "decision" if logs and all(rows is not None and rows == episodes for rows, episodes in logs) else "episode"
 
 
 def first_episodes(earned: Earnings, noun: str = "episode") -> str:
@@ -61,8 +56,7 @@ def notes_on_returns(
         notes.append(cut)
     none = [name for name, set_ in runs.items() if len(set_) and name not in earned]
     if none:
-        one = "a decision" if noun == "decision" else "an episode"
-        notes.append(f"No return of {quoted(none)}: fewer than nine of ten runs finished {one}.")
+        notes.append(f"No return of {quoted(none)}: fewer than nine of ten runs finished {one_of(noun)}.")
     if (sentence := log_sentence(runs)) is not None:
         notes.append(sentence)
     return notes
@@ -72,7 +66,7 @@ def _of_column(runs: Mapping[str, Runs], noun: str) -> str:
     """Return what a return is the sum of, by the name of its column, where all sets have one and the same."""
     names = {set_.about.log_reward_column for set_ in runs.values() if not set_.about.is_real}
     name = names.pop() if len(names) == 1 else None
-    of = f"“{name}” of a decision" if noun == "decision" else f"the sum of “{name}” over an episode"
+    of = f"“{name}” of {one_of(noun)}" if noun == "decision" else f"the sum of “{name}” over {one_of(noun)}"
     return "" if name is None else f", {of}"
 
 

@@ -9,7 +9,6 @@ from understudy.evaluation import Efficiency, Fidelity
 from understudy.evaluation.fidelity import ONE_LOG
 from understudy.logs.findings import counted
 from understudy.reporting.decision import Advice
-from understudy.reporting.deployment_words import one_of
 from understudy.reporting.learners import ON_THEIR_WAY, n_learners
 from understudy.reporting.luck import is_baseline
 from understudy.reporting.measurements import Measurements
@@ -20,10 +19,10 @@ from understudy.reporting.returns import (
     first_episodes,
     log_sentence,
     log_value,
-    noun_of,
 )
 from understudy.reporting.rung_words import rung_sentences
 from understudy.runs import Runs
+from understudy.runs.nouns import noun_of, one_of
 from understudy.trust import Comparison
 from understudy.trust.deploying import DeployedLearner
 
@@ -205,7 +204,7 @@ def tiles(measured: Measurements, told: Advice | None = None) -> list[Tile]:
         shown.append(Tile(f"{best.rmse:,.{digits}f}", label))
         shown.append(Tile(f"{best.floor:,.{digits}f}", "noise floor of that RMSE"))
     elif told is not None and name in told.deployments:
-        shown += _tiles_of_deployment(told.deployments[name], whose, noun_of(measured.runs[name]))
+        shown += _tiles_of_deployment(told.deployments[name], whose)
     elif name in earned:
         write = earnings_format(earned)
         without = ", cut ones left out" * (cut_sentence({name: measured.runs[name]}) is not None)
@@ -223,25 +222,31 @@ def _tiles_of_learners(found: Comparison) -> list[Tile]:
     """Return what an episode of each learner earns, or its probe, the best first, with the log's luck."""
     names = sorted(found.learners, key=lambda name: -found.means[name].final[0])[:MOST_TILES]
     write = three_digits(*(found.means[name].final[0] for name in names))
+    what = found.probe or one_of(found.windows.unit)
     shown = []
     for name in names:
         mean, low, high = found.means[name].final
-        shown.append(Tile(write(mean), f"{found.probe or 'an episode'}, “{name}” (95%: {write(low)} to {write(high)})"))
+        shown.append(
+            Tile(
+                write(mean),
+                f"{what}, “{name}” (95%: {write(low)} to {write(high)})",
+            )
+        )
     return shown
 
 
-def _tiles_of_deployment(found: DeployedLearner, whose: str, noun: str) -> list[Tile]:
+def _tiles_of_deployment(found: DeployedLearner, whose: str) -> list[Tile]:
     """Return what an episode earns as far as the log can be believed, and what one of the log earned."""
     logged = found.against.logged
     write = three_digits(logged, found.mean)
     low, high = (f"{'+' if value >= 0 else '-'}{write(abs(value))}" for value in (found.low, found.high))
-    which = span_of(noun, found.first, found.last)
+    noun, which = one_of(found.noun), span_of(found.noun, found.first, found.last)
     return [
         Tile(
             write(logged + found.mean),
-            f"{one_of(noun)}{whose}, {which}, as far as believed (against the log {low} to {high}, 95%)",
+            f"{noun}{whose}, {which}, as far as believed (against the log {low} to {high}, 95%)",
         ),
-        Tile(write(logged), f"{one_of(noun)} of the log"),
+        Tile(write(logged), f"{noun} of the log"),
     ]
 
 

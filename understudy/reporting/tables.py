@@ -11,9 +11,10 @@ from understudy.evaluation import Fidelity
 from understudy.logs.findings import counted
 from understudy.reporting.measurements import Comparisons, Measurements
 from understudy.reporting.naming import quoted
-from understudy.reporting.returns import earnings_cell, earnings_format, notes_on_returns, noun_of
+from understudy.reporting.returns import earnings_cell, earnings_format, notes_on_returns
 from understudy.reporting.shortages import CAUSES_IN_WORDS, shortage
 from understudy.runs import Runs
+from understudy.runs.nouns import noun_of, one_of
 from understudy.tables import NONE, Column, Table, rounded
 
 MOST_NAMED = 5
@@ -32,7 +33,7 @@ def efficiency_table(measured: Measurements) -> Table:
         Column("quartiles"),
         Column("nine of ten reached"),
         Column("episodes, median"),
-        Column(f"return {'a decision' if noun_of(*runs.values()) == 'decision' else 'an episode'}"),
+        Column(f"return {one_of(noun_of(*runs.values()))}"),
         Column("log served"),
         Column("rows looked at per step"),
     )

@@ -6,8 +6,9 @@ from typing import Any
 from understudy.digits import decimals, percent
 from understudy.errors import visible
 from understudy.reporting.measurements import Measurements
-from understudy.reporting.returns import earnings_cell, earnings_format, notes_on_returns, noun_of
+from understudy.reporting.returns import earnings_cell, earnings_format, notes_on_returns
 from understudy.reporting.tables import errors_of, exact_of, fidelity_notes
+from understudy.runs.nouns import noun_of, one_of
 from understudy.tables import NONE, Column, Table, rounded
 
 GAP = 2
@@ -49,7 +50,7 @@ def brief_table(measured: Measurements) -> Table:
         notes = fidelity_notes(found.at_shared)
     else:
         headings.append(Column("return"))
-        title += f"; return: of {'a decision' if noun_of(*runs.values()) == 'decision' else 'an episode'}"
+        title += f"; return: of {one_of(noun_of(*runs.values()))}"
         notes = tuple(notes_on_returns(runs, earned, horizons))
     headings.append(Column("ran out", numeric=False))
     digits = decimals([error for row in errors.values() for error in row if error is not None]) if errors else 3

@@ -10,6 +10,7 @@ from understudy.errors import LogError
 from understudy.evaluation import Halves
 from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of, number, rounding_of
 from understudy.runs.logged import why_unknown
+from understudy.runs.nouns import noun_of, one_of
 from understudy.tables import Column, Table, arrow_table
 from understudy.trust.windows import Windows
 
@@ -48,6 +49,7 @@ class AgainstLog:
     mean_worse: np.ndarray  # (K,)
     regret: Interval
     cut_off: int = 0  # episodes of the log that were cut off before they were over, and count up to there
+    noun: str = "episode"  # what an episode is called: "decision", where each is a single one
     complete: int | None = None  # so many first episodes are those of the log: later ones were not finished; None: all
 
     @property
@@ -61,10 +63,11 @@ class AgainstLog:
         total, low, high = self.regret.final
         place = int(np.argmin(self.difference.mean))
         return (
-            f"against the logging policy, which earns {digits(self.logged)} an episode: {self.learner} is worst in "
-            f"{span_of('episode', first, last)} ({digits(least, sign=True)} an episode; one deployment is worse there "
-            f"with probability {self.worse[place]:.2f}); in {span_of('episode', self.first[-1], self.last[-1])} one is "
-            f"worse with probability {self.worse[-1]:.2f}, and by then the mean deployment has earned "
+            f"against the logging policy, which earns {digits(self.logged)} {one_of(self.noun)}: {self.learner} earns "
+            f"least in {span_of(self.noun, first, last)} ({digits(least, sign=True)} {one_of(self.noun)}; one "
+            f"deployment is worse there with probability {self.worse[place]:.2f}); in "
+            f"{span_of(self.noun, self.first[-1], self.last[-1])} one is worse with probability "
+            f"{self.worse[-1]:.2f}, and by then the mean deployment has earned "
             f"{digits(abs(total))} {'less' if total > 0 else 'more'} in all ({_range(total, low, high)})"
         )
 
@@ -99,10 +102,10 @@ class AgainstLog:
         """Return an Arrow table, a line for each window of episodes."""
         return arrow_table(self.columns(), TYPES)
 
-    def table(self, noun: str = "episode") -> Table:
-        """Return a table for people, a line for each window of episodes; `noun` is what one of these is called."""
-        one = "a decision" if noun == "decision" else "an episode"
-        names = (f"{noun}s", "up to step", f"difference {one}", "95%", "more in all",
+    def table(self) -> Table:
+        """Return a table for people, a line for each window of episodes."""
+        steps = () if self.noun == "decision" else ("up to step",)  # each decision is a step
+        names = (f"{self.noun}s", *steps, f"difference {one_of(self.noun)}", "95%", "more in all",
                  "one deployment earned less")  # fmt: skip
         shown = (self.first, self.last, self.difference.steps, self.difference.mean, self.difference.low,
                  self.difference.high, -self.regret.mean, self.worse_in_all)  # fmt: skip
@@ -111,7 +114,7 @@ class AgainstLog:
         rows = tuple(
             (
                 f"{first:,} to {last:,}" if last > first else f"{first:,}",
-                f"{step:,}",
+                *(f"{step:,}" for _ in steps),
                 write(mean),
                 f"{write(low)} to {write(high)}",
                 in_all(more),
@@ -159,7 +162,7 @@ def against_log(name: str, found: Halves, windows: Windows) -> AgainstLog:
     return AgainstLog(
         name, float(logged), windows.ends - sizes + 1, windows.ends, difference, worse, worse_in_all,
         norm.cdf(-mean / np.maximum(width / norm.ppf(0.975), rounding)), less, found.runs.about.log_cut_off or 0,
-        found.runs.about.log_complete,
+        noun_of(found.runs), found.runs.about.log_complete,
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from understudy.evaluation import Halves, Interval
 from understudy.evaluation.halves import check_paired, halves_of_each, log_to_halve
 from understudy.evaluation.intervals import interval_of
 from understudy.runs import simulate
+from understudy.runs.nouns import one_of
 from understudy.runs.probes import History, named_probes
 from understudy.settings import real, seed_of
 from understudy.tables import NONE, Column, Table, arrow_table
@@ -213,7 +214,7 @@ class Comparison:
 
     def __str__(self) -> str:
         lines = [f"{self.sentence}."]
-        what = "an episode" if self.probe is None else f"in {self.probe!r}"
+        what = one_of(self.windows.unit) if self.probe is None else f"in {self.probe!r}"
         regret = f"{digits(self.regret, 2)} {what}" if np.isfinite(self.regret) else "not known"
         lines.append(f"expected regret of choosing {self.best}: {regret}.")
         lines += [f"{found}." for found in self._against_log()[:1]]
@@ -231,12 +232,12 @@ class Comparison:
             mean, *ends = (_three_digits(line[name]) for name in ("mean", "low", "high", "behind_low", "behind_high"))
             (low, high), behind, apart = ends[:2], ends[2:], line["told_apart"]
             between = " to ".join(behind) if line["behind_low"] is not None else NONE
-            answer = {True: "yes", False: "no", None: "the choice"}[apart]
+            answer = {True: "yes", False: "no", None: "the choice" if self.is_decided else "ahead so far"}[apart]
             rows.append((line["learner"], mean, f"{low} to {high}", between, answer))
             values.append(tuple(line.values()))
         headings = tuple(Column(name, numeric=name not in ("learner", "told apart")) for name in names)
         place = self.windows.first(self._first), int(self.windows.ends[-1])
-        what = "What an episode earns" if self.probe is None else f"Probe {self.probe!r}"
+        what = f"What {one_of(self.windows.unit)} earns" if self.probe is None else f"Probe {self.probe!r}"
         title = f"{what}, {self.windows.unit}s {place[0]:,} to {place[1]:,}"
         return Table(title, headings, tuple(rows), tuple(values))
 

@@ -8,6 +8,7 @@ import numpy as np
 from understudy.digits import digits, span_of
 from understudy.evaluation import Halves
 from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of
+from understudy.runs.nouns import one_of
 from understudy.trust.against_log import AgainstLog, against_log, earned_by_log
 from understudy.trust.decisions import first_of_later_half, later_halves
 from understudy.trust.onsets import Onset, onset
@@ -35,6 +36,7 @@ class DeployedLearner:
     first: int  # the first episode of the later half
     begins: Onset | None  # None where neither is better
     half_gain: Onset | None  # None where nothing is gained
+    n_runs: int  # on the whole log
 
     @property
     def better(self) -> bool:
@@ -64,31 +66,33 @@ class DeployedLearner:
         """
         return None if self.begins is None else self.begun(self.begins.latest)
 
-    def since(self, noun: str = "episode") -> str:
-        """Return from when on the verdict holds, in words, where that is told; `noun` is what an episode is called."""
+    @property
+    def noun(self) -> str:
+        """What an episode is called: "decision", where each is a single one."""
+        return self.against.noun
+
+    @property
+    def since(self) -> str:
+        """From when on the verdict holds, in words, where that is told."""
         if self.from_step and self.begins is not None and self.begins.latest:
             single = f"decision {int(self.against.first[self.begins.latest]):,}"
-            return f"from {single if noun == 'decision' else f'step {self.from_step:,}'} on at the latest"
+            return f"from {single if self.noun == 'decision' else f'step {self.from_step:,}'} on at the latest"
         n = int(self.against.last[0])
-        return f"from its first {n:,} {noun}s on" if n > 1 else f"from its first {noun} on"
+        return f"from its first {n:,} {self.noun}s on" if n > 1 else f"from its first {self.noun} on"
 
     def begun(self, place: int | None) -> int | None:
         """Return the step at which the median run began a window of episodes, 0 for the first one."""
         return None if place is None else int(self.against.difference.steps[place - 1]) if place else 0
 
     def __str__(self) -> str:
-        return self.told()
-
-    def told(self, noun: str = "episode") -> str:
-        """Return the verdict and what it is based on; `noun` is what an episode is called."""
-        begin = "" if self.from_step is None else f" {self.since(noun)}"
+        begin = "" if self.from_step is None else f" {self.since}"
         low, high = (digits(abs(value)) for value in (self.low, self.high))
         much = f"{low} less to {high} more" if self.low < 0 < self.high else f"{low} to {high} more"
         if self.worse:
             much = f"{high} to {low} less"
         return (
             f"{self.learner} against the logging policy: {self.verdict}{begin}; over "
-            f"{span_of(noun, self.first, self.last)} it earns {much} {'a' if noun == 'decision' else 'an'} {noun} than "
+            f"{span_of(self.noun, self.first, self.last)} it earns {much} {one_of(self.noun)} than "
             f"the log's {digits(self.against.logged)}{self._cut_off}"
         )
 
@@ -132,7 +136,7 @@ def deploying(name: str, found: Halves, upto: int | None = None) -> DeployedLear
     begins = onset(difference) if low > 0 else onset(_turned(difference)) if high < 0 else None
     half_gain = onset(_less_half(readings, mean, width, logged, error)) if low > 0 else None
     first = windows.first(first_of_later_half(windows.n))
-    return DeployedLearner(name, against, mean, low, high, first, begins, half_gain)
+    return DeployedLearner(name, against, mean, low, high, first, begins, half_gain, len(found.runs))
 
 
 def _turned(curve: Interval) -> Interval:

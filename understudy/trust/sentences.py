@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from understudy.digits import between, span_of
+from understudy.runs.nouns import one_of
 from understudy.trust.decisions import Decision
 from understudy.trust.windows import Windows
 
@@ -30,9 +31,9 @@ def _of_two(best: str, other: str, decision: Decision, windows: Windows, probe: 
     if not np.isfinite(decision.low):
         return f"this log cannot tell {best} from {other}: halves of it answer too few steps to show its luck"
     if not decision.ahead:
-        low, high, what = decision.low, decision.high, _unit(probe) or f" in {probe!r}"
+        low, high, what = decision.low, decision.high, _unit(probe, windows) or f" in {probe!r}"
         return f"this log cannot tell {best} from {other}: {where} they differ by {between(low, high)}{what}"
-    by = f"by {between(decision.low, decision.high)}{_unit(probe)} {where}"
+    by = f"by {between(decision.low, decision.high)}{_unit(probe, windows)} {where}"
     if not decision.begins or decision.reverse:
         before = _before(other, decision, windows, probe)
         return f"{best} {_more(probe)} than {other} {_begin(decision, windows)}{by}{before}"
@@ -49,7 +50,7 @@ def _of_many(best: str, decisions: Mapping[str, Decision], windows: Windows, pro
         rival = decisions[closest[0]]
         return (
             f"{best} {_more(probe)} than each of the {n - 1} others {where}: {between(rival.low, rival.high)}"
-            f"{_unit(probe)} more than {closest[0]}, which comes closest"
+            f"{_unit(probe, windows)} more than {closest[0]}, which comes closest"
         )
     if len(close) == n - 1:
         return f"none of the {n} can be told from the best: {best} was ahead {where}, and any of them may be the best"
@@ -72,9 +73,11 @@ def _begin(decision: Decision, windows: Windows) -> str:
     if decision.begins is None:
         return ""
     if decision.begins == 0:
-        return f"from the first {'episode' if windows.unit == 'episode' else 'reading'} on, "
+        return f"from the first {'reading' if windows.unit == 'step' else windows.unit} on, "
     if windows.unit == "step":
         return f"from step {windows.ends[decision.begins]:,} on, "
+    if windows.unit == "decision":  # each is a step
+        return f"from decision {windows.first(decision.begins):,} on, "
     step = int(decision.curve.steps[decision.begins - 1])
     return f"from episode {windows.first(decision.begins):,} (step {step:,}) on, "
 
@@ -107,5 +110,5 @@ def _less(probe: str | None, n: int) -> str:
     return f"earn{'s' * (n == 1)} less" if probe is None else f"{'has' if n == 1 else 'have'} less {probe!r}"
 
 
-def _unit(probe: str | None) -> str:
-    return " an episode" if probe is None else ""
+def _unit(probe: str | None, windows: Windows) -> str:
+    return f" {one_of(windows.unit)}" if probe is None else ""

@@ -14,6 +14,7 @@ from understudy.errors import LogError, SettingError
 from understudy.evaluation import Halves
 from understudy.evaluation.intervals import HalvedReadings
 from understudy.runs import Runs
+from understudy.runs.nouns import noun_of
 from understudy.runs.run import reached
 
 SHARE = 0.95
@@ -29,7 +30,7 @@ class Windows:
 
     readings: Mapping[str, HalvedReadings]  # of each learner; `steps` are its median steps at each place
     ends: np.ndarray  # (K,): the last episode of each window, or the step of each reading
-    unit: str  # "episode" or "step": what `ends` counts
+    unit: str  # "episode", "decision" (an episode of one step) or "step": what `ends` counts
     shortest: str  # the learner whose runs end first
     longest: int  # how far the others' runs would reach without it, in the same unit
 
@@ -69,7 +70,8 @@ def windows_of_episodes(found: Mapping[str, Halves], upto: int | None = None) ->
     size = -(-episodes // MOST_WINDOWS)
     ends = size * np.arange(1, episodes // size + 1)
     longest = _without(finished, shortest) if upto is None else episodes  # that the others go further is not used
-    return Windows({name: _earned(one, ends) for name, one in found.items()}, ends, "episode", shortest, longest)
+    noun = noun_of(*(one.runs for one in found.values()))
+    return Windows({name: _earned(one, ends) for name, one in found.items()}, ends, noun, shortest, longest)
 
 
 def windows_of_probe(found: Mapping[str, Halves], probe: str, upto: int | None = None) -> Windows:
