@@ -7,6 +7,7 @@ DIR/halves.json      how many halves of the log, and runs on each, were last ask
 DIR/forecast.json    the forecast of each simulator, made before its runs
 DIR/rungs.json       for each simulator with lower rungs, which of them the log does not support, and why
 DIR/beyond.json      for each of these, how far runs past the exact part can be believed
+DIR/replayed.json    after a warm start, the fingerprint of the part of the log that the runs of each set replay
 DIR/compared.json    of `understudy compare`: the learners, in the order given, and the probe they are compared by
 DIR/off-policy.json  off-policy estimates of the final policy, for each simulator
 DIR/SIMULATOR/       a results folder of runs (`runs.folder`) for each simulator
@@ -22,8 +23,7 @@ from typing import Any, NamedTuple
 from understudy.encoders import StateAudit
 from understudy.errors import ResultsError
 from understudy.evaluation import LearnedPolicy
-from understudy.logs import Audit, Finding
-from understudy.logs.findings import AuditTest, errors_first
+from understudy.logs import Audit
 from understudy.reporting.naming import names_of
 from understudy.runs import Runs, load
 from understudy.runs.checking import expect
@@ -31,13 +31,13 @@ from understudy.runs.describing import differences, digest, plain
 from understudy.runs.folder import FORMAT, Folder, folders_in, half_folder, read_sealed, seal, write_text
 from understudy.storage import write_first
 from understudy.trust import Beyond, Forecast, Selfcheck
-from understudy.trust.self_tests import SelfTest
+from understudy.trust.from_json import audit_from_json, forecast_from_json, selfcheck_from_json
 
 WITHOUT_PROPENSITIES = "selfcheck-qbe"
 """The file of a self-check that leaves doubtful propensities out."""
 
 
-class Compared(NamedTuple):
+class AskedComparison(NamedTuple):
     """What `understudy compare` compared: learners, in the order given, and the probe, None for what they earn."""
 
     learners: tuple[str, ...]
@@ -110,28 +110,6 @@ class ResultsFolder:
         return len(Folder(self.folder / simulator).numbers())
 
 
-def audit_from_json(content: Any) -> Audit:
-    """Return the audit that `Audit.to_json` wrote. Raise `ValueError`, `KeyError` or `TypeError` for anything else."""
-    findings = []
-    for finding in content["findings"]:
-        for name in ("severity", "rule", "sentence"):
-            expect(name, finding[name], "a text")
-        rows = tuple(expect("row", row, "a whole number") for row in finding["rows"])
-        findings.append(Finding(**finding | {"rows": rows, "count": expect("count", finding["count"], "a count")}))
-    return Audit(
-        errors_first(findings),
-        **{name: expect(name, content[name], "a count, or null") for name in ("n_rows", "n_episodes", "n_actions")},
-        tests=tuple(_tested(test) for test in content.get("tests", ())),  # folders of before have none
-    )
-
-
-def _tested(content: Any) -> AuditTest:
-    for name in ("rule", "question", "reason"):
-        expect(name, content[name], "a text")
-    expect("comparisons", content["comparisons"], "a count")
-    return AuditTest(**content | {"p_value": expect("p_value", content["p_value"], "a number, or null")})
-
-
 def write_state_audit(folder: Path, audit: StateAudit) -> None:
     """Write the audit of the states beside rehearsal.json, for pages that are drawn later."""
     _write_beside(folder, "states", {"audit": audit.to_json()})
@@ -173,7 +151,12 @@ def write_halves(folder: Path, asked: Mapping[str, tuple[int, int]]) -> None:
     _write_beside(folder, "halves", {"halves": {name: list(counts) for name, counts in asked.items()}})
 
 
-def write_compared(folder: Path, compared: Compared) -> None:
+def write_replayed(folder: Path, logs: Mapping[str, str]) -> None:
+    """Write the fingerprint of the log that each set of runs replays, where that is a part of the rehearsal's."""
+    _write_beside(folder, "replayed", {"logs": dict(logs)})
+
+
+def write_compared(folder: Path, compared: AskedComparison) -> None:
     """Write what was compared, and by what."""
     _write_beside(folder, "compared", {"learners": list(compared.learners), "probe": compared.probe})
 
@@ -255,13 +238,22 @@ def read_rungs(folder: Path) -> dict[str, str]:
     return _read_beside(folder, "rungs", "a table of rungs", notes) or {}
 
 
-def read_compared(folder: Path) -> Compared | None:
+def read_replayed(folder: Path) -> dict[str, str]:
+    """Return what `write_replayed` wrote; empty where the folder has none: its runs replay the whole log."""
+
+    def logs(content: dict[str, Any]) -> dict[str, str]:
+        return {name: expect("replayed", log, "a text") for name, log in content["logs"].items()}
+
+    return _read_beside(folder, "replayed", "a table of logs", logs) or {}
+
+
+def read_compared(folder: Path) -> AskedComparison | None:
     """Return what was compared in a folder, and by what; None where `understudy compare` did not make it."""
 
-    def compared(content: dict[str, Any]) -> Compared:
+    def compared(content: dict[str, Any]) -> AskedComparison:
         names = expect("learners", content.get("learners", []), "a list")  # folders of before have none
         learners = tuple(expect("a learner", name, "a text") for name in names)
-        return Compared(learners, expect("probe", content["probe"], "a text, or null"))
+        return AskedComparison(learners, expect("probe", content["probe"], "a text, or null"))
 
     return _read_beside(folder, "compared", "the learners of a comparison", compared)
 
@@ -326,33 +318,3 @@ def read_of_folders(folders: Sequence[Path], read: Callable[[Path], Any]) -> dic
         if one is not None:
             found.setdefault(json.dumps(one.to_json()), ([], one))[0].append(name)
     return {", ".join(names): one for names, one in found.values()}
-
-
-def selfcheck_from_json(content: Any) -> Selfcheck:
-    """Return the self-check that `to_json` wrote. Raise `ValueError`, `KeyError` or `TypeError` for anything else."""
-    kinds = {"name": "a text", "looked_at": "a text", "found": "a text"}
-    kinds |= dict.fromkeys(("statistic", "p_value", "level"), "a number, or null")
-    ok, fires = (expect(name, content[name], "true or false") for name in ("ok", "fires"))
-    return Selfcheck(
-        tuple(SelfTest(**{name: expect(name, test[name], kind) for name, kind in kinds.items()})
-              for test in content["tests"]),
-        level=expect("level", content["level"], "a number"),
-        n_rows=expect("n_rows", content["n_rows"], "a count"),
-        n_episodes=expect("n_episodes", content["n_episodes"], "a count"),
-        tested_states=ok or fires,
-        blind_to=tuple(expect("blind_to", one, "a text") for one in content["blind_to"]),
-    )  # fmt: skip
-
-
-def forecast_from_json(content: Any) -> Forecast:
-    """Return the forecast that `to_json` wrote. Raise `ValueError`, `KeyError` or `TypeError` for anything else."""
-    low, high = (expect("interval", end, "a count") for end in content["interval"])
-    counts = {name: expect(name, content[name], "a count") for name in ("steps", "episodes", "pre_runs", "n_limited")}
-    runs_out = expect("runs_out", content["runs_out"], "a table")
-    return Forecast(
-        interval=(low, high),
-        level=expect("level", content["level"], "a number"),
-        runs_out={what: expect("runs_out", share, "a number") for what, share in runs_out.items()},
-        longer={flag: expect("longer", steps, "a count") for flag, steps in content.get("longer", {}).items()},
-        **counts,
-    )

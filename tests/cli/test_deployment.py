@@ -74,10 +74,10 @@ def test_simulate_says_what_was_on_its_way(clicks, tmp_path, capsys, refused):
 @pytest.mark.slow
 def test_learners_that_are_told_late_are_compared_with_one_that_is_not(clicks, capsys):
     flags = ["--learner", "ucb1", "--learner", "ucb1:delay=50,batch=10", "--runs", "4", "--halves", "5"]
-    assert (
-        main(["compare", str(clicks), *FLAGS, *flags, "--warm-start", "0.2", "--out", str(clicks.parent / "out")]) == 0
-    )
+    out = str(clicks.parent / "out")
+    assert main(["compare", str(clicks), *FLAGS, *flags, "--warm-start", "0.2", "--out", out]) == 0
     assert "ucb1:delay=50,batch=10" in capsys.readouterr().out
+    assert main(["report", out]) == 0  # whose runs are on the part of the log that is left
 
 
 @pytest.fixture

@@ -29,7 +29,14 @@ from understudy.cli.choices import (
 )
 from understudy.cli.contexts import with_contexts
 from understudy.cli.defaults import for_linear_learners
-from understudy.cli.deployment import deployed, deployment_probes, in_log_order, with_arrivals, with_thinned_times
+from understudy.cli.deployment import (
+    deployed,
+    deployment_probes,
+    in_log_order,
+    keep_replayed,
+    with_arrivals,
+    with_thinned_times,
+)
 from understudy.cli.large import part_to_test
 from understudy.cli.learners import probes_of_rewards
 from understudy.cli.parsing import did_you_mean
@@ -51,7 +58,7 @@ from understudy.reporting.belief import as_believed, belief, doubts_propensities
 from understudy.reporting.decision import advice
 from understudy.reporting.measurements import measure
 from understudy.reporting.page import write_page
-from understudy.results import Compared, ResultsFolder, write_compared, write_state_audit
+from understudy.results import AskedComparison, ResultsFolder, write_compared, write_state_audit
 from understudy.runs.experiment import check_folder
 
 
@@ -114,7 +121,8 @@ def run_compare(options: argparse.Namespace) -> int:
     results.create()
     write_settings(folder / "run.toml", argparse.Namespace(**vars(options) | {"out": str(folder)}), "compare")
     probe = None if options.probe is None else options.probe.replace("-", " ")
-    write_compared(folder, Compared(tuple(learners), probe))
+    keep_replayed(folder, dict.fromkeys(learners, replayed), options)
+    write_compared(folder, AskedComparison(tuple(learners), probe))
     if states is not None:
         write_state_audit(folder, states)
     if encoder is not None:

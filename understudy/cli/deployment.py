@@ -1,8 +1,10 @@
 """How a learner is deployed: with outcomes that arrive late or in batches, and with what it knows when it starts."""
 
 import argparse
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from understudy.errors import SettingError
 from understudy.learners.delays import PERIODS
 from understudy.logs.findings import errors_first
 from understudy.reporting.learners import ON_THEIR_WAY
+from understudy.results import read_replayed, write_replayed
 from understudy.runs.probes import pending
 from understudy.simulators.whole_episodes import WholeEpisodes
 
@@ -60,6 +63,18 @@ def deployed(simulator: Any, make: Make, options: argparse.Namespace) -> tuple[A
         us.learners.Delayed(us.learners.Uniform(1), **how).check_simulator(simulator)  # now, not in the first run
         make = us.learners.delayed(make, **how)
     return simulator, make
+
+
+def keep_replayed(folder: Path, simulators: Mapping[str, Any], options: argparse.Namespace) -> None:
+    """Keep in the folder which part of the log the runs of each set replay, where a warm start leaves a part."""
+    if options.warm_start is None:
+        return
+    known = {}
+    with suppress(us.ResultsError):
+        known = read_replayed(folder)
+    replayed = {name: simulator.log.fingerprint for name, simulator in simulators.items()}
+    if known | replayed != known:
+        write_replayed(folder, known | replayed)
 
 
 def with_thinned_times(

@@ -20,6 +20,7 @@ from understudy.results import (
     read_forecasts,
     read_of_folders,
     read_off_policy,
+    read_replayed,
     read_rungs,
     read_selfcheck,
     read_selfcheck_of_qbe,
@@ -117,7 +118,7 @@ def names_of_sets(paths: list[Path]) -> list[str]:
 def refuse_of_another_log(path: Path, runs: us.Runs) -> None:
     """Raise `ResultsError` where runs stand in a rehearsal of another log: its checks say nothing of theirs."""
     rehearsal = ResultsFolder.read(path.parent)
-    log = None if rehearsal is None else rehearsal.settings.get("log")
+    log = None if rehearsal is None else read_replayed(path.parent).get(path.name, rehearsal.settings.get("log"))
     if log is not None and runs.about.log not in (None, log):
         raise us.ResultsError(
             f"{path} has runs on another log than the one that {path.parent} is of, whose audit and self-check say "

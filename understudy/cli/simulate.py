@@ -27,7 +27,14 @@ from understudy.cli.choices import (
 from understudy.cli.classics import classics_for
 from understudy.cli.contexts import blind_words, with_contexts
 from understudy.cli.defaults import for_linear_learners, with_default_learner
-from understudy.cli.deployment import deployed, deployment_words, in_log_order, with_arrivals, with_thinned_times
+from understudy.cli.deployment import (
+    deployed,
+    deployment_words,
+    in_log_order,
+    keep_replayed,
+    with_arrivals,
+    with_thinned_times,
+)
 from understudy.cli.flags import WHOLE_EPISODES
 from understudy.cli.large import part_in_words, part_to_test
 from understudy.cli.longer import with_longer
@@ -162,6 +169,7 @@ def run_simulate(options: argparse.Namespace) -> int:
     results.create()
     quick = options.quick and not was_made_in_full(folder / "run.toml")  # what the folder holds is to be made again
     write_settings(folder / "run.toml", argparse.Namespace(**vars(options) | {"out": str(folder), "quick": quick}))
+    keep_replayed(folder, {name: replayed for name, (replayed, _) in deployments.items()}, options)
     keep_rung_notes(folder, notes)
     if states is not None:
         write_state_audit(folder, states)
