@@ -30,7 +30,7 @@ def made_up_runs(level: float, probes: list[str], readings: int, rng: np.random.
         made.append(Run(seed, rows, none, None, ends, rng.normal(size=len(ends)), steps, curves, final, stop))
     about = About(
         simulator={"simulator": "psrs"}, learner={"class": "QLearning", "level": level}, log="ab" * 8,
-        log_rows=10**6, log_episodes=1000, log_return=0.1, seed=1,
+        log_rows=10**6, log_episodes=1000, log_return=0.1, log_return_error=0.01, seed=1,
     )  # fmt: skip
     return Runs(tuple(made), about)
 

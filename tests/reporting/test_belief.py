@@ -151,6 +151,9 @@ def test_a_set_that_differs_from_real_runs_is_not_believable(halved_of, real_of)
     found = belief(measured, GOOD)
     assert (found.severity, found.title) == ("error", "Not to be believed: “model” differs from real runs")
     assert "Compared with real runs, “model” differs: see Fidelity." in str(found)
+    sets["other"] = halved_of([100] * 8, [100] * 4)
+    of_two = belief(measure(sets), GOOD)
+    assert of_two.doubted == {"model": "“model” differs from real runs"}  # nobody decides by it; by the other one may
 
 
 def test_runs_that_share_no_log_need_no_such_sentence(real_of, runs_of):

@@ -27,7 +27,7 @@ def deployed():
         "psrs", 2000.0, last - 9, last, interval([-1, 0.5, 1.4, 1.6], 0.5), np.full(WINDOWS, 0.4),
         np.array([0.9, 0.4, 0.2, 0.001]), np.zeros(WINDOWS), interval([10, 5, -9, -2500], 40.0),
     )  # fmt: skip
-    return DeployedLearner("psrs", against, 1.5, 1.0, 2.0, 21, Onset(1, 1, 2), Onset(1, 1, 2), 100)
+    return DeployedLearner("psrs", against, 1.5, 1.0, 2.0, 21, Onset(1, 1, 2), Onset(1, 1, 2), 100, 0.5, False)
 
 
 def test_what_it_earns_from_when_on_how_fast_and_at_what_risk_are_a_sentence_each(deployed):
@@ -64,8 +64,14 @@ def test_of_few_runs_more_are_advised_whatever_the_error_seems_to_be_of(deployed
 @pytest.mark.parametrize(
     ("begins", "words"),
     [
-        (Onset(0, 1, None), "From when on it is better, this log cannot tell (by the mean over runs, from episode 11"),
-        (Onset(2, None, None), "It begins to be better at episode 21 (step 200) or later, and this log cannot tell"),
+        (
+            Onset(0, 1, None),
+            "From when on it is better is not certain: by the mean over runs, from episode 11 (step 100) on.",
+        ),
+        (
+            Onset(2, None, None),
+            "It does not begin to be better before episode 21 (step 200), and this log cannot tell by when",
+        ),
         (Onset(2, 2, 2), "It begins to be better at episode 21 (step 200) (by the mean over runs, from episode 21"),
     ],
 )
@@ -115,7 +121,7 @@ def test_a_learner_that_gets_worse_is_said_to_be_so_in_its_later_episodes(deploy
 
 def test_what_begins_after_the_last_window_is_told_by_it(deployed):
     told = evidence_of("it", replace(deployed, begins=Onset(WINDOWS, None, None)))
-    assert told[1].startswith("It begins to be better at episode 31 (step 300) or later")
+    assert told[1].startswith("It does not begin to be better before episode 31 (step 300)")
 
 
 def test_episodes_of_the_log_that_were_cut_off_are_told_where_it_is_compared(deployed):

@@ -35,10 +35,11 @@ def full_page(tmp_path_factory, halved_of, on_ladder, runs_of, real_of):
     tests = (SelfTest("shapes", "looked at shapes", 1.0, 0.5, "nothing", 0.05),)
     env = us.envs.NoisyGrid(1)
     log = us.record(env, episodes=30, seed=0)
-    ladder = on_ladder(halved_of([100] * 8, [60] * 4, log_return=0.5), {40: 1}, cuts=[60])
+    earning = {"log_return": 0.5, "log_return_error": 0.1}
+    ladder = on_ladder(halved_of([100] * 8, [60] * 4, **earning), {40: 1}, cuts=[60])
     found = Beyond(50, 40, 100, 0.3, "g", (Evidence("less log", 50, "then it ends"),), ladder, ("like",))
     return report(
-        {"psrs": halved_of([100] * 8, [60] * 4, log_return=0.5), "ladder": ladder, "bare": runs_of([40]),
+        {"psrs": halved_of([100] * 8, [60] * 4, **earning), "ladder": ladder, "bare": runs_of([40]),
          "real": real_of([90] * 3)},
         tmp_path_factory.mktemp("page") / "report.html", margin=0.3, audit=Audit((finding,), 9, 1, 2),
         selfcheck=Selfcheck(tests, 0.05, 200, 20, tested_states=True), beyond={"ladder": found},

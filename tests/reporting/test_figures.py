@@ -132,7 +132,7 @@ def test_still_and_interactive_figures_mark_the_same_horizons(halved_of, on_ladd
 
 
 def test_what_episodes_earned_beyond_the_believed_one_is_gray_in_both_figures(halved_of):
-    measured = measure({"psrs": halved_of([400] * 8, [120] * 4, log_return=0.0)}, margin=0.3)
+    measured = measure({"psrs": halved_of([400] * 8, [120] * 4, log_return=0.0, log_return_error=0.1)}, margin=0.3)
     trusted = measured.trusted_episodes()
     assert trusted == {"psrs": 24}  # an episode takes five steps, and step 120 can be believed
     chart = returns_chart("chart-1", measured.finished, None, 0.0, trusted)

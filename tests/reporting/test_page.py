@@ -162,7 +162,7 @@ def test_the_command_versions_and_the_fingerprint_of_the_log_are_told(tmp_path, 
 
 
 def test_runs_that_must_not_be_believed_have_no_believable_part_in_figures(tmp_path, halved_of):
-    sets = {"psrs": halved_of([100] * 8, [60] * 4, log_return=0.5)}
+    sets = {"psrs": halved_of([100] * 8, [60] * 4, log_return=0.5, log_return_error=0.1)}
     wrong = Audit((Finding("doubt", "a-rule", (1,), 1, "propensities are wrong"),), 9, 1, 2)
     for audit, trusted in ((wrong, {None}), (None, {60, 12})):
         report(sets, tmp_path / "report.html", audit=audit, margin=0.3)

@@ -99,7 +99,7 @@ def test_runs_on_a_ladder_of_which_nothing_else_is_said_tell_how_far_they_are_ex
 
 
 def test_tiles_tell_what_is_earned_as_far_as_it_can_be_believed(halved_of):
-    measured = measure({"psrs": halved_of([400] * 8, [120] * 4, log_return=0.5)}, margin=0.3)
+    measured = measure({"psrs": halved_of([400] * 8, [120] * 4, log_return=0.5, log_return_error=0.1)}, margin=0.3)
     told = advice(measured, belief(measured))
     found = told.deployments["psrs"]
     *_, earned, logged = tiles(measured, told)

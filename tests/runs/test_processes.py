@@ -102,7 +102,8 @@ import sys, time
 from understudy.runs.processes import in_processes
 
 def task(block, wanted):
-    print("begun", flush=True)
+    sys.stdout.write("begun\\n")  # whole: print may write the line and its end apart, and two workers mix them
+    sys.stdout.flush()
     time.sleep(0 if block == (0,) else 60)
     return block
 

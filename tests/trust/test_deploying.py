@@ -8,6 +8,8 @@ import pytest
 import understudy as us
 from understudy.contracts import Stop
 from understudy.runs import About, Run, Runs
+from understudy.tables import NONE
+from understudy.trust.against_log import UNKNOWN
 from understudy.trust.deploying import deploying
 
 EPISODES, RUNS, HALVES, RUNS_OF_HALF, SERVED = 100, 20, 20, 4, 32
@@ -26,7 +28,8 @@ def on_one_log(rng, truth=0.0, luck=3.0, rise=NO_RISE):
 
     def part(episodes, n_runs):
         returns = shifts[episodes].mean() + rise + rng.normal(0, 1, (n_runs, SERVED))
-        about = About(log_return=float(earned[episodes].mean()), log_episodes=len(episodes))
+        error = earned[episodes].std(ddof=1) / len(episodes) ** 0.5
+        about = About(log_return=earned[episodes].mean(), log_return_error=error, log_episodes=len(episodes))
         return Runs(tuple(map(run_of_returns, returns)), about)
 
     halves = tuple(part(rng.permutation(EPISODES)[: EPISODES // 2], RUNS_OF_HALF) for _ in range(HALVES))
@@ -52,6 +55,45 @@ def test_the_same_test_catches_an_interval_that_leaves_the_luck_of_the_log_out(w
         earned = [run.returns[found.first - 1 : found.last].mean() for run in one.runs]
         wrong += abs(found.mean) > 1.96 * np.std(earned, ddof=1) / len(earned) ** 0.5
     assert wrong > 13
+
+
+LEARNERS = 8
+
+
+def n_logs_with_a_verdict(n_learners):
+    """Return on how many of 50 logs one of eight learners is told from the log, though all truly earn what it did."""
+    rng = np.random.default_rng(8)
+    return sum(
+        any(deploying("alike", on_one_log(rng), None, n_learners).verdict != "not told" for _ in range(LEARNERS))
+        for _ in range(50)
+    )
+
+
+def test_of_several_learners_that_are_judged_together_one_is_seldom_told_from_the_log():
+    """At a true rate of 5%, more than 8 of 50 logs have one in one seed of 1,500; the seed is fixed."""
+    assert n_logs_with_a_verdict(LEARNERS) <= 8
+
+
+def test_the_same_test_catches_learners_that_are_judged_each_by_itself():
+    assert n_logs_with_a_verdict(1) > 8
+
+
+def test_where_halves_have_no_answer_nothing_is_told(without_difference):
+    """Halves whose runs end before the first episode does show no luck of the log."""
+    one = without_difference[0].runs
+    none = tuple(
+        replace(
+            half,
+            runs=tuple(replace(run, rows=run.rows[:2], ends=run.ends[:0], returns=run.returns[:0]) for run in half),
+        )
+        for half in one.halves
+    )
+    found = deploying("unknown", us.Halves(replace(one, halves=none)))
+    assert (found.verdict, found.is_known) == ("not told", False)
+    assert str(found).endswith(f"not told over episodes 17 to 32, since {UNKNOWN}")
+    assert f"; {UNKNOWN}, and so how likely that is" in str(found.against)
+    assert {row[3:6:2] for row in found.against.table().rows} == {(NONE, NONE)}
+    assert found.to_json()["low"] is None
 
 
 def test_the_logging_policy_is_seldom_told_from_itself(logging_policy_runs):

@@ -9,6 +9,7 @@ from understudy.cli.shown_results import ShownResults, shown_results
 from understudy.cli.words import say
 from understudy.errors import SettingError, UnderstudyError
 from understudy.reporting.belief import as_believed, by_name, checks_missing
+from understudy.reporting.decision import one_of_each_learner
 from understudy.reporting.luck import LuckOfSet, is_baseline, use_no_states
 from understudy.trust.deploying import deploying
 
@@ -47,6 +48,7 @@ def conditions_of(results: ShownResults, options: argparse.Namespace) -> list[Co
     """Return all conditions that were asked for, and whether the results can be believed at all."""
     measured = results.measured
     judged = [name for name in measured.luck if not is_baseline(measured.runs[name])]
+    n_learners = len(one_of_each_learner(measured, judged))  # as the page has it, whichever of them is asked of
     if options.set is not None:
         if options.set not in judged:
             raise SettingError(f"--set {options.set} is not one of the sets that can be judged: {', '.join(judged)}")
@@ -75,11 +77,11 @@ def conditions_of(results: ShownResults, options: argparse.Namespace) -> list[Co
                 Condition(f"trusted to step {options.min_horizon:,}", name, steps >= options.min_horizon, upto, steps)
             )
         if options.better_than_log:
-            conditions.append(better_than_log(results, name, trusted.get(name, 0)))
+            conditions.append(better_than_log(results, name, trusted.get(name, 0), n_learners))
     return conditions
 
 
-def better_than_log(results: ShownResults, name: str, upto: int) -> Condition:
+def better_than_log(results: ShownResults, name: str, upto: int, n_learners: int) -> Condition:
     """Return whether a set earns more than the logging policy, as far as it can be believed."""
     told: dict[str, Any] = {"name": "better than the log", "set": name, "holds": False, "trusted": upto}
     luck = results.measured.luck[name]
@@ -89,7 +91,7 @@ def better_than_log(results: ShownResults, name: str, upto: int) -> Condition:
         return Condition(**told, found="at no step was this log shown to be believable")
     runs = results.measured.runs[name]
     try:
-        found = deploying(runs.about.learner_name or name, luck.halves, upto)
+        found = deploying(runs.about.learner_name or name, luck.halves, upto, n_learners)
     except UnderstudyError as error:
         return Condition(**told, found=str(error))
     low, high = (float(value) if isfinite(value) else None for value in (found.low, found.high))

@@ -116,7 +116,9 @@ def belief(
     checks = _checks(audit, selfcheck, only_qbe, checks_missing(measured, audit, selfcheck))
     sentences = [*checks, *evidence, UNSEEN] if against else [*evidence, *checks, UNSEEN]
     reason = title.removeprefix("Not to be believed: ")
-    doubted = dict.fromkeys(measured.luck, reason) if severity == "error" else {}
+    doubted = dict.fromkeys(measured.luck, reason) if severity == "error" else {
+        name: f"“{name}” differs from real runs" for name in wrong
+    }  # fmt: skip
     table = belief_table(tested, replace(measured, doubted=frozenset(doubted))) if len(tested) > 1 else None
     return Belief(severity, title, sentences, table, doubted)
 

@@ -10,11 +10,12 @@ from understudy.evaluation import Halves
 from understudy.reporting.belief import Belief
 from understudy.reporting.deployment_words import LOGGED, evidence_of, where_told
 from understudy.reporting.learners import n_learners
-from understudy.reporting.luck import LuckOfSet, is_baseline
+from understudy.reporting.luck import USUAL_RUNS, LuckOfSet, is_baseline
 from understudy.reporting.measurements import Measurements
 from understudy.runs import Runs
 from understudy.runs.nouns import noun_of, one_of, place_of
 from understudy.trust import Comparison
+from understudy.trust.against_log import UNKNOWN
 from understudy.trust.deploying import DeployedLearner, deploying
 
 MOST_TOLD = 5
@@ -22,6 +23,12 @@ MOST_TOLD = 5
 
 NOWHERE = "at no step was this log shown to be believable"
 NOT_YET = "a reason to log more, and not yet one to decide"
+
+SHARE_OF_RUNS = 0.1
+"""The share of the variance that is due to runs, from which on more of them are advised."""
+
+FEW_RUNS = 4 * USUAL_RUNS
+"""Runs below which more of them may tell what was not told."""
 
 
 @dataclass(frozen=True)
@@ -73,10 +80,10 @@ def advice(measured: Measurements, found: Belief | None) -> Advice | None:
     trusted, by = measured.trusted(), measured.compared_by
     upto = min((measured.trusted(by).get(name, 0) for name in halved), default=0)
     comparison, past_belief = _compared(halved, by, upto) if upto else None, _compared(halved, by)
-    chosen = _one_of_each_learner(measured, judged)
+    chosen = one_of_each_learner(measured, judged)
     if comparison is not None and comparison.best in chosen:  # the choice first
         chosen = [comparison.best, *(name for name in chosen if name != comparison.best)]
-    told = {name: _deployed(measured, name) for name in chosen[:MOST_TOLD]}
+    told = {name: _deployed(measured, name, len(chosen)) for name in chosen[:MOST_TOLD]}
     several = len(chosen) > 1 or bool(refused)
     whose = {
         name: f"“{name}”" if several else measured.runs[name].about.learner_name or "this learner" for name in told
@@ -93,7 +100,9 @@ def advice(measured: Measurements, found: Belief | None) -> Advice | None:
         evidence = evidence_of(whose[first] if several else "it", found_of_first)
     answer = found_of_first.verdict if isinstance(found_of_first, DeployedLearner) else "not told"
     if answer == "not told":
-        evidence += _beyond(measured, first, whose[first])
+        if isinstance(found_of_first, DeployedLearner):
+            evidence.append(_what_may_tell(found_of_first, measured.luck[first]))
+        evidence += _beyond(measured, first, whose[first], len(chosen))
     if past_belief is not None:
         none = [name for name in halved if not measured.trusted(by).get(name)]
         noun = noun_of(*(measured.runs[name] for name in halved))
@@ -119,7 +128,7 @@ def _choice(
             reason = f"there is no step up to which {' and '.join(f'“{name}”' for name in none)} can be believed"
         return f"Which learner to choose cannot be told from this log: {reason}."
     far = f"{upto}" + f" of {probe!r}" * (probe is not None)
-    if found.sentence.startswith(found.best):
+    if found.is_decided:
         return f"Choose {found.best}, as far as this log can be believed ({far}): {found.sentence}."
     believed = f"s far as this log can be believed ({far}), {found.sentence}"
     if len(found.undecided) == len(found.learners) - 1 > 1:  # of two, the sentence says it itself
@@ -127,13 +136,13 @@ def _choice(
     return f"A{believed}."
 
 
-def _beyond(measured: Measurements, name: str, who: str) -> list[str]:
+def _beyond(measured: Measurements, name: str, who: str, n_learners: int) -> list[str]:
     """Return what runs show past the step that can be believed, where it is clear: a reason to log more."""
     luck = measured.luck[name]
     if not isinstance(luck, LuckOfSet):
         return []
     try:
-        found = deploying(name, luck.halves)
+        found = deploying(name, luck.halves, n_learners=n_learners)
     except UnderstudyError:
         return []
     if found.verdict == "not told":
@@ -141,13 +150,22 @@ def _beyond(measured: Measurements, name: str, who: str) -> list[str]:
     write, (least, most) = three_digits(found.low, found.high), sorted(map(abs, (found.low, found.high)))
     noun = found.noun
     step = "" if noun == "decision" else f" (up to step {found.against.difference.steps[-1]:,})"
+    more = "more" if found.better else "less"
     return [
-        f"Beyond what can be believed, in {span_of(noun, found.first, found.last)}{step}, runs of {who} earn "
-        f"{write(least)} to {write(most)} {'more' if found.better else 'less'} {one_of(noun)} than the log: {NOT_YET}."
+        f"With what lies beyond what can be believed, in {span_of(noun, found.first, found.last)}{step}, runs of {who} "
+        f"earn {write(least)} to {write(most)} {more} {one_of(noun)} than the log: {NOT_YET}."
     ]
 
 
-def _one_of_each_learner(measured: Measurements, judged: list[str]) -> list[str]:
+def _what_may_tell(found: DeployedLearner, luck: LuckOfSet | str) -> str:
+    """Return what may tell a learner from the log: more runs are the cheaper way, as long as they make a difference."""
+    noise = isinstance(luck, LuckOfSet) and bool(luck.trusted) and luck.trusted[luck.probe].reason == "noise"
+    if found.n_runs < FEW_RUNS and (noise or found.share_of_runs > SHARE_OF_RUNS):
+        return f"More runs may tell (--runs {max(FEW_RUNS, 2 * found.n_runs)}), and so may a longer log."
+    return "A longer log may tell."
+
+
+def one_of_each_learner(measured: Measurements, judged: list[str]) -> list[str]:
     """Return a set of each learner on each log: of several simulators, the one that can be believed for longest."""
     trusted = measured.trusted()
     chosen: list[str] = []
@@ -162,7 +180,7 @@ def _differ(one: Runs, other: Runs) -> bool:
     return n_learners({"one": one, "other": other}) > 1 or one.about.log != other.about.log
 
 
-def _deployed(measured: Measurements, name: str) -> DeployedLearner | str:
+def _deployed(measured: Measurements, name: str, n_learners: int) -> DeployedLearner | str:
     """Return a set beside the logging policy, or why they cannot be compared."""
     luck = measured.luck[name]
     if not isinstance(luck, LuckOfSet):
@@ -171,7 +189,7 @@ def _deployed(measured: Measurements, name: str) -> DeployedLearner | str:
     if not upto:
         return NOWHERE
     try:
-        return deploying(name, luck.halves, upto)
+        return deploying(name, luck.halves, upto, n_learners)
     except UnderstudyError as error:
         return str(error).split(";")[0]
 
@@ -181,6 +199,8 @@ def _sentence(who: str, found: DeployedLearner | str, upto: int | None, noun: st
     if isinstance(found, str):
         return f"{untold}: {found}."
     far = f"up to {place_of(noun, upto or 0)}"
+    if not found.is_known:
+        return f"{untold}: {UNKNOWN}."
     if found.verdict == "not told":
         return f"{untold}: it can be believed {far}, and up to there both may earn the same."
     where = where_told(found, whose)

@@ -7,7 +7,7 @@ import numpy as np
 from understudy.digits import span_of, three_digits
 from understudy.reporting.luck import USUAL_RUNS
 from understudy.runs.nouns import one_of
-from understudy.trust.against_log import AgainstLog
+from understudy.trust.against_log import UNKNOWN, AgainstLog
 from understudy.trust.deploying import DeployedLearner
 from understudy.trust.onsets import Onset
 
@@ -19,15 +19,20 @@ def evidence_of(who: str, found: DeployedLearner) -> list[str]:
     against, noun = found.against, found.noun
     write = three_digits(against.logged, found.mean)
     step = "" if noun == "decision" else f" (up to step {against.difference.steps[-1]:,})"  # each decision is a step
+    together = "" if found.n_learners == 1 else f" for all {found.n_learners} learners together"
     ends = f"{_signed(found.low, write)} to {_signed(found.high, write)}"
     earned = f"{write(against.logged + found.mean)} {one_of(noun)}"
     total, low, high = (-value for value in against.regret.final)
     in_all = three_digits(total)
-    return [
+    earns = (
         f"In {span_of(noun, found.first, found.last)}{step}, {who} earns {earned}, "
         f"{_more_or_less(found.mean, write)} than the log, whose {noun}s earned "
-        f"{write(against.logged)}{_which(against)}: {ends} with a probability of 95%, the luck of the "
-        "log included.",
+        f"{write(against.logged)}{_which(against)}"
+    )
+    if not (found.is_known and np.isfinite(against.worse_in_all[-1])):
+        return [f"{earns}; {UNKNOWN}."]
+    return [
+        f"{earns}: {ends} with a probability of 95%{together}, the luck of the log included.",
         *_from_when(who, found),
         *_how_fast(found),
         f"By {noun} {found.last:,} deployments have earned {_more_or_less(total, in_all)} in all, on average "
@@ -37,17 +42,37 @@ def evidence_of(who: str, found: DeployedLearner) -> list[str]:
 
 
 def _worst(found: DeployedLearner, write: Any) -> str:
-    """Return where deployments earn least, if that is told to be less than the log: else it is the chance of many."""
+    """Return where deployments earn least, if that is told to be less than the log: else it is the chance of many.
+
+    Any stretch may turn out to be the one that earns least, so intervals are widened for their number.
+    """
     difference = found.against.difference
-    if not (difference.high < 0).any():
+    if found.in_log_order:
+        return (
+            " Runs met the log in its own order, and the log's mean is that of all of it: where its world changed, a "
+            f"{_stretch(found)} may earn more or less than that for this reason alone."
+        )
+    high = difference.mean + (difference.high - difference.mean) * wider(found.against.level, len(difference.mean))
+    if not (high < 0).any():
         return f" No {_stretch(found)} by itself is shown to earn less than the log."
-    if difference.high[int(np.argmin(difference.mean))] >= 0:  # which one earns least is not told
+    if high[int(np.argmin(difference.mean))] >= 0:  # which one earns least is not told
         return ""
     first, last, least = found.against.worst
     return (
         f" The least that deployments earn, on average, is {_more_or_less(least, write)} {one_of(found.noun)} than the "
         f"log, in {span_of(found.noun, first, last)}."
     )
+
+
+def wider(level: float, n: int) -> float:
+    """Return how many times as wide intervals of a level are where n of them shall hold together.
+
+    >>> round(wider(0.95, 16), 2)
+    1.51
+    """
+    from scipy.stats import norm
+
+    return float(norm.ppf((1 + 1 - (1 - level) / n) / 2) / norm.ppf((1 + level) / 2))
 
 
 def _stretch(found: DeployedLearner) -> str:
@@ -100,8 +125,11 @@ def _from_when(who: str, found: DeployedLearner) -> list[str]:
                 f"In the {found.noun}s before, {who} earns {_more_or_less(earlier, write)} {one_of(found.noun)} than "
                 "the log, by the mean over runs."
             ]
-        return [f"From when on {who} is {found.verdict}, this log cannot tell{mean and f' ({mean})'}. {helps}"]
+        return [f"From when on {who} is {found.verdict} is not certain{mean and f': {mean}'}. {helps}"]
     who = f"{who[0].upper()}{who[1:]}"
+    if begins.latest is None:
+        open_ended = f"before {_place(found, begins.earliest)}, and this log cannot tell by when it does"
+        return [f"{who} does not begin to be {found.verdict} {open_ended}{mean and f' ({mean})'}. {helps}"]
     return [f"{who} begins to be {found.verdict} {_between(found, begins)}{mean and f' ({mean})'}. {helps}"]
 
 
@@ -114,7 +142,7 @@ def _how_fast(found: DeployedLearner) -> list[str]:
         return [f"At least half of that gain is there from the first {found.noun} on."]
     mean = f"(by the mean over runs, from {_place(found, half.by_mean)} on)"
     if _says_nothing(half):
-        return [f"From when on half of that gain is there, this log cannot tell {mean}."]
+        return [f"From when on half of that gain is there is not certain: {mean.strip('()')}."]
     return [f"Half of that gain is reached, and kept from then on, {_between(found, half)} {mean}."]
 
 
@@ -135,9 +163,11 @@ def _between(found: DeployedLearner, begins: Onset) -> str:
     """Return between which episodes something begins, in words."""
     earliest = _place(found, begins.earliest)
     if begins.latest is None:
-        return f"at {earliest} or later, and this log cannot tell by when"
+        return f"not before {earliest}, and this log cannot tell by when"
     if begins.latest == begins.earliest:
         return f"at {earliest}"
+    if not begins.earliest:
+        return f"at {_place(found, begins.latest)} at the latest, with a probability of 95%"
     return f"between {earliest} and {_place(found, begins.latest)} with a probability of 95%"
 
 

@@ -55,7 +55,8 @@ class LuckOfSet:
         upto = interval.steps <= (self.horizon or 0)
         if n < USUAL_RUNS or (interval.from_runs[upto] > interval.from_log[upto]).any():
             return f"more runs may make it less (--runs {max(USUAL_RUNS, 2 * n)}), and so does more log"
-        return "what the luck of this log may have done, only more log makes less"
+        told = "since they tell the luck of the log better"
+        return f"more log makes it less, and more runs (--runs {2 * n}) may, too, {told}"
 
 
 def is_baseline(runs: Runs) -> bool:

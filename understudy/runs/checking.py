@@ -17,7 +17,7 @@ ABOUT = {
     "simulator": "a table", "simulator_code": "a text, or null", "kind": "a text", "from_factory": "true or false",
     "log": "a text, or null", "log_content": "a text, or null",
     "log_rows": COUNT, "log_episodes": COUNT, "log_terminated": COUNT, "log_return": "a number, or null",
-    "log_return_of": COUNT,
+    "log_return_error": "a number, or null", "log_return_of": COUNT,
     "log_cut_off": COUNT, "log_reward": "a number, or null", "log_reward_column": "a text, or null",
     "log_propensities": "a text, or null",
     "states": "a text, or null",

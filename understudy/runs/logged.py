@@ -29,21 +29,21 @@ class Logged(NamedTuple):
 def logged_return(log: Log, max_episode_steps: int | None) -> Logged:
     """Return the mean return of the log's episodes under this time limit, to compare a learner's with.
 
-    An episode that goes on beyond the limit counts up to it. One that the recording cut off earlier counts up to there:
-    leaving such episodes out would leave out the long ones. Where more than a tenth were cut off, the mean is that of
-    the episodes before the first unfinished one, if these are enough; else there is none. A last row that was dropped
-    for want of a next observation counts: its reward is known.
+    An episode that goes on beyond the limit counts up to it. Where an export cut some off, the mean is that of the
+    episodes before the first of them, if these are at least half of the log: none of them is partial, as none of a run
+    is. Otherwise one that was cut off counts up to there, since leaving it out would leave out a long one, unless more
+    than a tenth were: then there is no mean. A last row that was dropped for want of a next observation counts: its
+    reward is known.
 
     >>> log = Log.from_columns(observation=[0] * 4, action=[0] * 4, reward=[1, 2, 4, 8], next_observation=[0] * 4,
     ...     terminated=[False, False, True, True])
     >>> logged_return(log, None), logged_return(log, 2).mean
     (Logged(mean=7.5, n_cut_off=0, n_episodes=2), 5.5)
     """
-    n = log.n_episodes
-    longest = max(int(_lengths(log, episodes).max()) for episodes in slices(n))
+    n, longest = log.n_episodes, _longest(log)
     limit = longest + 1 if max_episode_steps is None else max_episode_steps
     n_cut_off = _sum_cut_off(log, n, limit)
-    if n_cut_off > MOST_CUT_OFF * n and (complete := n_complete(log)) < n:
+    if n_cut_off and (complete := n_complete(log)) < n:
         n, n_cut_off = complete, _sum_cut_off(log, complete, limit)
     if n_cut_off > MOST_CUT_OFF * n:
         return Logged(None, n_cut_off, n)
@@ -53,6 +53,24 @@ def logged_return(log: Log, max_episode_steps: int | None) -> Logged:
     parts = (slice(at, min(at + SUMMED, n_rows)) for at in range(0, n_rows, SUMMED))
     earned = (np.where(_steps(log, part) < limit, log.reward[part], 0.0) for part in parts)
     return Logged(_ratio([*earned, dropped], n), n_cut_off, n)
+
+
+def error_of_return(log: Log, max_episode_steps: int | None, logged: Logged) -> float | None:
+    """Return the standard error of the mean that `logged_return` found; None where it found none, or of one episode.
+
+    >>> log = Log.from_columns(observation=[0] * 4, action=[0] * 4, reward=[1, 2, 4, 8], next_observation=[0] * 4,
+    ...     terminated=[False, False, True, True])
+    >>> error_of_return(log, None, logged_return(log, None))
+    0.5
+    """
+    n = logged.n_episodes
+    if logged.mean is None or n < 2:
+        return None
+    limit = _longest(log) + 1 if max_episode_steps is None else max_episode_steps
+    with np.errstate(over="ignore"):
+        squares = sum(float(np.square(_returns(log, block, limit) - logged.mean).sum()) for block in slices(n))
+        error = math.sqrt(squares / (n - 1) / n)
+    return error if math.isfinite(error) else None
 
 
 def why_unknown(n_cut_off: int | None, n_episodes: int | None) -> str:
@@ -69,6 +87,24 @@ def why_unknown(n_cut_off: int | None, n_episodes: int | None) -> str:
 def logged_reward(log: Log) -> float | None:
     """Return the mean reward of a row of the log; None where a float cannot hold it."""
     return _ratio([log.reward], len(log))
+
+
+def _returns(log: Log, episodes: slice, limit: int) -> np.ndarray:
+    """Return what each of some episodes earned within a time limit, the reward of a dropped last row included."""
+    starts = log.starts[episodes.start : episodes.stop + 1]
+    rows = slice(int(starts[0]), int(starts[-1]))
+    within = log.reward[rows]
+    if (n_rows := np.diff(starts)).max() > limit:
+        within = np.where(_steps(log, rows) < limit, within, 0.0)
+    returns = np.add.reduceat(within, starts[:-1] - rows.start)
+    if log.dropped_reward is None:
+        return returns
+    dropped = log.dropped_reward[episodes]
+    return returns + np.where(np.isnan(dropped) | (n_rows >= limit), 0.0, dropped)
+
+
+def _longest(log: Log) -> int:
+    return max(int(_lengths(log, episodes).max()) for episodes in slices(log.n_episodes))
 
 
 def _lengths(log: Log, episodes: slice) -> np.ndarray:

@@ -11,11 +11,15 @@ from understudy.evaluation import Halves
 from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of, number, rounding_of
 from understudy.runs.logged import why_unknown
 from understudy.runs.nouns import noun_of, one_of
-from understudy.tables import Column, Table, arrow_table
+from understudy.tables import NONE, Column, Table, arrow_table
 from understudy.trust.windows import Windows
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+LEVEL = 0.95
+
+UNKNOWN = "halves of the log answer too few steps to show its luck"
 
 TYPES = {
     "learner": "string", "first": "int64", "last": "int64", "step": "int64", "mean": "float64", "low": "float64",
@@ -51,6 +55,7 @@ class AgainstLog:
     cut_off: int = 0  # episodes of the log that were cut off before they were over, and count up to there
     noun: str = "episode"  # what an episode is called: "decision", where each is a single one
     complete: int | None = None  # so many first episodes are those of the log: later ones were not finished; None: all
+    level: float = LEVEL  # of the intervals
 
     @property
     def worst(self) -> tuple[int, int, float]:
@@ -62,10 +67,14 @@ class AgainstLog:
         first, last, least = self.worst
         total, low, high = self.regret.final
         place = int(np.argmin(self.difference.mean))
-        return (
+        begin = (
             f"against the logging policy, which earns {digits(self.logged)} {one_of(self.noun)}: {self.learner} earns "
-            f"least in {span_of(self.noun, first, last)} ({digits(least, sign=True)} {one_of(self.noun)}; one "
-            f"deployment is worse there with probability {self.worse[place]:.2f}); in "
+            f"least in {span_of(self.noun, first, last)} ({digits(least, sign=True)} {one_of(self.noun)}"
+        )
+        if not np.isfinite([self.worse[place], self.worse[-1], low]).all():
+            return f"{begin}); {UNKNOWN}, and so how likely that is"
+        return (
+            f"{begin}; one deployment is worse there with probability {self.worse[place]:.2f}); in "
             f"{span_of(self.noun, self.first[-1], self.last[-1])} one is worse with probability "
             f"{self.worse[-1]:.2f}, and by then the mean deployment has earned "
             f"{digits(abs(total))} {'less' if total > 0 else 'more'} in all ({_range(total, low, high)})"
@@ -105,22 +114,23 @@ class AgainstLog:
     def table(self) -> Table:
         """Return a table for people, a line for each window of episodes."""
         steps = () if self.noun == "decision" else ("up to step",)  # each decision is a step
-        names = (f"{self.noun}s", *steps, f"difference {one_of(self.noun)}", "95%", "more in all",
+        names = (f"{self.noun}s", *steps, f"difference {one_of(self.noun)}", f"{100 * self.level:.3g}%", "more in all",
                  "one deployment earned less")  # fmt: skip
         shown = (self.first, self.last, self.difference.steps, self.difference.mean, self.difference.low,
                  self.difference.high, -self.regret.mean, self.worse_in_all)  # fmt: skip
         write = signed_digits(self._half_widths(self.difference))
         in_all = signed_digits(self._half_widths(self.regret))
+        known = np.isfinite(self.difference.low) & np.isfinite(self.worse_in_all)
         rows = tuple(
             (
                 f"{first:,} to {last:,}" if last > first else f"{first:,}",
                 *(f"{step:,}" for _ in steps),
                 write(mean),
-                f"{write(low)} to {write(high)}",
+                f"{write(low)} to {write(high)}" if known[place] else NONE,
                 in_all(more),
-                "<1%" if worse < 0.005 else f"{worse:.0%}",
+                NONE if not known[place] else "<1%" if worse < 0.005 else f"{worse:.0%}",
             )
-            for first, last, step, mean, low, high, more, worse in zip(*shown, strict=True)
+            for place, (first, last, step, mean, low, high, more, worse) in enumerate(zip(*shown, strict=True))
         )
         headings = tuple(Column(name, numeric=name != names[0]) for name in names)
         return Table(f"What “{self.learner}” earns more than the logging policy", headings, rows)
@@ -128,7 +138,8 @@ class AgainstLog:
     @staticmethod
     def _half_widths(curve: Interval) -> list[float]:
         """Return how wide an interval is to each side: finer decimals say nothing."""
-        return ((curve.high - curve.low) / 2).tolist()
+        half_widths = (curve.high - curve.low) / 2
+        return half_widths[np.isfinite(half_widths)].tolist() or [float(np.abs(curve.mean).max())]
 
     def _repr_html_(self) -> str:
         names = ("last episode", "step", "difference", "low", "high", "worse", "mean worse", "regret")
@@ -138,31 +149,31 @@ class AgainstLog:
         return Table(str(self), tuple(map(Column, names)), rows)._repr_html_()
 
 
-def against_log(name: str, found: Halves, windows: Windows) -> AgainstLog:
-    """Return a learner beside the logging policy, in windows of episodes.
+def against_log(name: str, found: Halves, windows: Windows, level: float = LEVEL) -> AgainstLog:
+    """Return a learner beside the logging policy, in windows of episodes, with intervals of this level.
 
-    How well the log's own mean is known is seen from that of its halves. That lucky logs make both look better is not
-    used, so the intervals are wide rather than narrow.
+    How well the log's own mean is known is seen from the spread of its episodes. That lucky logs make both look better
+    is not used, so the intervals are wide rather than narrow.
     """
     from scipy.stats import norm
 
     logged, error = earned_by_log(found)
     readings = windows.readings[name]
-    own = interval_of(readings)
-    width = np.hypot((own.high - own.low) / 2, norm.ppf(0.975) * error)
+    own, quantile = interval_of(readings, level), norm.ppf((1 + level) / 2)
+    width = np.hypot((own.high - own.low) / 2, quantile * error)
     mean = own.mean - logged
     difference = replace(own, mean=mean, low=mean - width, high=mean + width, from_log=np.hypot(own.from_log, error))
     rounding = rounding_of(readings.whole, logged) or np.finfo(float).tiny
     luck = np.maximum(np.hypot(own.from_log, error), rounding)
     sizes = np.diff(windows.ends, prepend=0)
-    less, in_all = regret(readings, sizes, logged, error), np.cumsum(readings.whole * sizes, axis=1)
+    less, in_all = regret(readings, sizes, logged, error, level), np.cumsum(readings.whole * sizes, axis=1)
     worse = _share_below(readings.whole, np.full(len(sizes), logged), luck)
     n = np.cumsum(sizes)
     worse_in_all = _share_below(in_all, logged * n, np.maximum(less.from_log, rounding * n))
     return AgainstLog(
         name, float(logged), windows.ends - sizes + 1, windows.ends, difference, worse, worse_in_all,
-        norm.cdf(-mean / np.maximum(width / norm.ppf(0.975), rounding)), less, found.runs.about.log_cut_off or 0,
-        noun_of(found.runs), found.runs.about.log_complete,
+        norm.cdf(-mean / np.maximum(width / quantile, rounding)), less, found.runs.about.log_cut_off or 0,
+        noun_of(found.runs), found.runs.about.log_complete, level,
     )  # fmt: skip
 
 
@@ -179,15 +190,19 @@ def earned_by_log(found: Halves) -> tuple[float, float]:
 
     Raise `LogError` where that is not known, as of a log whose episodes were cut off.
     """
-    logged = found.runs.about.log_return
-    of_halves = [half.about.log_return for half in found.halves]
-    if logged is None or None in of_halves:
-        about = found.runs.about
+    about = found.runs.about
+    if about.log_return is None:
         raise LogError(why_unknown(about.log_cut_off, about.log_episodes), "compare")
-    return logged, float(np.std(np.array(of_halves, dtype=float), ddof=1))  # a half is off the whole as that is off
+    if about.log_return_error is None:
+        raise LogError(
+            "how well it is known what an episode of the log earned is not in these results, which an earlier version "
+            "made; make the runs again, in another folder",
+            "compare",
+        )
+    return about.log_return, about.log_return_error
 
 
-def regret(readings: HalvedReadings, sizes: np.ndarray, logged: float, error: float) -> Interval:
+def regret(readings: HalvedReadings, sizes: np.ndarray, logged: float, error: float, level: float = LEVEL) -> Interval:
     """Return what was earned less than the logging policy, summed from the first episode on.
 
     The luck of the log is fitted on the mean over all episodes so far, of which that of a sum follows: fitted on sums,
@@ -197,8 +212,8 @@ def regret(readings: HalvedReadings, sizes: np.ndarray, logged: float, error: fl
 
     n = np.cumsum(sizes)
     whole, halves = (np.cumsum(values * sizes, axis=-1) / n for values in (readings.whole, readings.halves))
-    so_far = interval_of(replace(readings, whole=whole, halves=halves))
-    width = n * np.hypot((so_far.high - so_far.low) / 2, norm.ppf(0.975) * error)
+    so_far = interval_of(replace(readings, whole=whole, halves=halves), level)
+    width = n * np.hypot((so_far.high - so_far.low) / 2, norm.ppf((1 + level) / 2) * error)
     mean = n * (logged - so_far.mean)
     return replace(
         so_far, mean=mean, low=mean - width, high=mean + width, from_runs=n * so_far.from_runs,

@@ -12,7 +12,7 @@ import numpy as np
 
 from understudy.contracts import Learner, LoopOwner, Simulator
 from understudy.digits import digits
-from understudy.errors import FailedRunsWarning, SettingError
+from understudy.errors import FailedRunsWarning, LogError, SettingError
 from understudy.evaluation import Halves, Interval
 from understudy.evaluation.halves import check_paired, halves_of_each, log_to_halve
 from understudy.evaluation.intervals import interval_of
@@ -26,7 +26,7 @@ from understudy.trust.decisions import Decision, decide, interval_of_difference,
 from understudy.trust.pairing import LeftOut, common_runs
 from understudy.trust.regret import expected_regret
 from understudy.trust.sentences import sentence_of
-from understudy.trust.windows import Windows, finished_by, windows_of_episodes, windows_of_probe
+from understudy.trust.windows import Windows, windows_of_episodes, windows_of_probe
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -150,7 +150,7 @@ class Comparison:
     @cached_property
     def against_log(self) -> dict[str, AgainstLog]:
         """Each learner beside the logging policy, by what an episode earns, whatever the probe."""
-        windows = self.windows if self.probe is None else windows_of_episodes(self.halves)
+        windows = self.windows if self.probe is None else windows_of_episodes(self.halves, self.upto)
         return {name: against_log(name, found, windows) for name, found in self.halves.items()}
 
     @cached_property
@@ -207,10 +207,11 @@ class Comparison:
 
     def _against_log(self) -> list[AgainstLog]:
         """Return the learners beside the logging policy, the choice first; none where either is unknown."""
-        finished = all(finished_by(found.runs) for found in self.halves.values())
-        if not finished or self.halves[self.best].runs.about.log_return is None:
+        try:
+            found = self.against_log
+        except LogError:  # what the log earned is not known, or no episode ends by then
             return []
-        return sorted(self.against_log.values(), key=lambda found: found.learner != self.best)
+        return sorted(found.values(), key=lambda one: one.learner != self.best)
 
     def __str__(self) -> str:
         lines = [f"{self.sentence}."]

@@ -9,13 +9,10 @@ from understudy.digits import digits, span_of
 from understudy.evaluation import Halves
 from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of
 from understudy.runs.nouns import one_of
-from understudy.trust.against_log import AgainstLog, against_log, earned_by_log
+from understudy.trust.against_log import LEVEL, UNKNOWN, AgainstLog, against_log, earned_by_log
 from understudy.trust.decisions import first_of_later_half, later_halves
 from understudy.trust.onsets import Onset, onset
 from understudy.trust.windows import windows_of_episodes
-
-LEVEL = 0.95
-"""The level of the test."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,6 +34,9 @@ class DeployedLearner:
     begins: Onset | None  # None where neither is better
     half_gain: Onset | None  # None where nothing is gained
     n_runs: int  # on the whole log
+    share_of_runs: float  # of the variance of `mean`: what more runs would take away
+    in_log_order: bool  # True if runs met the log's episodes in the order in which they were logged
+    n_learners: int = 1  # that are judged together: intervals hold for all of them at once
 
     @property
     def better(self) -> bool:
@@ -47,6 +47,11 @@ class DeployedLearner:
     def worse(self) -> bool:
         """True if the learner earns less than the logging policy."""
         return bool(self.high < 0)
+
+    @property
+    def is_known(self) -> bool:
+        """True if halves of the log show its luck, so that there is an interval."""
+        return bool(np.isfinite([self.low, self.high]).all())
 
     @property
     def verdict(self) -> str:
@@ -86,13 +91,16 @@ class DeployedLearner:
 
     def __str__(self) -> str:
         begin = "" if self.from_step is None else f" {self.since}"
+        over = span_of(self.noun, self.first, self.last)
+        if not self.is_known:
+            return f"{self.learner} against the logging policy: not told over {over}, since {UNKNOWN}"
         low, high = (digits(abs(value)) for value in (self.low, self.high))
         much = f"{low} less to {high} more" if self.low < 0 < self.high else f"{low} to {high} more"
         if self.worse:
             much = f"{high} to {low} less"
         return (
             f"{self.learner} against the logging policy: {self.verdict}{begin}; over "
-            f"{span_of(self.noun, self.first, self.last)} it earns {much} {one_of(self.noun)} than "
+            f"{over} it earns {much} {one_of(self.noun)} than "
             f"the log's {digits(self.against.logged)}{self._cut_off}"
         )
 
@@ -107,7 +115,7 @@ class DeployedLearner:
         """Return the fields as plain values, None for what is not known."""
         numbers = {name: getattr(self, name) for name in ("mean", "low", "high")}
         return {
-            "learner": self.learner, "verdict": self.verdict, "from_step": self.from_step, "level": LEVEL,
+            "learner": self.learner, "verdict": self.verdict, "from_step": self.from_step, "level": self.against.level,
             "begins": self._steps(self.begins), "half_gain": self._steps(self.half_gain),
             "episodes": [self.first, self.last], "step": int(self.against.difference.steps[-1]),
             **{name: float(value) if np.isfinite(value) else None for name, value in numbers.items()},
@@ -118,25 +126,32 @@ class DeployedLearner:
         return None if found is None else {name: self.begun(place) for name, place in asdict(found).items()}
 
 
-def deploying(name: str, found: Halves, upto: int | None = None) -> DeployedLearner:
+def deploying(name: str, found: Halves, upto: int | None = None, n_learners: int = 1) -> DeployedLearner:
     """Return a learner beside the logging policy, by the episodes that runs finished by step `upto`, if given.
 
-    Give the step up to which the log can be believed. Raise `LogError` where no episode can be compared.
+    Give the step up to which the log can be believed, and how many learners are judged: the one that looks best was
+    lucky, too, so the level is corrected for their number. Raise `LogError` where no episode can be compared.
     """
     from scipy.stats import norm
 
     logged, error = earned_by_log(found)
     windows = windows_of_episodes({name: found}, upto)
-    against = against_log(name, found, windows)
-    mean, low, high = interval_of(later_halves(windows.readings[name]), LEVEL).final
-    width = float(np.hypot((high - low) / 2, norm.ppf((1 + LEVEL) / 2) * error))
+    level = 1 - (1 - LEVEL) / n_learners
+    against = against_log(name, found, windows, level)
+    later = interval_of(later_halves(windows.readings[name]), level)
+    mean, low, high = later.final
+    variances = np.square([later.from_runs[-1], later.from_log[-1], error])
+    width = float(np.hypot((high - low) / 2, norm.ppf((1 + level) / 2) * error))
     mean -= logged
     low, high = mean - width, mean + width
     difference, readings = against.difference, windows.readings[name]
     begins = onset(difference) if low > 0 else onset(_turned(difference)) if high < 0 else None
-    half_gain = onset(_less_half(readings, mean, width, logged, error)) if low > 0 else None
+    half_gain = onset(_less_half(readings, mean, width, logged, error, level)) if low > 0 else None
     first = windows.first(first_of_later_half(windows.n))
-    return DeployedLearner(name, against, mean, low, high, first, begins, half_gain, len(found.runs))
+    return DeployedLearner(
+        name, against, mean, low, high, first, begins, half_gain, len(found.runs),
+        float(variances[0] / max(variances.sum(), np.finfo(float).tiny)), found.in_log_order, n_learners,
+    )  # fmt: skip
 
 
 def _turned(curve: Interval) -> Interval:
@@ -144,7 +159,9 @@ def _turned(curve: Interval) -> Interval:
     return replace(curve, mean=-curve.mean, low=-curve.high, high=-curve.low)
 
 
-def _less_half(readings: HalvedReadings, gain: float, width: float, logged: float, error: float) -> Interval:
+def _less_half(
+    readings: HalvedReadings, gain: float, width: float, logged: float, error: float, level: float
+) -> Interval:
     """Return what each window earns more than the log, less half of the gain, with its interval.
 
     The interval is that of independent parts. The same luck moves a window and the gain, so it is wide rather than
@@ -152,9 +169,9 @@ def _less_half(readings: HalvedReadings, gain: float, width: float, logged: floa
     """
     from scipy.stats import norm
 
-    own = interval_of(readings)
+    own = interval_of(readings, level)
     mean = own.mean - logged - gain / 2
-    of_log = norm.ppf((1 + LEVEL) / 2) * error
+    of_log = norm.ppf((1 + level) / 2) * error
     of_gain = np.sqrt(np.maximum(width**2 - of_log**2, 0.0))  # without what the log's own mean adds, which is shared
     widths = np.sqrt(((own.high - own.low) / 2) ** 2 + (of_gain / 2) ** 2 + (of_log / 2) ** 2)
     return replace(own, mean=mean, low=mean - widths, high=mean + widths)

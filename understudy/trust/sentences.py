@@ -38,7 +38,7 @@ def _of_two(best: str, other: str, decision: Decision, windows: Windows, probe: 
         before = _before(other, decision, windows, probe)
         return f"{best} {_more(probe)} than {other} {_begin(decision, windows)}{by}{before}"
     begin = _begin(decision, windows).removesuffix(", ")  # told of the span as a whole, and later window by window
-    return f"{best} {_more(probe)} than {other} {by}; window by window, that is certain {begin}"
+    return f"{best} {_more(probe)} than {other} {by}; window by window, that shows {begin}"
 
 
 def _of_many(best: str, decisions: Mapping[str, Decision], windows: Windows, probe: str | None) -> str:
