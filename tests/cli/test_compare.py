@@ -103,6 +103,8 @@ def test_a_comparison_goes_on_with_further_learners_and_refuses_another_log_or_s
     content = json.loads((tmp_path / "log-comparison" / "report.json").read_text(encoding="utf-8"))
     assert set(content["sets"]) == {PAIR[1], PAIR[3], "expected-sarsa"}
     assert content["selfchecks"] == {}
+    said = refused("compare", file, *PAIR, *QUICK)  # two of the three by themselves would be told apart more often
+    assert "log-comparison compares 'expected-sarsa', too; give all of its learners" in said
     assert "holds another rehearsal: seed" in refused("compare", file, *PAIR, *QUICK, "--seed", "5")
 
 

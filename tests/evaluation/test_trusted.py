@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -36,7 +38,9 @@ def test_too_much_noise_is_not_taken_for_agreement():
 
 def test_more_halves_are_advised_only_where_they_would_tell():
     few = trusted_horizon(readings(noise=0.3), margin=0.06)
-    assert (few.reason, few.more_halves) == ("noise", pytest.approx((few.error / (0.06 - abs(few.difference))) ** 2))
+    times = (few.error / (0.06 - abs(few.difference))) ** 2
+    assert (few.reason, few.more_halves) == ("noise", pytest.approx(max(times, 2.0)))
+    assert replace(few, difference=0.0, error=0.07).more_halves == 2.0  # by 1.4 the next reading would fail
     assert "more halves would tell" in str(few)
     assert "more halves" not in str(trusted_horizon(readings(noise=0.3), margin=0.0))
 

@@ -21,7 +21,7 @@ def decision(low, high, begins=None, reverse=False):
 def test_two_learners_that_are_told_apart():
     found = sentence_of("b", {"a": decision(0.04, 0.09, begins=1)}, windows(), None)
     assert found == (
-        "b earns more than a by 0.04 to 0.09 an episode over episodes 21 to 40; window by window, that is certain from "
+        "b earns more than a by 0.04 to 0.09 an episode over episodes 21 to 40; window by window, that shows from "
         "episode 11 (step 1,000) on"
     )
     found = sentence_of("b", {"a": decision(0.04, 0.09, begins=0)}, windows(), None)
@@ -46,7 +46,7 @@ def test_two_learners_that_are_not_told_apart():
 def test_a_probe_is_read_at_steps():
     found = sentence_of("b", {"a": decision(0.04, 0.09, begins=1)}, windows("step", longest=5000), "start value")
     assert found == (
-        "b has more 'start value' than a by 0.04 to 0.09 over steps 2,001 to 4,000; window by window, that is certain "
+        "b has more 'start value' than a by 0.04 to 0.09 over steps 2,001 to 4,000; window by window, that shows "
         "from step 2,000 on"
     )
     found = sentence_of("b", {"a": decision(-0.04, 0.09)}, windows("step", longest=5000), "start value")

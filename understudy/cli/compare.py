@@ -58,7 +58,7 @@ from understudy.reporting.belief import as_believed, belief, doubts_propensities
 from understudy.reporting.decision import advice
 from understudy.reporting.measurements import measure
 from understudy.reporting.page import write_page
-from understudy.results import AskedComparison, ResultsFolder, write_compared, write_state_audit
+from understudy.results import AskedComparison, ResultsFolder, read_compared, write_compared, write_state_audit
 from understudy.runs.experiment import check_folder
 
 
@@ -97,6 +97,7 @@ def run_compare(options: argparse.Namespace) -> int:
     title = f"{len(given)} learners compared on {visible(name_of_log(options.log))}"
     results = ResultsFolder(folder, title, options_of_log(options, log), audit, vars(options).get("typed"))
     goes_on = results.check()
+    refuse_other_learners(folder, options.learner)
     options = with_runs_there(options, results.most_finished(options.learner) if goes_on else 0, tell)
     encoder = encoder_for(log, options, folder / "encoder.npz" if goes_on else None)
     simulator = simulator_for(name, log, encoder, options)
@@ -170,6 +171,18 @@ def run_compare(options: argparse.Namespace) -> int:
     say(f"Over {over}, beyond what can be believed, too:\n  {lines}")
     say(f"\nThe page is {page}")
     return 0
+
+
+def refuse_other_learners(folder: Path, learners: Sequence[str]) -> None:
+    """Raise `ResultsError` where a folder compares learners that are not among these: each pair by itself would be told
+    apart more often than all together.
+    """
+    there = read_compared(folder)
+    if there is not None and (missing := [name for name in there.learners if name not in learners]):
+        raise us.ResultsError(
+            f"{folder} compares {', '.join(map(repr, missing))}, too; give all of its learners and the new ones, so "
+            "that they are compared together, or another folder with --out"
+        )
 
 
 def refuse_without_episodes(learners: Mapping[str, Any], given: Sequence[argparse.Namespace], simulator: Any) -> None:

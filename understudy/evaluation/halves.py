@@ -154,9 +154,10 @@ class Halves:
         steps, whole_log = self.runs.curve(probe)
         steps, whole_log = steps[steps <= horizon], whole_log[:, steps <= horizon]
         if not len(steps) and not horizon:
+            none = int((self.runs.lengths == 0).sum())
             raise SettingError(
-                "a run has no step, since the log has no answer where episodes begin; leave out observations whose "
-                "values rarely recur, or merge them into states with an encoder"
+                f"{none:,} of {len(self.runs):,} runs took no step, since the log has no answer where an episode "
+                "begins; leave out observations whose values rarely recur, or merge them into states with an encoder"
             )
         if not len(steps):
             raise SettingError(

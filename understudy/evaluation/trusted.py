@@ -33,11 +33,12 @@ class Trusted:
     def more_halves(self) -> float | None:
         """How many times as many halves and runs would bring the error within the margin; None for too many.
 
-        The error falls with the root of their number.
+        The error falls with the root of their number. They are at least twice as many: the readings after the next one
+        need to be told, too.
         """
         room = self.margin - abs(self.difference)
         times = (self.error / room) ** 2 if room > 0 else float("inf")
-        return max(times, 1.1) if times <= MOST_TIMES else None
+        return max(times, 2.0) if times <= MOST_TIMES else None
 
     @property
     def why(self) -> str:
