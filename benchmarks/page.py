@@ -28,9 +28,11 @@ def made_up_runs(level: float, probes: list[str], readings: int, rng: np.random.
         stop = Stop("queue empty", state=3, place=f"page={seed % 7}")
         final = {probe: float(curve[-1]) for probe, curve in curves.items()}
         made.append(Run(seed, rows, none, None, ends, rng.normal(size=len(ends)), steps, curves, final, stop))
+    earned = {"error": 0.01, "skew": 0.0, "single": 0.1, "low": -1.0, "high": 1.0}
+    parts = {"rows": [10**6], "episodes": [1000], "earned": [100.0]}
     about = About(
         simulator={"simulator": "psrs"}, learner={"class": "QLearning", "level": level}, log="ab" * 8,
-        log_rows=10**6, log_episodes=1000, log_return=0.1, log_return_error=0.01, seed=1,
+        log_rows=10**6, log_episodes=1000, log_return=0.1, log_returns=earned | parts, seed=1,
     )  # fmt: skip
     return Runs(tuple(made), about)
 

@@ -76,6 +76,10 @@ def make_runs(lengths, level=0.0, noise=0.1, probe="g", seed=0, **about):
     """Runs whose probe is a line at a level, each with an error of its own."""
     errors = noise * np.random.default_rng(seed).normal(size=len(lengths))
     about = {"kind": "simulated", "log_rows": 200, "log_episodes": 20, "log": "abc", "seed": 7} | about
+    about["log_returns"] = {
+        "error": about.pop("log_return_error", 0.01), "skew": 0.0, "single": 0.1, "low": -1.0, "high": 1.0,
+        "rows": [200], "episodes": [20], "earned": [0.0],
+    }  # fmt: skip
     about.setdefault("simulator", {"simulator": "psrs"})
     about.setdefault("learner", {"class": "QLearning", "gamma": 0.5})
     return Runs(

@@ -69,7 +69,7 @@ def with_returns(runs, seed=0):
             replace(run, returns=np.linspace(0, 3, len(run.ends)) + rng.normal(size=len(run.ends)), stopped=stop)
             for run in set_
         )
-        return replace(set_, runs=tuple(made), about=replace(set_.about, log_return=1.0, log_return_error=0.1))
+        return replace(set_, runs=tuple(made), about=replace(set_.about, log_return=1.0))
 
     return replace(paid(runs), halves=tuple(map(paid, runs.halves)))
 

@@ -14,7 +14,7 @@ def earning(runs, start, end, logged=1.0, waits=0.0, seed=0):
     rng = np.random.default_rng(seed)
 
     def paid(set_):
-        about = replace(set_.about, log_return=logged, log_return_error=0.01)
+        about = replace(set_.about, log_return=logged)
         made = []
         for run in set_:
             n = len(run.ends)

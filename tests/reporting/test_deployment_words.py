@@ -27,7 +27,7 @@ def deployed():
         "psrs", 2000.0, last - 9, last, interval([-1, 0.5, 1.4, 1.6], 0.5), np.full(WINDOWS, 0.4),
         np.array([0.9, 0.4, 0.2, 0.001]), np.zeros(WINDOWS), interval([10, 5, -9, -2500], 40.0),
     )  # fmt: skip
-    return DeployedLearner("psrs", against, 1.5, 1.0, 2.0, 21, Onset(1, 1, 2), Onset(1, 1, 2), 100, 0.5, False)
+    return DeployedLearner("psrs", against, 1.5, 1.0, 2.0, 21, Onset(1, 1, 2), Onset(1, 1, 2), 100, 0.5)
 
 
 def test_what_it_earns_from_when_on_how_fast_and_at_what_risk_are_a_sentence_each(deployed):
@@ -127,6 +127,23 @@ def test_what_begins_after_the_last_window_is_told_by_it(deployed):
 def test_episodes_of_the_log_that_were_cut_off_are_told_where_it_is_compared(deployed):
     told = evidence_of("it", replace(deployed, against=replace(deployed.against, cut_off=93)))
     assert "whose episodes earned 2,000.00 (93 of them were cut off, and count up to there): +1.00" in told[0]
+
+
+def test_what_makes_an_interval_wider_and_what_it_rests_on_are_told(deployed):
+    told = evidence_of("it", replace(deployed, against=replace(deployed.against, cut=0.25, bias=0.5, single=0.42)))
+    assert told[0].endswith(
+        "the luck of the log included (0.25 of it, to each side, for episodes of the log that were cut off; 0.50 of "
+        "it, to each side, for a bound that was exceeded)."
+    )
+    assert told[1] == (
+        "A single episode makes up 42% of the spread of what episodes of the log earned: their mean, and all that is "
+        "compared with it, rests on that one."
+    )
+
+
+def test_in_log_order_it_is_told_which_episodes_of_the_log_are_meant(deployed):
+    told = evidence_of("it", replace(deployed, against=replace(deployed.against, along=True)))
+    assert "earned 2,000.00 (those that runs met by then, in the log's own order): +1.00" in told[0]
 
 
 def test_the_part_of_the_log_that_a_mean_is_of_is_told_where_it_is_compared(deployed):

@@ -3,7 +3,7 @@ import pytest
 
 from understudy.logs import Log, blocks, concatenate
 from understudy.runs import logged
-from understudy.runs.logged import Logged, error_of_return, logged_return, why_unknown
+from understudy.runs.logged import Logged, logged_return, spread_of_returns, why_unknown
 
 
 def log_of(*episodes):
@@ -115,26 +115,40 @@ def test_sums_that_no_float_holds_have_no_mean():
     assert logged_return(log_of(([1e308, 1e308], "terminated")), None).mean is None
 
 
-def error_of(log, limit=None):
-    return error_of_return(log, limit, logged_return(log, limit))
+def spread_of(log, limit=None):
+    return spread_of_returns(log, limit, logged_return(log, limit))
 
 
-def test_its_error_is_that_of_the_returns_whose_mean_it_is():
+def test_how_returns_vary_is_told_of_those_whose_mean_it_is():
     log = log_of(([1, 2, 4], "terminated"), ([8], "terminated"), ([5], "terminated"))
-    assert error_of(log) == pytest.approx(np.std([7, 8, 5], ddof=1) / 3**0.5)
-    assert error_of(log, 2) == pytest.approx(np.std([3, 8, 5], ddof=1) / 3**0.5)
+    assert spread_of(log)["error"] == pytest.approx(np.std([7, 8, 5], ddof=1) / 3**0.5)
+    assert spread_of(log, 2)["error"] == pytest.approx(np.std([3, 8, 5], ddof=1) / 3**0.5)
     exported = log_of(*[([1], "terminated"), ([3], "terminated")] * 20, ([9, 9], None))
-    assert error_of(exported) == pytest.approx(np.std([1, 3] * 20, ddof=1) / 40**0.5)  # without the unfinished one
+    assert spread_of(exported)["high"] == 3  # without the unfinished one
     ends = np.zeros((2, 11), bool)
     ends[0, 10] = ends[1, [3, 7]] = True  # the clock ended the first two, whose last rows are dropped
     clocked = cut_by_a_clock([4, 4, 3], ends=None, terminated=ends[0], truncated=ends[1])
-    assert error_of(clocked, 4) == pytest.approx(np.std([106, 106, 103], ddof=1) / 3**0.5)
+    assert spread_of(clocked, 4)["error"] == pytest.approx(np.std([106, 106, 103], ddof=1) / 3**0.5)
 
 
-def test_no_error_is_known_of_one_episode_of_no_mean_and_of_squares_that_no_float_holds():
-    assert error_of(log_of(([1, 2], "terminated"))) is None
-    assert error_of(log_of(([1, 2], "truncated"), ([4], "terminated"))) is None
-    assert error_of(log_of(([1e300], "terminated"), ([-1e300], "terminated"))) is None
+def test_skewness_the_largest_share_and_sums_along_the_log_are_told():
+    returns = np.random.default_rng(0).exponential(size=200)
+    found = spread_of(log_of(*(([one / 2, one / 2], "terminated") for one in returns)))
+    apart = returns - returns.mean()
+    assert found["skew"] == pytest.approx((apart**3).mean() / returns.std() ** 3 / 200**0.5)
+    assert found["single"] == pytest.approx((apart**2).max() / (apart**2).sum())
+    assert (found["low"], found["high"]) == pytest.approx((returns.min(), returns.max()))
+    assert len(found["rows"]) == len(found["earned"]) == logged.PARTS
+    assert (found["rows"][-1], found["episodes"][-1]) == (400, 200)
+    assert found["earned"] == pytest.approx(np.cumsum(returns)[np.array(found["episodes"]) - 1])
+
+
+def test_nothing_is_told_of_one_episode_of_no_mean_and_of_squares_that_no_float_holds():
+    assert spread_of(log_of(([1, 2], "terminated"))) is None
+    assert spread_of(log_of(([1, 2], "truncated"), ([4], "terminated"))) is None
+    assert spread_of(log_of(([1e300], "terminated"), ([-1e300], "terminated"))) is None
+    alike = spread_of(log_of(([2], "terminated"), ([2], "terminated")))
+    assert (alike["error"], alike["skew"], alike["single"]) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("limit", [None, 1, 3, 4, 100])
@@ -143,11 +157,11 @@ def test_blocks_change_nothing(monkeypatch, limit, block):
     rng = np.random.default_rng(0)
     log = log_of(*(([*range(1, 2 + rng.integers(5))], "terminated") for _ in range(40)), ([3, 4], None))
     whole = logged_return(log, limit)
-    error = error_of_return(log, limit, whole)
+    spread = spread_of_returns(log, limit, whole)
     monkeypatch.setattr(logged, "SUMMED", block)
     monkeypatch.setattr(blocks, "BLOCK", block)
     assert logged_return(log, limit) == whole
-    assert error_of_return(log, limit, whole) == pytest.approx(error)
+    assert spread_of_returns(log, limit, whole) == {name: pytest.approx(one) for name, one in spread.items()}
     lengths = np.diff(log.starts)
     step = np.arange(len(log)) - np.repeat(log.starts[:-1], lengths)
     n = 41 if limit == 1 else 40  # the last one is cut off, so the mean is that of those before it

@@ -6,6 +6,7 @@ import pytest
 import understudy as us
 from understudy.evaluation.intervals import HalvedReadings, interval_of
 from understudy.trust.against_log import against_log, regret
+from understudy.trust.logged_earnings import LoggedEarnings
 from understudy.trust.windows import windows_of_episodes
 
 
@@ -123,9 +124,11 @@ def test_what_was_earned_in_all_is_in_its_interval_also_where_halves_have_ended(
     fitted on sums, whose luck was taken to stop growing where halves end, misses it more often."""
     rng, sizes = np.random.default_rng(3), np.full(14, 8)
     missed, missed_by_sums = 0, 0
+    none = np.zeros(14)
+    nothing = LoggedEarnings(none, none, none, none, 0.0, 0.0, 0.0, 100, 0.0, 0.0, 0.0, 0.0)  # the log earned just that
     for _ in range(200):
         readings = made_up_readings(rng, 0.4, 0.5)
-        found = regret(readings, sizes, 0.0, 0.0)
+        found = regret(readings, sizes, nothing)
         missed += not found.low[-1] <= 0 <= found.high[-1]
         whole, halves = (np.cumsum(values * sizes, axis=-1) for values in (readings.whole, readings.halves))
         _, low, high = interval_of(replace(readings, whole=whole, halves=halves)).final

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.digits import span_of, three_digits
+from understudy.digits import percent, span_of, three_digits
 from understudy.reporting.luck import USUAL_RUNS
 from understudy.runs.nouns import one_of
 from understudy.trust.against_log import UNKNOWN, AgainstLog
@@ -12,6 +12,9 @@ from understudy.trust.deploying import DeployedLearner
 from understudy.trust.onsets import Onset
 
 LOGGED = "the logging policy"
+
+MUCH = 0.25
+"""The share of the spread of the log's returns from which on it is said to be due to a single episode."""
 
 
 def evidence_of(who: str, found: DeployedLearner) -> list[str]:
@@ -32,7 +35,8 @@ def evidence_of(who: str, found: DeployedLearner) -> list[str]:
     if not (found.is_known and np.isfinite(against.worse_in_all[-1])):
         return [f"{earns}; {UNKNOWN}."]
     return [
-        f"{earns}: {ends} with a probability of 95%{together}, the luck of the log included.",
+        f"{earns}: {ends} with a probability of 95%{together}, the luck of the log included{_wider(against, write)}.",
+        *_rests_on_one(against),
         *_from_when(who, found),
         *_how_fast(found),
         f"By {noun} {found.last:,} deployments have earned {_more_or_less(total, in_all)} in all, on average "
@@ -41,17 +45,29 @@ def evidence_of(who: str, found: DeployedLearner) -> list[str]:
     ]
 
 
+def _rests_on_one(against: AgainstLog) -> list[str]:
+    """Return a sentence where one episode of the log makes up much of what is known of its mean."""
+    if against.single < MUCH:
+        return []
+    return [
+        f"A single {against.noun} makes up {percent(against.single)} of the spread of what {against.noun}s of the log "
+        "earned: their mean, and all that is compared with it, rests on that one."
+    ]
+
+
+def _wider(against: AgainstLog, write: Any) -> str:
+    """Return how much of an interval is for what no spread shows, in words."""
+    reasons = {"episodes of the log that were cut off": against.cut, "a bound that was exceeded": against.bias}
+    told = [f"{write(much)} of it, to each side, for {reason}" for reason, much in reasons.items() if much]
+    return f" ({'; '.join(told)})" if told else ""
+
+
 def _worst(found: DeployedLearner, write: Any) -> str:
     """Return where deployments earn least, if that is told to be less than the log: else it is the chance of many.
 
     Any stretch may turn out to be the one that earns least, so intervals are widened for their number.
     """
     difference = found.against.difference
-    if found.in_log_order:
-        return (
-            " Runs met the log in its own order, and the log's mean is that of all of it: where its world changed, a "
-            f"{_stretch(found)} may earn more or less than that for this reason alone."
-        )
     high = difference.mean + (difference.high - difference.mean) * wider(found.against.level, len(difference.mean))
     if not (high < 0).any():
         return f" No {_stretch(found)} by itself is shown to earn less than the log."
@@ -149,6 +165,7 @@ def _how_fast(found: DeployedLearner) -> list[str]:
 def _which(against: AgainstLog) -> str:
     """Return which of the log's episodes are meant, where not all are, and how many were cut off and count as whole."""
     first = [] if against.complete is None else [f"the first {against.complete:,}, before one that is not finished"]
+    first += ["those that runs met by then, in the log's own order"] * against.along
     n = against.cut_off
     cut = [f"{n:,} of them {'was' if n == 1 else 'were'} cut off, and count{'s' * (n == 1)} up to there"] if n else []
     return f" ({'; '.join([*first, *cut])})" if first or cut else ""

@@ -24,7 +24,7 @@ class About:
     log_episodes: int | None = None
     log_terminated: int | None = None  # episodes that ended by themselves
     log_return: float | None = None  # the mean return of the log's episodes
-    log_return_error: float | None = None  # the standard error of that mean
+    log_returns: Mapping[str, Any] | None = None  # how these returns vary, as `runs.logged.spread_of_returns` tells it
     log_return_of: int | None = None  # of so many, the first ones, where later ones were not finished
     log_cut_off: int | None = None  # episodes that the end of the recording cut off
     log_reward: float | None = None  # the mean reward of the log's rows

@@ -17,7 +17,7 @@ ABOUT = {
     "simulator": "a table", "simulator_code": "a text, or null", "kind": "a text", "from_factory": "true or false",
     "log": "a text, or null", "log_content": "a text, or null",
     "log_rows": COUNT, "log_episodes": COUNT, "log_terminated": COUNT, "log_return": "a number, or null",
-    "log_return_error": "a number, or null", "log_return_of": COUNT,
+    "log_returns": "a table, or null", "log_return_of": COUNT,
     "log_cut_off": COUNT, "log_reward": "a number, or null", "log_reward_column": "a text, or null",
     "log_propensities": "a text, or null",
     "states": "a text, or null",
@@ -61,10 +61,24 @@ def check_about(about: Any) -> dict[str, Any]:
     for name, kind in ABOUT.items():
         if name in about:
             expect(name, about[name], kind)
+    if about.get("log_returns") is not None:
+        _check_returns(about["log_returns"])
     for name, key in (("simulator", "simulator"), ("learner", "class")):
         if key in about.get(name, {}):
             expect(f"{name} {key}", about[name][key], "a text")
     return about
+
+
+def _check_returns(told: Mapping[str, Any]) -> None:
+    """Raise `ValueError` where this is not what `runs.logged.spread_of_returns` tells."""
+    for name in ("error", "skew", "single", "low", "high"):
+        expect(f"{name} of the log's returns", told.get(name), "a number")
+    lists = [told.get(name) for name in ("rows", "episodes", "earned")]
+    for values in lists:
+        for value in expect("a part of the log's returns", values, "a list"):
+            expect("a part of the log's returns", value, "a number")
+    if len({len(values) for values in lists if values}) != 1:
+        raise ValueError("parts of the log's returns are not of one length")
 
 
 def failed_run_of(content: Mapping[str, Any]) -> FailedRun:

@@ -255,8 +255,8 @@ def folders_in(path: Path) -> list[Path]:
 
 def about_differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
     """Return how two experiments differ, a phrase for each difference."""
-    # Earlier folders say nothing of the log's content, which follows from its fingerprint, nor what its return is of.
-    hidden = ("digest", "log_content", "log_return_of")
+    # Earlier folders say nothing of the log's content, which follows from its fingerprint, nor of its returns.
+    hidden = ("digest", "log_content", "log_return_of", "log_returns")
     one, other = ({key: item for key, item in about.items() if key not in hidden} for about in (there, here))
     found = differences(one, other)
     if not found and there.get("digest") != here.get("digest"):

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from understudy.logs.complete import n_complete
 MOST_CUT_OFF = 0.1
 """The largest share of episodes that may have been cut off; with more of them, the mean would say too little."""
 
+PARTS = 64
+"""Places in a log up to which it is told what was earned."""
 
 SUMMED = 1 << 22
 """Rows whose rewards are added together; the sums of longer logs are added up."""
@@ -55,22 +57,47 @@ def logged_return(log: Log, max_episode_steps: int | None) -> Logged:
     return Logged(_ratio([*earned, dropped], n), n_cut_off, n)
 
 
-def error_of_return(log: Log, max_episode_steps: int | None, logged: Logged) -> float | None:
-    """Return the standard error of the mean that `logged_return` found; None where it found none, or of one episode.
+def spread_of_returns(log: Log, max_episode_steps: int | None, logged: Logged) -> dict[str, Any] | None:
+    """Return how the returns vary whose mean `logged_return` found; None where it found none, of one
+    episode, and where no float holds a square.
+
+    - `error`: the standard error of their mean.
+    - `skew`: the skewness of that mean, of which an interval for it has to be the wider on one side.
+    - `single`: the share of the sum of squared deviations that is due to one episode, the largest.
+    - `low`, `high`: the least and the most that an episode earned.
+    - `rows`, `episodes`, `earned`: what was earned in all up to 64 places in the log, in rows and in episodes.
 
     >>> log = Log.from_columns(observation=[0] * 4, action=[0] * 4, reward=[1, 2, 4, 8], next_observation=[0] * 4,
     ...     terminated=[False, False, True, True])
-    >>> error_of_return(log, None, logged_return(log, None))
-    0.5
+    >>> found = spread_of_returns(log, None, logged_return(log, None))
+    >>> found["error"], found["low"], found["high"], found["rows"], found["earned"]
+    (0.5, 7.0, 8.0, [3, 4], [7.0, 15.0])
     """
     n = logged.n_episodes
     if logged.mean is None or n < 2:
         return None
     limit = _longest(log) + 1 if max_episode_steps is None else max_episode_steps
-    with np.errstate(over="ignore"):
-        squares = sum(float(np.square(_returns(log, block, limit) - logged.mean).sum()) for block in slices(n))
+    places = np.unique(np.linspace(0, n, min(n, PARTS) + 1).astype(np.int64))[1:]
+    squares, cubes, largest, low, high = 0.0, 0.0, 0.0, math.inf, -math.inf
+    earned = np.zeros(len(places))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for block in slices(n):
+            returns = _returns(log, block, limit)
+            apart = returns - logged.mean
+            squares, cubes = squares + float(np.square(apart).sum()), cubes + float((apart**3).sum())
+            largest = max(largest, float(np.abs(apart).max()))
+            low, high = min(low, float(returns.min())), max(high, float(returns.max()))
+            part = np.searchsorted(places, np.arange(block.start, block.stop), side="right")
+            earned += np.bincount(part, weights=returns, minlength=len(places))
         error = math.sqrt(squares / (n - 1) / n)
-    return error if math.isfinite(error) else None
+        skew = cubes / squares**1.5 if 0 < squares < math.inf else 0.0
+        single = largest**2 / squares if 0 < squares < math.inf else 0.0
+    if not np.isfinite([error, skew, single, *earned]).all():
+        return None
+    return {
+        "error": error, "skew": skew, "single": single, "low": low, "high": high,
+        "rows": log.starts[places].tolist(), "episodes": places.tolist(), "earned": np.cumsum(earned).tolist(),
+    }  # fmt: skip
 
 
 def why_unknown(n_cut_off: int | None, n_episodes: int | None) -> str:

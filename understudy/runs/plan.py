@@ -19,7 +19,7 @@ from understudy.logs.propensities.advice import source_words
 from understudy.runs.describing import describe
 from understudy.runs.failures import FailedRun
 from understudy.runs.folder import Folder
-from understudy.runs.logged import error_of_return, logged_return, logged_reward
+from understudy.runs.logged import logged_return, logged_reward, spread_of_returns
 from understudy.runs.look_ahead import has_compiled_epochs
 from understudy.runs.loop import can_compile, simulate
 from understudy.runs.prerequisites import check_attributes, check_parts
@@ -284,7 +284,7 @@ class Plan:
             "log_episodes": log.n_episodes if log is not None else None,
             "log_terminated": int(log.terminated.sum()) if log is not None else None,
             "log_return": earned.mean if earned is not None else None,
-            "log_return_error": error_of_return(log, limit, earned) if log is not None and earned is not None else None,
+            "log_returns": spread_of_returns(log, limit, earned) if log is not None and earned is not None else None,
             "log_return_of": earned.n_episodes if earned is not None else None,
             "log_cut_off": earned.n_cut_off if earned is not None else None,
             "log_reward": logged_reward(log) if log is not None else None,

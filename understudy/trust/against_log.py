@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.digits import between, digits, signed_digits, span_of
-from understudy.errors import LogError
 from understudy.evaluation import Halves
 from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of, number, rounding_of
-from understudy.runs.logged import why_unknown
 from understudy.runs.nouns import noun_of, one_of
 from understudy.tables import NONE, Column, Table, arrow_table
+from understudy.trust.logged_earnings import LoggedEarnings, least_errors, logged_earnings
 from understudy.trust.windows import Windows
 
 if TYPE_CHECKING:
@@ -56,6 +55,10 @@ class AgainstLog:
     noun: str = "episode"  # what an episode is called: "decision", where each is a single one
     complete: int | None = None  # so many first episodes are those of the log: later ones were not finished; None: all
     level: float = LEVEL  # of the intervals
+    single: float = 0.0  # the share of the spread of what the log's episodes earned that is due to one of them
+    along: bool = False  # True if runs met the log in its own order, and `logged` is of the stretch that they met
+    cut: float = 0.0  # by how much intervals are wider to each side, since episodes of the log were cut off
+    bias: float = 0.0  # the same, since runs were accepted by too low a bound
 
     @property
     def worst(self) -> tuple[int, int, float]:
@@ -102,6 +105,8 @@ class AgainstLog:
             "learner": self.learner,
             "logged": self.logged,
             "cut_off": self.cut_off,
+            "wider_for_cut_off": self.cut,
+            "wider_for_bound": self.bias,
             "complete": self.complete,
             "worst": list(self.worst),
         }
@@ -149,31 +154,37 @@ class AgainstLog:
         return Table(str(self), tuple(map(Column, names)), rows)._repr_html_()
 
 
-def against_log(name: str, found: Halves, windows: Windows, level: float = LEVEL) -> AgainstLog:
+def against_log(
+    name: str, found: Halves, windows: Windows, level: float = LEVEL, logged: LoggedEarnings | None = None
+) -> AgainstLog:
     """Return a learner beside the logging policy, in windows of episodes, with intervals of this level.
 
     How well the log's own mean is known is seen from the spread of its episodes. That lucky logs make both look better
-    is not used, so the intervals are wide rather than narrow.
+    is not used, so the intervals are wide rather than narrow. `logged` is what the log earned, if it was computed.
     """
     from scipy.stats import norm
 
-    logged, error = earned_by_log(found)
+    logged = logged_earnings(found, windows) if logged is None else logged
+    least, least_in_all, _ = least_errors(found.runs, windows.ends, logged)
     readings = windows.readings[name]
-    own, quantile = interval_of(readings, level), norm.ppf((1 + level) / 2)
-    width = np.hypot((own.high - own.low) / 2, quantile * error)
-    mean = own.mean - logged
-    difference = replace(own, mean=mean, low=mean - width, high=mean + width, from_log=np.hypot(own.from_log, error))
-    rounding = rounding_of(readings.whole, logged) or np.finfo(float).tiny
-    luck = np.maximum(np.hypot(own.from_log, error), rounding)
+    own, quantile = interval_of(readings, level), float(norm.ppf((1 + level) / 2))
+    width = np.maximum((own.high - own.low) / 2, quantile * least)
+    mean = own.mean - logged.mean
+    low, high = logged.around(mean, width, logged.error, level)
+    from_log = np.hypot(np.maximum(own.from_log, least), logged.error)
+    difference = replace(own, mean=mean, low=low, high=high, from_log=from_log)
+    rounding = rounding_of(readings.whole, *logged.mean) or np.finfo(float).tiny
     sizes = np.diff(windows.ends, prepend=0)
-    less, in_all = regret(readings, sizes, logged, error, level), np.cumsum(readings.whole * sizes, axis=1)
-    worse = _share_below(readings.whole, np.full(len(sizes), logged), luck)
+    less, in_all = regret(readings, sizes, logged, least_in_all, level), np.cumsum(readings.whole * sizes, axis=1)
+    worse = _share_below(readings.whole, logged.mean, np.maximum(from_log, rounding))
     n = np.cumsum(sizes)
-    worse_in_all = _share_below(in_all, logged * n, np.maximum(less.from_log, rounding * n))
+    worse_in_all = _share_below(in_all, logged.in_all * n, np.maximum(less.from_log, rounding * n))
+    deviation = np.maximum(np.hypot(width / quantile, logged.error), rounding)
     return AgainstLog(
-        name, float(logged), windows.ends - sizes + 1, windows.ends, difference, worse, worse_in_all,
-        norm.cdf(-mean / np.maximum(width / quantile, rounding)), less, found.runs.about.log_cut_off or 0,
-        noun_of(found.runs), found.runs.about.log_complete, level,
+        name, logged.later, windows.ends - sizes + 1, windows.ends, difference, worse, worse_in_all,
+        norm.cdf(-mean / deviation), less, found.runs.about.log_cut_off or 0,
+        noun_of(found.runs), found.runs.about.log_complete, level, logged.single, found.in_log_order,
+        logged.cut, logged.bias,
     )  # fmt: skip
 
 
@@ -185,40 +196,31 @@ def _share_below(values: np.ndarray, level: np.ndarray, luck: np.ndarray) -> np.
     return np.where(known, norm.cdf((level - values) / luck), 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
 
 
-def earned_by_log(found: Halves) -> tuple[float, float]:
-    """Return what an episode of the log earned on average, and its standard error.
-
-    Raise `LogError` where that is not known, as of a log whose episodes were cut off.
-    """
-    about = found.runs.about
-    if about.log_return is None:
-        raise LogError(why_unknown(about.log_cut_off, about.log_episodes), "compare")
-    if about.log_return_error is None:
-        raise LogError(
-            "how well it is known what an episode of the log earned is not in these results, which an earlier version "
-            "made; make the runs again, in another folder",
-            "compare",
-        )
-    return about.log_return, about.log_return_error
-
-
-def regret(readings: HalvedReadings, sizes: np.ndarray, logged: float, error: float, level: float = LEVEL) -> Interval:
+def regret(
+    readings: HalvedReadings,
+    sizes: np.ndarray,
+    logged: LoggedEarnings,
+    least: np.ndarray | None = None,
+    level: float = LEVEL,
+) -> Interval:
     """Return what was earned less than the logging policy, summed from the first episode on.
 
     The luck of the log is fitted on the mean over all episodes so far, of which that of a sum follows: fitted on sums,
-    it would stop to grow where halves end.
+    it would not grow where halves have ended and no longer show it. `least` is the least error of that mean.
     """
     from scipy.stats import norm
 
     n = np.cumsum(sizes)
     whole, halves = (np.cumsum(values * sizes, axis=-1) / n for values in (readings.whole, readings.halves))
     so_far = interval_of(replace(readings, whole=whole, halves=halves), level)
-    width = n * np.hypot((so_far.high - so_far.low) / 2, norm.ppf((1 + level) / 2) * error)
-    mean = n * (logged - so_far.mean)
+    least = np.zeros(len(n)) if least is None else least
+    width = np.maximum((so_far.high - so_far.low) / 2, float(norm.ppf((1 + level) / 2)) * least)
+    more = so_far.mean - logged.in_all
+    low, high = logged.around(more, width, logged.error_in_all, level)
+    from_log = np.hypot(np.maximum(so_far.from_log, least), logged.error_in_all)
     return replace(
-        so_far, mean=mean, low=mean - width, high=mean + width, from_runs=n * so_far.from_runs,
-        from_log=n * np.hypot(so_far.from_log, error),
-    )  # fmt: skip
+        so_far, mean=-n * more, low=-n * high, high=-n * low, from_runs=n * so_far.from_runs, from_log=n * from_log
+    )
 
 
 def _range(total: float, low: float, high: float) -> str:

@@ -7,10 +7,11 @@ import numpy as np
 
 from understudy.digits import digits, span_of
 from understudy.evaluation import Halves
-from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of
+from understudy.evaluation.intervals import Interval, interval_of
 from understudy.runs.nouns import one_of
-from understudy.trust.against_log import LEVEL, UNKNOWN, AgainstLog, against_log, earned_by_log
+from understudy.trust.against_log import LEVEL, UNKNOWN, AgainstLog, against_log
 from understudy.trust.decisions import first_of_later_half, later_halves
+from understudy.trust.logged_earnings import least_errors, logged_earnings
 from understudy.trust.onsets import Onset, onset
 from understudy.trust.windows import windows_of_episodes
 
@@ -35,7 +36,6 @@ class DeployedLearner:
     half_gain: Onset | None  # None where nothing is gained
     n_runs: int  # on the whole log
     share_of_runs: float  # of the variance of `mean`: what more runs would take away
-    in_log_order: bool  # True if runs met the log's episodes in the order in which they were logged
     n_learners: int = 1  # that are judged together: intervals hold for all of them at once
 
     @property
@@ -134,23 +134,24 @@ def deploying(name: str, found: Halves, upto: int | None = None, n_learners: int
     """
     from scipy.stats import norm
 
-    logged, error = earned_by_log(found)
     windows = windows_of_episodes({name: found}, upto)
+    logged, readings = logged_earnings(found, windows), windows.readings[name]
     level = 1 - (1 - LEVEL) / n_learners
-    against = against_log(name, found, windows, level)
-    later = interval_of(later_halves(windows.readings[name]), level)
+    against = against_log(name, found, windows, level, logged)
+    later, quantile = interval_of(later_halves(readings), level), float(norm.ppf((1 + level) / 2))
     mean, low, high = later.final
-    variances = np.square([later.from_runs[-1], later.from_log[-1], error])
-    width = float(np.hypot((high - low) / 2, norm.ppf((1 + level) / 2) * error))
-    mean -= logged
-    low, high = mean - width, mean + width
-    difference, readings = against.difference, windows.readings[name]
+    least = least_errors(found.runs, windows.ends, logged)[2]
+    width = float(np.maximum((high - low) / 2, quantile * least))
+    mean -= logged.later
+    low, high = map(float, logged.around(mean, width, logged.error_of_later, level))
+    variances = np.square([later.from_runs[-1], max(later.from_log[-1], least), logged.error_of_later])
+    difference = against.difference
     begins = onset(difference) if low > 0 else onset(_turned(difference)) if high < 0 else None
-    half_gain = onset(_less_half(readings, mean, width, logged, error, level)) if low > 0 else None
+    half_gain = onset(_less_half(difference, mean, width)) if low > 0 else None
     first = windows.first(first_of_later_half(windows.n))
     return DeployedLearner(
         name, against, mean, low, high, first, begins, half_gain, len(found.runs),
-        float(variances[0] / max(variances.sum(), np.finfo(float).tiny)), found.in_log_order, n_learners,
+        float(variances[0] / max(variances.sum(), np.finfo(float).tiny)), n_learners,
     )  # fmt: skip
 
 
@@ -159,19 +160,12 @@ def _turned(curve: Interval) -> Interval:
     return replace(curve, mean=-curve.mean, low=-curve.high, high=-curve.low)
 
 
-def _less_half(
-    readings: HalvedReadings, gain: float, width: float, logged: float, error: float, level: float
-) -> Interval:
+def _less_half(difference: Interval, gain: float, width: float) -> Interval:
     """Return what each window earns more than the log, less half of the gain, with its interval.
 
-    The interval is that of independent parts. The same luck moves a window and the gain, so it is wide rather than
-    narrow.
+    `width` is that of what runs earn in the later half. The interval is that of independent parts. The same luck moves
+    a window and the gain, so it is wide rather than narrow; but for the log's own mean, of which the gain has half.
     """
-    from scipy.stats import norm
-
-    own = interval_of(readings, level)
-    mean = own.mean - logged - gain / 2
-    of_log = norm.ppf((1 + level) / 2) * error
-    of_gain = np.sqrt(np.maximum(width**2 - of_log**2, 0.0))  # without what the log's own mean adds, which is shared
-    widths = np.sqrt(((own.high - own.low) / 2) ** 2 + (of_gain / 2) ** 2 + (of_log / 2) ** 2)
-    return replace(own, mean=mean, low=mean - widths, high=mean + widths)
+    mean = difference.mean - gain / 2
+    low, high = difference.mean - difference.low, difference.high - difference.mean
+    return replace(difference, mean=mean, low=mean - np.hypot(low, width / 2), high=mean + np.hypot(high, width / 2))
