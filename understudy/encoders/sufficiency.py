@@ -65,7 +65,7 @@ def sufficiency(
         members = order[starts[place] : starts[place] + rows[place]]
         results[place] = _tested(log, members, rng, permutations, most_rows)
         report(done)
-    return Sufficiency(names, rows, *results.T, first=order[starts])
+    return Sufficiency(names, rows, results[:, 0], results[:, 1], order[starts])
 
 
 def _tested(

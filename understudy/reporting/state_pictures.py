@@ -48,7 +48,7 @@ def states(audit: StateAudit, *, ax: "Axes | None" = None) -> "Axes":
 
 def draw_on_page(ax: "Axes", audit: StateAudit) -> None:
     """Draw the states on axes of a page: few points, in few colors, since each costs bytes twice."""
-    _draw(ax, replace(audit, **_few_points(audit)), _mark_points)
+    _draw(ax, _with_few_points(audit), _mark_points)
 
 
 def picture(audit: StateAudit) -> dict[str, Any]:
@@ -56,19 +56,19 @@ def picture(audit: StateAudit) -> dict[str, Any]:
 
     `table` says which number is which observation, where the picture has numbers.
     """
-    plane, few = in_plane(audit), _few_points(audit)
+    plane, few = in_plane(audit), _with_few_points(audit)
     places = audit.largest[:MOST_LABELS] if plane else audit.largest
     states = [
         {"state": audit.state[place], "rows": audit.rows[place], "suspicious": audit.suspicious[place],
          "example": audit.examples.get(int(audit.state[place]))}
         for place in places
     ]  # fmt: skip
-    x, y = few["sample_observation"].T
+    x, y = few.sample_observation.T
     return {
         "kind": "points" if plane else "bars",
         "axes": list(audit.axes) if plane else ["rows"],
         "states": states,
-        "points": {"x": x, "y": y, "state": few["sample_state"]} if plane else None,
+        "points": {"x": x, "y": y, "state": few.sample_state} if plane else None,
         "table": None if n_named(audit) and not plane else _by_number(audit),
     }
 
@@ -85,8 +85,8 @@ def _by_number(audit: StateAudit) -> Table:
     return replace(table, notes=(f"... and {left_out:,} more, of fewer rows",) * (left_out > 0))
 
 
-def _few_points(audit: StateAudit) -> dict[str, np.ndarray]:
-    """Return the points of the sample that a page shows: one of each state, the largest first, then another of each."""
+def _with_few_points(audit: StateAudit) -> StateAudit:
+    """Return the audit with the points of a page: one of each state, the largest first, then another of each."""
     known = np.flatnonzero(audit.sample_state >= 0)
     place = np.searchsorted(audit.state, audit.sample_state[known])
     order = np.argsort(place, kind="stable")
@@ -94,7 +94,7 @@ def _few_points(audit: StateAudit) -> dict[str, np.ndarray]:
     turn = np.empty(len(known), dtype=np.int64)
     turn[order] = np.arange(len(known)) - np.repeat(starts, np.diff(np.append(starts, len(known))))
     kept = known[np.lexsort((-audit.rows[place], turn))[:MOST_POINTS]]
-    return {"sample_observation": audit.sample_observation[kept], "sample_state": audit.sample_state[kept]}
+    return replace(audit, sample_observation=audit.sample_observation[kept], sample_state=audit.sample_state[kept])
 
 
 def _draw(ax: "Axes", audit: StateAudit, points: "Callable[[Axes, StateAudit], None] | None" = None) -> None:
@@ -111,12 +111,16 @@ def _draw(ax: "Axes", audit: StateAudit, points: "Callable[[Axes, StateAudit], N
 def _mark_points(ax: "Axes", audit: StateAudit) -> None:
     """Draw the points of a page: those of a color are one line of marks."""
     place = np.searchsorted(audit.state, audit.sample_state)
+    looks: tuple[tuple[bool, dict[str, Any]], ...] = (
+        (False, {"marker": "o", "markersize": 3.5, "markeredgewidth": 0}),
+        (True, {"marker": "x", "markersize": 4, "markeredgewidth": 0.8}),
+    )
     for number, color in enumerate(_colors(min(MOST_COLORS, len(audit.state)))):
-        for crosses, look in ((False, {"marker": "o", "markersize": 3.5}), (True, {"marker": "x", "markersize": 4})):
+        for crosses, look in looks:
             chosen = (place % MOST_COLORS == number) & (audit.suspicious[place] == crosses)
             if chosen.any():
                 x, y = audit.sample_observation[chosen].T
-                ax.plot(x, y, color=color, linestyle="none", markeredgewidth=0.8 * crosses, **look)
+                ax.plot(x, y, color=color, linestyle="none", **look)
 
 
 def _scatter_points(ax: "Axes", audit: StateAudit) -> None:
