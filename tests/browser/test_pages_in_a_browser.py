@@ -2,6 +2,9 @@
 
 import pytest
 
+import understudy as us
+from understudy.reporting.sweep_page import write_sweep_page
+
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1200, "height": 900}
 
 
@@ -25,6 +28,21 @@ def test_nothing_is_wider_than_the_screen(opened, until, viewport):
     page.set_viewport_size({"width": narrower, "height": 700})
     assert until(page, f"document.querySelector('#chart-1 .main').clientWidth < {box['width'] - 30}")
     assert page.evaluate("document.documentElement.scrollWidth") <= narrower
+
+
+@pytest.mark.parametrize("name", ["short", "a learner_whose_name_is_far_too_long_for_its_column_and_goes_on"])
+def test_all_columns_of_a_sweep_are_seen_on_a_desk(opened, tmp_path, name):
+    log = us.record(us.envs.Grid(slip=0.1), episodes=30, seed=3)
+    learners = {
+        name: lambda seed: us.learners.Uniform(5),
+        "other": lambda seed: us.learners.QLearning(25, 5, seed=seed),
+    }
+    settings = {"runs": 6, "max_steps": 60, "every": 20, "backend": "serial", "progress": False}
+    found = us.sweep(learners, ["psrs", "qbe"], {f"log of {name}": log}, out=tmp_path / "out", **settings)
+    page = opened(write_sweep_page(found, tmp_path / "page.html"), viewport=DESK, java_script_enabled=False)
+    tables = page.evaluate("[...document.querySelectorAll('.scroll')].map(e => [e.scrollWidth, e.clientWidth])")
+    assert len(tables) == 3
+    assert all(needed <= there for needed, there in tables)
 
 
 @pytest.mark.parametrize("viewport", [PHONE, DESK], ids=["phone", "desk"])

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from understudy.encoders import Boxes, Function, Identity, KMeans, audit, load
+from understudy.encoders.state_audit import MOST_DRAWN, MOST_STATES
 from understudy.envs import CounterGrid
 from understudy.errors import ContractError, EncoderError
 from understudy.logs import Log, read
@@ -93,6 +94,30 @@ def test_observations_that_are_not_of_two_dimensions_are_not_kept():
     env = CounterGrid(2, size=3)
     found = Identity().audit(Log.from_columns(**env.rollout(np.full((env.n_observations, 5), 0.2), 50, seed=0)))
     assert len(found.sample_observation) == len(found.sample_state) == 0
+
+
+def test_states_of_one_observation_are_named_like_those_that_are_tested():
+    visits = {"page": ["home", "cart", "home", "search"] * 30, "action": [0, 1] * 60, "reward": [0.0] * 120}
+    log = read(visits, observation="page", ends="every-row")
+    home = log.observation[0]
+    found = Function(lambda x: np.where(np.asarray(x) == home, 0, 1)).audit(log)
+    assert found.merges.tolist() == [False, True]
+    assert found.examples == {0: "page=home", 1: "page=cart"}  # of several observations, the first of the log
+    assert "such as page=home" in str(found)
+    assert not Identity().audit(log).examples  # where nothing is merged, an observation is its own state
+
+
+def test_of_very_many_states_those_are_named_that_are_shown():
+    n = 1000
+    x = np.repeat(np.arange(n), 2) + np.tile([0.0, 0.1], n)
+    x[: n // 2] = np.floor(x[: n // 2])  # of one observation each
+    log = Log.from_columns(
+        observation=x, next_observation=x, action=np.zeros(2 * n, int), reward=x, terminated=np.ones(2 * n, bool)
+    )
+    found = Function(lambda x: np.floor(x).astype(int)).audit(log)
+    shown = found.state[[*found.worst_first[:12], *found.largest]].tolist()
+    assert set(shown) <= set(found.examples)
+    assert len(found.examples) <= MOST_STATES + MOST_DRAWN
 
 
 class Raw:

@@ -108,7 +108,7 @@ CONTENT = {
     "same_log": True, "rows_unlisted": 9, "states": [
         {"state": 0, "rows": 60, "p_value": 0.5, "explained": 0.1, "suspicious": False},
         {"state": 4, "rows": 30, "p_value": None, "explained": None, "suspicious": False},
-    ],
+    ], "single": [{"state": 2, "rows": 9, "example": "page=home"}],
 }  # fmt: skip
 ODD = [None, True, -1, 1.5, 2, 10**30, float("nan"), float("inf"), "x", [], {}, [1], "\ud800"]
 
@@ -137,7 +137,7 @@ def test_what_is_not_an_audit_is_refused_or_reads_as_one(place, odd):
     assert StateAudit.from_json(json.loads(json.dumps(found.to_json()))).to_json() == found.to_json()
 
 
-@pytest.mark.parametrize("name", list(CONTENT))
+@pytest.mark.parametrize("name", [name for name in CONTENT if name != "single"])
 def test_what_lacks_a_part_is_refused(name):
     assert StateAudit.from_json(CONTENT).n_states == 3
     with pytest.raises(EncoderError, match="is not an audit of states"):
@@ -148,6 +148,21 @@ def test_rows_that_do_not_add_up_are_refused():
     for change in ({"n_rows": 99}, {"n_states": 1}, {"rows_unlisted": 8}, {"n_without_state": 0}):
         with pytest.raises(EncoderError, match="is not an audit of states"):
             StateAudit.from_json(CONTENT | change)
+
+
+def test_the_largest_states_of_one_observation_are_kept_and_files_without_them_read_as_before():
+    alone = StateAudit.from_json(CONTENT)
+    assert (alone.state.tolist(), alone.rows.tolist()) == ([0, 2, 4], [60, 9, 30])
+    assert (alone.merges.tolist(), alone.examples[2]) == ([True, False, True], "page=home")
+    older = StateAudit.from_json({key: value for key, value in CONTENT.items() if key != "single"})
+    assert (older.state.tolist(), older.n_states, older.n_single_rows) == ([0, 4], 3, 9)
+    many = few_rows_log(300, rows=8)
+    found = Function(lambda x: np.where(x[:, 0] < 3, x[:, 0], 3 + np.unique(x[:, 1], return_inverse=True)[1])).audit(
+        many.select(np.arange(900))
+    )
+    content = json.loads(json.dumps(found.to_json()))
+    assert (len(content["states"]), len(content["single"])) == (3, 197)
+    assert StateAudit.from_json(content).largest.shape == (200,)
 
 
 def check_damaged(found, versions):

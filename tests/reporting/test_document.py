@@ -1,6 +1,6 @@
 import json
 import re
-from html import unescape
+from html import escape, unescape
 from importlib.resources import files
 
 import numpy as np
@@ -92,6 +92,35 @@ def test_values_are_there_beside_their_texts(full_page):
     table = content["tables"]["efficiency"]
     assert [row[0] for row in table["rows"]] == ["psrs", "ladder", "bare", "real"]
     assert table["values"][0][2] == 100.0
+
+
+def test_the_states_that_the_picture_draws_are_in_the_file(tmp_path, runs_of):
+    visits = {"page": ["home", "cart", "home", "search"] * 30, "action": [0, 1] * 60, "reward": [0.0] * 120}
+    log = us.read(visits, observation="page", ends="every-row")
+    home = log.observation[0]
+    audit = us.encoders.Function(lambda x: np.where(np.asarray(x) == home, 0, 1)).audit(log)
+    path = report(runs_of([40]), tmp_path / "report.html", states=audit)
+    (found,) = written(path)["states"]
+    assert found["picture"]["states"] == [
+        {"state": 0, "rows": 60, "suspicious": False, "example": "page=home"},
+        {"state": 1, "rows": 60, "suspicious": False, "example": "page=cart"},
+    ]
+    later = us.encoders.StateAudit.from_json(found["audit"])  # as a results folder keeps it
+    assert written(report(runs_of([40]), path, states=later))["states"] == [found]
+
+
+def test_states_in_a_plane_have_their_points_in_the_file_and_their_numbers_on_the_page(tmp_path, runs_of):
+    jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is in the extra 'test'")
+    grid = us.envs.ContinuousGrid(size=3)
+    log = us.Log.from_columns(**grid.rollout_cells(np.full((9, 5), 0.2), steps=4000, seed=1))
+    path = report(runs_of([40]), tmp_path / "report.html", states=us.encoders.Function(grid.latent).audit(log))
+    content = written(path)
+    jsonschema.Draft202012Validator(SCHEMA).validate(content)
+    (drawn,) = [one["picture"] for one in content["states"]]
+    assert len(drawn["points"]["x"]) == len(drawn["points"]["y"]) == len(drawn["points"]["state"]) == 1500
+    page = path.read_text(encoding="utf-8")
+    assert "1,500 of the 4,000 observations of the log" in page
+    assert all(escape(row[1]) in page for row in drawn["table"]["rows"])
 
 
 def test_a_file_that_is_not_ours_is_never_replaced(tmp_path, runs_of):

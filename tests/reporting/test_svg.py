@@ -1,3 +1,5 @@
+import re
+
 import matplotlib
 import pytest
 from matplotlib.figure import Figure
@@ -62,3 +64,13 @@ def test_the_callers_settings_neither_matter_nor_change():
         before = dict(matplotlib.rcParams)
         assert line("title") == plain
         assert dict(matplotlib.rcParams) == before
+
+
+def test_marks_of_one_style_share_it():
+    with drawn_alike():
+        axes = Figure(figsize=(2, 1)).add_subplot()
+        axes.plot(range(5), range(5), "x", color="#123456")
+        axes.text(0, 0, '<use style="fill: #123456"/>', parse_math=False)
+    text = inline_svg(axes.figure, "marks")
+    assert text.count('style="fill: #123456; stroke: #123456"') == 1
+    assert len(re.findall(r'<use xlink:href="#\w+" x="[\d.]+" y="[\d.]+"/>', text)) == 5

@@ -121,6 +121,14 @@ def test_a_sweep_without_a_run_yet_has_empty_tables(tmp_path):
     assert str(found).endswith("0 runs of 0 combinations (0 learners x 0 simulators x 0 encoders x 0 logs)")
 
 
+def test_the_sum_of_a_runs_rewards_is_not_called_its_mean(found):
+    table = found.table()
+    place = table.columns.index("mean total reward")
+    sums = found.to_frame(**found.combinations[0]._asdict())["reward"].to_numpy()
+    assert float(table.rows[0][place].replace(",", "")) == pytest.approx(sums.mean(), rel=1e-3)
+    assert "mean reward" not in table.columns
+
+
 PAGE = Path(__file__).parents[2] / "docs" / "sweeps.md"
 QUERIES = re.findall(r"^```sql\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 

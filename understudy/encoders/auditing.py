@@ -8,8 +8,8 @@ from understudy.contracts.fitting import ensure_fitted, needs_fit
 from understudy.contracts.naming import name_of
 from understudy.contracts.offering import offers
 from understudy.contracts.vocabulary import Vocabulary
-from understudy.encoders.state_audit import AXES, MOST_STATES, StateAudit
-from understudy.encoders.sufficiency import holm, sufficiency
+from understudy.encoders.state_audit import AXES, MOST_DRAWN, MOST_STATES, StateAudit
+from understudy.encoders.sufficiency import Sufficiency, holm, sufficiency
 from understudy.logs.naming import feature_name, observation_words
 from understudy.progress import progress_bar
 
@@ -50,12 +50,19 @@ def audit(encoder: Encodes, log: Log, *, level: float = LEVEL, seed: int = 0) ->
         same_log=fitted_here or (offers(encoder, RemembersLog) and encoder.fitted_on == log.fingerprint),
         sample_observation=sample_observation,
         sample_state=sample_state,
-        examples={
-            int(state): observation_words(log.spec, log.observation[int(np.argmax(states == state))])
-            for state in largest
-        },
+        examples=_examples(log, found, merges),
         axes=_axes(log),
     )
+
+
+def _examples(log: Log, found: Sufficiency, merges: np.ndarray) -> dict[int, str]:
+    """Return the first observation of the states that tables and pictures may show; none where nothing is merged."""
+    largest = np.argsort(-found.rows, kind="stable")
+    places = np.union1d(largest[merges[largest]][:MOST_STATES], largest[:MOST_DRAWN]) if merges.any() else ()
+    return {
+        int(found.state[place]): observation_words(log.spec, log.observation[int(found.first[place])])
+        for place in places
+    }
 
 
 def _axes(log: Log) -> tuple[str, str]:

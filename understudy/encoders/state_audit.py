@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 ENOUGH = 0.5  # share of the rows that has to be in states that could be tested, for "nothing found" to say something
 MOST_STATES = 400  # tested: those with most rows
+MOST_DRAWN = 200  # states in a picture, and those of a single observation in JSON: the largest
 AXES = ("first dimension of the observation", "second dimension")  # where columns have no names
 LISTED = 12  # states in the printed table
 
@@ -53,9 +54,9 @@ class StateAudit:
     same_log: bool  # True where the encoder was fitted on this log
     sample_observation: np.ndarray = field(default_factory=lambda: np.empty((0, 2)))  # (n, 2); n = 0 if not 2-D
     sample_state: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))  # (n,)
-    n_unlisted: int = 0  # states of one observation beyond the K: JSON leaves them out
+    n_unlisted: int = 0  # states of one observation beyond the K: JSON leaves most of them out
     rows_unlisted: int = 0  # rows of the log in those
-    examples: Mapping[int, str] = field(default_factory=dict)  # of states that merge: an observation
+    examples: Mapping[int, str] = field(default_factory=dict)  # of states that are shown: an observation
     axes: tuple[str, str] = AXES  # the names of the sample's columns
 
     @property
@@ -168,13 +169,28 @@ class StateAudit:
         return notes
 
     @property
+    def largest(self) -> np.ndarray:
+        """Indices of the largest states, up to 200: those that a picture shows."""
+        return np.argsort(-self.rows, kind="stable")[:MOST_DRAWN]
+
+    @property
     def worst_first(self) -> np.ndarray:
         """Indices of the states, (K,): suspicious ones first, by how much is explained; then the others by rows."""
         return np.lexsort([-self.rows, -np.nan_to_num(self.explained) * self.suspicious, ~self.suspicious])
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain types that `from_json` takes; the sample and states of a single observation are left out."""
+        """Return plain types that `from_json` takes: without the sample, and without most states of one observation.
+
+        `single` are those of one observation among the largest states, where others merge some; `rows_unlisted` counts
+        their rows, too.
+        """
         listed = np.flatnonzero(self.merges)
+        largest = self.largest if len(listed) else ()
+        single = [
+            {"state": int(self.state[place]), "rows": int(self.rows[place]),
+             "example": self.examples.get(int(self.state[place]))}
+            for place in largest if not self.merges[place]
+        ]  # fmt: skip
         columns = (self.state, self.rows, self.p_value, self.explained, self.suspicious)
         table = [
             {"state": state, "rows": rows, "p_value": None if p != p else p, "explained": None if e != e else e,
@@ -186,19 +202,25 @@ class StateAudit:
             "suspicious_share": self.suspicious_share, "encoder": self.encoder, "n_states": self.n_states,
             "n_rows": self.n_rows, "n_without_state": self.n_without_state, "n_following": self.n_dead_ends,
             "level": self.level, "same_log": self.same_log, "notes": self.notes, "states": table,
-            "rows_unlisted": self.n_single_rows,
+            "single": single, "rows_unlisted": self.n_single_rows,
         }  # fmt: skip
 
     @classmethod
     def from_json(cls, content: Any) -> "StateAudit":
         """Return the audit that `to_json` wrote. Raise `EncoderError` where the content is not that of an audit."""
         try:
-            table = content["states"]
+            untested = {"p_value": None, "explained": None, "suspicious": False}
+            single = [{**row, **untested} for row in content.get("single", ())]  # older files have none
+            table = [*content["states"], *single]
             counts = {name: content[name] for name in COUNTS}
             numbers = [*counts.values(), *(row[name] for row in table for name in ("state", "rows"))]
             if any(type(number) is not int or number < 0 for number in numbers):
                 raise ValueError("a count is not a whole number")
+            merges = np.arange(len(table)) < len(content["states"])
+            order = sorted(range(len(table)), key=lambda place: table[place]["state"])
+            table, merges = [table[place] for place in order], merges[order]
             n_unlisted, n_dead_ends = counts.pop("n_states") - len(table), counts.pop("n_following")
+            counts["rows_unlisted"] -= sum(row["rows"] for row in single)
             state, rows = (np.array([row[name] for row in table], dtype=np.int64) for name in ("state", "rows"))
             p_value, explained = (_shares([row[name] for row in table]) for name in ("p_value", "explained"))
             suspicious = [row["suspicious"] for row in table]
@@ -209,17 +231,17 @@ class StateAudit:
                 raise ValueError("a flag, the encoder's name or an example is something else")
             found = cls(
                 content["encoder"], state, rows, p_value, explained, np.array(suspicious, dtype=bool),
-                np.ones(len(table), dtype=bool), float(_shares([content["level"]])[0]), same_log=content["same_log"],
+                merges, float(_shares([content["level"]])[0]), same_log=content["same_log"],
                 n_dead_ends=n_dead_ends, n_unlisted=n_unlisted, **counts,
                 examples={state: text for state, text in examples.items() if text is not None},
             )  # fmt: skip
-            in_states = int(rows.sum()) + found.rows_unlisted
-            if n_unlisted < 0 or (rows < 1).any() or in_states + found.n_without_state != found.n_rows:
+            counted = int(rows.sum()) + found.rows_unlisted + found.n_without_state
+            if min(n_unlisted, found.rows_unlisted) < 0 or (rows < 1).any() or counted != found.n_rows:
                 raise ValueError("its rows do not add up")
             if np.isnan(found.level) or (found.suspicious & ~found.tested).any():
                 raise ValueError("a state is suspicious without a test")
             return found
-        except (KeyError, OverflowError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise EncoderError(f"this is not an audit of states ({error}); audit the encoder again") from error
 
     def to_frame(self) -> "pa.Table":

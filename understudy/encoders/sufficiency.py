@@ -37,6 +37,7 @@ class Sufficiency:
     rows: np.ndarray  # (K,) the number of rows of the log in each
     p_value: np.ndarray  # (K,) uniform where the state is sufficient; NaN where it was not tested or has too few rows
     explained: np.ndarray  # (K,) the share of the outcome that the observation predicts in rows not fitted, 0 to 1
+    first: np.ndarray  # (K,) the first row of the log in each
 
 
 def sufficiency(
@@ -64,7 +65,7 @@ def sufficiency(
         members = order[starts[place] : starts[place] + rows[place]]
         results[place] = _tested(log, members, rng, permutations, most_rows)
         report(done)
-    return Sufficiency(names, rows, *results.T)
+    return Sufficiency(names, rows, results[:, 0], results[:, 1], order[starts])
 
 
 def _tested(

@@ -16,12 +16,13 @@ from understudy.errors import SettingError
 from understudy.evaluation import LearnedPolicy
 from understudy.reporting.measurements import Measurements
 from understudy.reporting.settings_tables import versions
+from understudy.reporting.state_pictures import picture
 from understudy.runs import Runs
 from understudy.runs.folder import write_text
 from understudy.storage import parse_json
 from understudy.tables import Table
 
-FORMAT, VERSION = "understudy report", "1.3"
+FORMAT, VERSION = "understudy report", "1.4"
 SWEEP_FORMAT, SWEEP_VERSION = "understudy sweep report", "1.1"
 """What the file says it is. The second number rises where something is added, the first where something changes."""
 
@@ -64,7 +65,7 @@ def document(
         "selfchecks": {name: found.to_json() for name, found in shown["selfchecks"].items()},
         "states": [
             {"audit": audit.to_json(), "severity": box.severity, "title": box.title, "sentences": box.sentences,
-             "worst": box.worst, "notes": box.notes}
+             "worst": box.worst, "notes": box.notes, "picture": picture(audit) if audit.merges.any() else None}
             for audit, box in zip(states.values(), shown["state_boxes"], strict=True)
         ],
     }  # fmt: skip

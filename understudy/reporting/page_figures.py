@@ -18,8 +18,7 @@ from understudy.reporting.plots import mean_final_vector
 from understudy.reporting.returns import cut_sentence, log_value
 from understudy.reporting.rung_words import rung_sentences
 from understudy.reporting.rungs import any_cut
-from understudy.reporting.state_pictures import n_named
-from understudy.reporting.state_pictures import states as draw_states
+from understudy.reporting.state_pictures import draw_on_page, in_plane, n_named, picture
 from understudy.reporting.svg import drawn_alike, inline_svg
 from understudy.runs import Runs
 from understudy.runs.nouns import noun_of
@@ -158,17 +157,16 @@ def _state_picture(audit: StateAudit, name: str) -> dict[str, Any]:
     def draw(width: int) -> Any:
         from matplotlib.figure import Figure
 
-        in_plane = len(audit.sample_observation) > 0
-        height = min(width, 640) if in_plane else max(0.4 * width, 60 + 17 * n_named(audit))
+        height = min(width, 640) if in_plane(audit) else max(0.4 * width, 60 + 17 * n_named(audit))
         with drawn_alike():
             axes = Figure(figsize=(width / 72, height / 72), dpi=72, layout="constrained").add_subplot()
-            draw_states(audit, ax=axes)
+            draw_on_page(axes, audit)
             axes.spines[["top", "right"]].set_visible(False)
         return axes.figure
 
     of = f" of {name}" if name else ""
     words = f"The {audit.n_states:,} states{of}: {audit.sentence}"
-    looks = {"name": name, "in_plane": len(audit.sample_observation) > 0, "named": n_named(audit) > 0}
+    looks = picture(audit) | {"name": name, "named": n_named(audit) > 0, "n_rows": audit.n_rows}
     return looks | drawn(draw, words, f"states {name}")
 
 

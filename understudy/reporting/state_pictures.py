@@ -1,19 +1,24 @@
-"""The plot of the states that an encoder makes of a log."""
+"""The plot of the states that an encoder makes of a log, as a notebook and as a page show it, and as data."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from understudy.encoders import StateAudit
 from understudy.reporting.axes import short_label, ticks
-from understudy.reporting.svg import INK, MUTED, PALETTE, RULE
+from understudy.reporting.svg import INK, MUTED, PALETTE, PAPER, RULE
+from understudy.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 OTHER_COLOR, SUSPICIOUS_COLOR = PALETTE[:2]
-MOST_BARS = 200
 MOST_LABELS = 60
+MOST_POINTS, MOST_COLORS = 1500, 60
+"""Points of a picture on a page, which holds each of them twice, and their colors, at most."""
+
 MOST_NAMED, LONGEST_NAME = 40, 36
 STYLE: Any = {"font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": 10, "text.color": INK}
 
@@ -28,31 +33,97 @@ def states(audit: StateAudit, *, ax: "Axes | None" = None) -> "Axes":
     import matplotlib
     from matplotlib.figure import Figure
 
-    is_plane = len(audit.sample_observation) > 0
     if ax is not None:
-        _draw(ax, audit, is_plane)
+        _draw(ax, audit)
         return ax
     with matplotlib.rc_context(STYLE):
-        size = (7.2, 6.4) if is_plane else (9.0, max(3.6, 1 + 0.25 * n_named(audit)))
+        size = (7.2, 6.4) if in_plane(audit) else (9.0, max(3.6, 1 + 0.25 * n_named(audit)))
         ax = Figure(figsize=size, layout="constrained").add_subplot()
-        _draw(ax, audit, is_plane)
+        _draw(ax, audit)
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(color=MUTED, labelcolor=MUTED)
         ax.spines[["left", "bottom"]].set_color(MUTED)
     return ax
 
 
-def _draw(ax: "Axes", audit: StateAudit, is_plane: bool) -> None:
-    if is_plane:
-        _draw_points(ax, audit)
+def draw_on_page(ax: "Axes", audit: StateAudit) -> None:
+    """Draw the states on axes of a page: few points, in few colors, since each costs bytes twice."""
+    _draw(ax, _with_few_points(audit), _mark_points)
+
+
+def picture(audit: StateAudit) -> dict[str, Any]:
+    """Return what the page draws as data: the states, the largest first, and points of two-dimensional observations.
+
+    `table` says which number is which observation, where the picture has numbers.
+    """
+    plane, few = in_plane(audit), _with_few_points(audit)
+    places = audit.largest[:MOST_LABELS] if plane else audit.largest
+    states = [
+        {"state": audit.state[place], "rows": audit.rows[place], "suspicious": audit.suspicious[place],
+         "example": audit.examples.get(int(audit.state[place]))}
+        for place in places
+    ]  # fmt: skip
+    x, y = few.sample_observation.T
+    return {
+        "kind": "points" if plane else "bars",
+        "axes": list(audit.axes) if plane else ["rows"],
+        "states": states,
+        "points": {"x": x, "y": y, "state": few.sample_state} if plane else None,
+        "table": None if n_named(audit) and not plane else _by_number(audit),
+    }
+
+
+def in_plane(audit: StateAudit) -> bool:
+    """True if the picture shows observations, which have two dimensions."""
+    return len(audit.sample_observation) > 0
+
+
+def _by_number(audit: StateAudit) -> Table:
+    """Return a table of the states that a picture shows by their numbers."""
+    table = audit.to_table(np.sort(audit.largest[:MOST_LABELS]))
+    left_out = audit.n_states - len(table.rows)
+    return replace(table, notes=(f"... and {left_out:,} more, of fewer rows",) * (left_out > 0))
+
+
+def _with_few_points(audit: StateAudit) -> StateAudit:
+    """Return the audit with the points of a page: one of each state, the largest first, then another of each."""
+    known = np.flatnonzero(audit.sample_state >= 0)
+    place = np.searchsorted(audit.state, audit.sample_state[known])
+    order = np.argsort(place, kind="stable")
+    starts = np.flatnonzero(np.diff(place[order], prepend=-1))
+    turn = np.empty(len(known), dtype=np.int64)
+    turn[order] = np.arange(len(known)) - np.repeat(starts, np.diff(np.append(starts, len(known))))
+    kept = known[np.lexsort((-audit.rows[place], turn))[:MOST_POINTS]]
+    return replace(audit, sample_observation=audit.sample_observation[kept], sample_state=audit.sample_state[kept])
+
+
+def _draw(ax: "Axes", audit: StateAudit, points: "Callable[[Axes, StateAudit], None] | None" = None) -> None:
+    if in_plane(audit):
+        (points or _scatter_points)(ax, audit)
+        _draw_labels(ax, audit)
     else:
         _draw_bars(ax, audit)
-    n, mark = int(audit.suspicious.sum()), "crosses" if is_plane else "orange"
+    n, mark = int(audit.suspicious.sum()), "crosses" if in_plane(audit) else "orange"
     found = f"{n:,} suspicious ({mark}): observations predict outcomes within" if n else "none suspicious"
-    ax.set_title(f"{audit.n_states:,} states, {found}", loc="left", fontsize=11, color=INK)
+    ax.set_title(f"{audit.n_states:,} states, {found}", loc="left", fontsize=11, color=INK, wrap=True)
 
 
-def _draw_points(ax: "Axes", audit: StateAudit) -> None:
+def _mark_points(ax: "Axes", audit: StateAudit) -> None:
+    """Draw the points of a page: those of a color are one line of marks."""
+    place = np.searchsorted(audit.state, audit.sample_state)
+    looks: tuple[tuple[bool, dict[str, Any]], ...] = (
+        (False, {"marker": "o", "markersize": 3.5, "markeredgewidth": 0}),
+        (True, {"marker": "x", "markersize": 4, "markeredgewidth": 0.8}),
+    )
+    for number, color in enumerate(_colors(min(MOST_COLORS, len(audit.state)))):
+        for crosses, look in looks:
+            chosen = (place % MOST_COLORS == number) & (audit.suspicious[place] == crosses)
+            if chosen.any():
+                x, y = audit.sample_observation[chosen].T
+                ax.plot(x, y, color=color, linestyle="none", **look)
+
+
+def _scatter_points(ax: "Axes", audit: StateAudit) -> None:
     suspicious = audit.state[audit.suspicious]
     place = np.searchsorted(audit.state, audit.sample_state)
     known = audit.sample_state >= 0
@@ -65,6 +136,10 @@ def _draw_points(ax: "Axes", audit: StateAudit) -> None:
     for chosen, look in looks:
         x, y = audit.sample_observation[chosen].T
         ax.scatter(x, y, c=colors[place[chosen]], **look)
+
+
+def _draw_labels(ax: "Axes", audit: StateAudit) -> None:
+    suspicious = audit.state[audit.suspicious]
     for state in audit.state[np.argsort(-audit.rows)[:MOST_LABELS]].tolist():
         _label(ax, audit.sample_observation[audit.sample_state == state], state, state in suspicious)
     ax.set_xlabel(short_label(audit.axes[0], 60), color=MUTED, parse_math=False)
@@ -80,7 +155,7 @@ def _label(ax: "Axes", points: np.ndarray, state: int, suspicious: bool) -> None
     distance = np.sqrt(np.square((few[:, None] - few[None]) / scale).sum(axis=2))
     near = np.argsort(distance, axis=1)[:, : 1 + len(few) // 2]
     x, y = few[near[np.argmin(np.take_along_axis(distance, near, axis=1).mean(axis=1))]].mean(axis=0)
-    box = {"boxstyle": "round,pad=0.2", "facecolor": "white", "linewidth": 1.0, "alpha": 0.9}
+    box = {"boxstyle": "round,pad=0.2", "facecolor": PAPER, "linewidth": 1.0, "alpha": 0.9}
     edge = SUSPICIOUS_COLOR if suspicious else "none"
     color = SUSPICIOUS_COLOR if suspicious else INK
     ax.text(x, y, str(state), ha="center", va="center", fontsize=8, color=color, bbox=box | {"edgecolor": edge})
@@ -113,13 +188,12 @@ def _draw_bars(ax: "Axes", audit: StateAudit) -> None:
     if n_named(audit):
         _draw_named_bars(ax, audit)
         return
-    order = np.argsort(-audit.rows, kind="stable")[:MOST_BARS]
+    order = audit.largest
     colors = np.where(audit.suspicious[order], SUSPICIOUS_COLOR, OTHER_COLOR)
     ax.bar(np.arange(len(order)), audit.rows[order], width=0.85, color=colors)
     if len(order) <= 50:
         ax.set_xticks(np.arange(len(order)), [str(state) for state in audit.state[order]], fontsize=7)
-    hidden = len(audit.state) - len(order)
-    ax.set_xlabel("state" if not hidden else f"the {len(order):,} largest states", color=MUTED)
+    ax.set_xlabel("state" if len(order) == audit.n_states else f"the {len(order):,} largest states", color=MUTED)
     ax.set_ylabel("rows", color=MUTED)
     ax.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     ax.grid(axis="y", color=RULE)

@@ -75,12 +75,23 @@ def inline_svg(figure: "Figure", description: str, salt: str = "") -> str:
     for furniture in (r"<metadata>.*?</metadata>", r"<style[^>]*>.*?</style>", r"<!--.*?-->", r"<defs>\s*</defs>"):
         text = re.sub(furniture, "", text, flags=re.DOTALL)
     text = re.sub(r"<[^<>]+>", _trimmed, text)  # within tags only: what users wrote is between them
+    text = MARKS.sub(_style_of_marks, text)
     width, height = (round(72 * inches) for inches in figure.get_size_inches())
     opening = (
         f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="img" '
         f'viewBox="0 0 {width} {height}" stroke-linejoin="round" aria-label="{escape(description)}">'
     )
     return opening + re.sub(r"\s*\n\s*", "\n", text[text.index(">") + 1 :]).strip()
+
+
+MARKS = re.compile(r'<g([^<>]*)>\s*((?:<use [^<>]* style="([^"<>]*)"/>\s*)(?:<use [^<>]* style="\3"/>\s*)+)</g>')
+"""Several marks of one style in a group of their own."""
+
+
+def _style_of_marks(group: re.Match[str]) -> str:
+    """Return a group of marks that has their style, instead of each of them: they cost half as many bytes."""
+    outer, marks, style = group.groups()
+    return f'<g{outer} style="{style}">\n' + marks.replace(f' style="{style}"', "") + "</g>"
 
 
 def _trimmed(tag: re.Match[str]) -> str:

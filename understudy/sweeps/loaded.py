@@ -120,7 +120,7 @@ class Sweep:
 
     @cached_property
     def counts(self) -> dict[Combination, Mapping[str, Any]]:
-        """What became of each combination: finished and failed runs, their mean and median steps and mean reward."""
+        """What became of each combination: finished and failed runs, their mean and median steps, mean total reward."""
         found = self.to_frame().group_by(list(KEYS)).aggregate(
             [("seed", "count"), ("failed", "count"), ("steps", "mean"), ("steps", "approximate_median"),
              ("reward", "mean"), ("seconds", "sum")]
@@ -132,7 +132,7 @@ class Sweep:
                 "failed": line.get("failed_count", 0),
                 "mean_steps": line.get("steps_mean"),
                 "median_steps": line.get("steps_approximate_median"),
-                "mean_reward": line.get("reward_mean"),
+                "mean_total_reward": line.get("reward_mean"),
                 "seconds": line.get("seconds_sum"),
             }
             for one in self.combinations
@@ -146,13 +146,13 @@ class Sweep:
     def _table(self, most: int) -> Table:
         headings = (
             *(Column(key, numeric=False) for key in KEYS), Column("runs"), Column("failed"), Column("median steps"),
-            Column("mean reward"),
+            Column("mean total reward"),
         )  # fmt: skip
         rows = tuple(
             (
                 *one, f"{count['runs']:,}", f"{count['failed']:,}" if count["failed"] else NONE,
                 NONE if count["median_steps"] is None else f"{count['median_steps']:,.0f}",
-                NONE if count["mean_reward"] is None else digits(count['mean_reward'], 4),
+                NONE if count["mean_total_reward"] is None else digits(count["mean_total_reward"], 4),
             )
             for one, count in list(self.counts.items())[:most]
         )  # fmt: skip
