@@ -63,6 +63,8 @@ def cases() -> dict[str, Any]:
         "1 of 5 copied, no propensities": (copied, {"share": 0.2, "kept": "none"}),
         "the whole log twice, no propensities": (copied, {"share": 1.0, "kept": "none"}),
         "1 of 5 one-step episodes copied": (copied, {"share": 0.2, "of": "one step"}),
+        "1 of 50 decisions written twice": (written_twice, {"share": 0.02}),
+        "1 of 50 decisions written twice, chosen propensities only": (written_twice, {"share": 0.02, "kept": "chosen"}),
         "every row twice": (ring, {"doubled": True}),
         "the logger knew the kind of episode": (ring, {"kinds_choose": True}),
         "the logger repeated its last action in 1 of 10 steps": (ring, {"sticky": 0.1}),
@@ -191,6 +193,18 @@ def one_step(rng, n=2000) -> us.Log:
         observation=context, action=action, reward=reward, propensity=propensity, next_observation=context,
         ends="every-row",
     )  # fmt: skip
+
+
+def written_twice(rng, share, kept="all", n=10_000, contexts=200) -> us.Log:
+    """A bandit's log of few contexts, some much more frequent, in which some rows stand twice, one after the other."""
+    frequent = 1 / np.arange(1, contexts + 1)
+    context = rng.choice(contexts, n, p=frequent / frequent.sum())
+    propensity = rng.dirichlet(np.full(4, 3.0), size=contexts)[context]
+    action = _drawn(propensity, rng)
+    reward = (rng.random(n) < 0.05 * (1 + action)).astype(float)
+    rows = np.sort(np.append(np.arange(n), rng.choice(n, round(share * n), replace=False)))
+    columns = {"observation": context, "action": action, "reward": reward, "propensity": propensity}
+    return _keep(us.Log.from_columns(**{name: one[rows] for name, one in columns.items()}, ends="every-row"), kept)
 
 
 def ring(rng, episodes=200, length=40, kinds_pay=False, kinds_choose=False, sticky=0.0, doubled=False) -> us.Log:

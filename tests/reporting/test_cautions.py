@@ -28,12 +28,14 @@ def test_what_the_audit_found_that_makes_numbers_wrong_is_said_first(runs_of):
     findings = (
         Finding("doubt", "action-predicted", (), 1, "the logger knew more"),
         Finding("warning", "propensity-frequency", (), 1, "the order is wrong"),
+        Finding("warning", "duplicate-rows", (), 1, "some stand twice"),
         Finding("warning", "action-never-logged", (), 1, "harmless here"),
         Finding("note", "no-episode", (), 1, "derived"),
     )
     assert cautions({"psrs": runs_of([40] * 5)}, Audit(findings)) == [
         "The audit of the log found: the logger knew more.",
         "The audit of the log found: the order is wrong.",
+        "The audit of the log found: some stand twice.",
     ]
 
 

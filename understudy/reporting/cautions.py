@@ -13,8 +13,9 @@ MOST_NAMED = 3
 """Sets named in one sentence."""
 
 MISLEADING = (
-    "propensity-frequency", "propensity-trend", "reward-drift", "visit-drift", "duplicate-episodes", "no-episode",
-    "next-observation-continuity", "step-order", "episode-dependence", "propensity-source",
+    "propensity-frequency", "propensity-trend", "reward-drift", "visit-drift", "duplicate-episodes",
+    "duplicate-rows", "no-episode", "next-observation-continuity", "step-order", "episode-dependence",
+    "propensity-source",
 )  # fmt: skip
 """Findings of an audit that can make every number of a page wrong."""
 

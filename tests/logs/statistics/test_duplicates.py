@@ -1,5 +1,6 @@
 """Rates: each test raises a false alarm in at most one log in 10,000, so that 100 clean logs raise none."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -8,8 +9,16 @@ from scipy.stats import binom
 
 import understudy as us
 from understudy.logs import Log
+from understudy.logs.findings import RATES
 from understudy.logs.recurring import recurring
-from understudy.logs.statistics.duplicates import _few_tail, duplicate_episodes, duplicate_rows
+from understudy.logs.statistics.duplicates import (
+    _by_action,
+    _by_place,
+    _episode_keys,
+    _few_tail,
+    duplicate_episodes,
+    duplicate_rows,
+)
 
 
 def asked(rule, log):
@@ -139,6 +148,140 @@ def test_the_bound_on_few_hits_holds_wherever_counting_stops():
     lowest = np.array([min(bound[h, k] for h, k in zip(row, n.tolist(), strict=True)) for row in hits.tolist()])
     assert (lowest <= 0.05).sum() <= 130
     assert (binom.cdf(hits, n, 0.5).min(axis=1) <= 0.05).sum() > 300
+
+
+POLICY = np.array([[0.1, 0.2, 0.3, 0.4], [0.25, 0.25, 0.25, 0.25], [0.7, 0.1, 0.1, 0.1]])
+
+
+def decisions(seed, order="drawn", chosen=False, n=4000, contexts=100):
+    """Columns of a clean log of decisions, skewed in what it observes, of which three of four earn nothing."""
+    rng = np.random.default_rng(seed)
+    skewed = 1 / np.arange(1, contexts + 1)
+    user = rng.choice(contexts, n, p=skewed / skewed.sum())
+    if order == "visits":  # of two decisions, one right after the other
+        user = np.repeat(user, 2)[:n]
+    elif order == "seasons":  # each brings other users
+        user = (user + 10 * (np.arange(n) // 400)) % contexts
+    policy = POLICY[user % 3]
+    action = (rng.random(n)[:, None] > policy.cumsum(axis=1)[:, :3]).sum(axis=1)
+    reward = np.where((user * 7 + action * 3) % 5 == 0, user % 9 + 1.0, 0.0)  # the same whenever this user is met
+    columns = {"observation": user, "action": action, "reward": reward, "time": 60.0 * np.arange(n)}
+    columns["propensity"] = policy[np.arange(n), action] if chosen else policy
+    if order == "by action":
+        at = np.lexsort((rng.random(n), action))
+    elif order == "by action each day":
+        at = np.lexsort((rng.random(n), action, np.arange(n) // 400))
+        columns["time"] = 86400.0 * (np.arange(n) // 400)
+    else:
+        return columns
+    return {name: column[at] for name, column in columns.items() if order != "by action" or name != "time"}
+
+
+def asked_of_rows(columns):
+    return asked(duplicate_rows, Log.from_columns(**columns, ends="every-row"))
+
+
+ORDERS = ("drawn", "visits", "seasons", "by action", "by action each day")
+
+
+@pytest.mark.parametrize("chosen", [False, True])
+def test_decisions_that_are_like_their_neighbors_by_chance_raise_no_alarm(chosen):
+    """Of 30 logs in each order none is alarmed about, by the rate 1 of 10,000, and no more than four have p < .05, as
+    one in twenty exceeds once in sixty. Neither way to tell chance would do alone: visits bring equal rows next to each
+    other, and so does a file that is sorted by action."""
+    alone = {order: np.zeros(2, int) for order in ORDERS}
+    for order in ORDERS:
+        p_values = []
+        for seed in range(30):
+            log = Log.from_columns(**decisions(seed, order, chosen), ends="every-row")
+            answer = asked(duplicate_rows, log)
+            assert not answer.findings
+            p_values.append(answer.tested.p_value)
+            tails = _by_action(log, log.observation).tail, _by_place(_episode_keys(log)).tail
+            alone[order] += np.array(tails) < RATES["each test"]
+        assert sum(p < 0.05 for p in p_values) <= 4
+    assert alone["visits"].tolist() == [0, 30]
+    assert alone["by action"].tolist() == [30, 0]
+    assert alone["drawn"].tolist() == alone["seasons"].tolist() == [0, 0]
+
+
+def excess_in(finding):
+    """Return how many more than by chance it says there are."""
+    found = re.search(r"about ([0-9,]+) more than chance explains", finding.sentence)
+    assert found is not None
+    return int(found[1].replace(",", ""))
+
+
+def with_rows_twice(columns, share, seed=0):
+    """Columns in which so many of the rows stand twice, one right after the other."""
+    n = len(columns["action"])
+    twice = np.random.default_rng(seed).choice(n, round(share * n), replace=False)
+    return {name: column[np.sort(np.append(np.arange(n), twice))] for name, column in columns.items()}
+
+
+@pytest.mark.parametrize("timed", [False, True])
+@pytest.mark.parametrize("chosen", [False, True])
+@pytest.mark.parametrize("order", ["drawn", "visits", "seasons"])
+def test_decisions_that_were_written_twice_are_found_and_counted(order, chosen, timed):
+    """One of ten: a doubt in all of 20 logs. How many is told exactly with times; without, 4 standard errors are 130 of
+    400 at most, and .05 of it are more than those of the mean of 20."""
+    told = []
+    for seed in range(20):
+        columns = decisions(seed, order, chosen)
+        if not timed:
+            del columns["time"]
+        (finding,) = asked_of_rows(with_rows_twice(columns, 0.1, seed)).findings
+        assert finding.severity == "doubt"
+        assert ("at the same time" in finding.sentence) == timed
+        told.append(excess_in(finding))
+    if timed:
+        assert told == 20 * [400]
+    else:
+        assert max(abs(number - 400) for number in told) <= 130
+        assert abs(np.mean(told) - 400) <= 0.08 * 400
+
+
+def test_a_few_decisions_that_were_written_twice_are_a_warning():
+    columns = decisions(0, n=20_000, contexts=400)
+    (finding,) = asked_of_rows(with_rows_twice(columns, 0.01)).findings
+    assert finding.severity == "warning"
+    assert 200 <= finding.count < 300
+    assert "keep what is equal by chance" in finding.sentence
+
+
+def test_decisions_are_not_asked_for_copies_where_nothing_tells_chance():
+    columns = with_rows_twice(decisions(0), 1.0)
+    without = asked_of_rows(columns | {"propensity": None}).tested
+    assert (without.p_value, without.comparisons) == (None, 0)
+    assert "propensities are needed" in without.reason
+    certain = columns | {"action": np.zeros(8000, int), "propensity": np.tile([1.0, 0.0], (8000, 1))}
+    assert "actions were certain" in asked_of_rows(certain).tested.reason
+    wrong = columns | {"propensity": np.tile([0.97, 0.01, 0.01, 0.01], (8000, 1))}
+    tests = {test.rule: test for test in us.check(Log.from_columns(**wrong, ends="every-row")).tests}
+    assert tests["propensity-frequency"].fires
+    assert tests["duplicate-rows"].p_value is None
+
+
+@pytest.mark.parametrize(
+    ("share", "shuffled", "severity"), [(0.02, False, "warning"), (0.2, False, "doubt"), (0.2, True, "doubt")]
+)
+def test_episodes_that_are_equal_by_chance_are_not_counted_as_copies(share, shuffled, severity):
+    """Copies next to their originals are counted nearly as they are; of others, no more are named than there are."""
+    columns = decisions(0, n=10_000)
+    del columns["time"]
+    more = np.random.default_rng(1).integers(400, size=10_000)
+    columns["observation"] = np.column_stack([columns["observation"], more])
+    clean = Log.from_columns(**columns, ends="every-row")
+    by_chance = len(clean) - len(np.unique(_episode_keys(clean)))
+    assert by_chance > 1500
+    assert not asked(duplicate_episodes, clean).findings
+    log = Log.from_columns(**with_rows_twice(columns, share), ends="every-row")
+    log = log.select(np.random.default_rng(2).permutation(len(log))) if shuffled else log
+    (finding,) = asked(duplicate_episodes, log).findings
+    assert (finding.count, finding.severity) == (by_chance + round(share * 10_000), severity)
+    assert 0.4 * share <= excess_in(finding) / 10_000 <= share + 0.0003
+    assert shuffled or excess_in(finding) / 10_000 >= share - 0.0003
+    assert "keep what is equal by chance" in finding.sentence
 
 
 def test_one_episode_is_not_asked_for_copies():

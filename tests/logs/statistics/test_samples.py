@@ -116,6 +116,19 @@ def test_doubled_rows_are_found_and_named_by_their_numbers_in_the_log(walk):
     assert finding.rows[-1] - finding.rows[0] < len(log)
 
 
+def test_decisions_that_were_written_twice_are_found_in_a_sample_of_the_log():
+    rng = np.random.default_rng(0)
+    context, action = rng.integers(50, size=8000), rng.integers(4, size=8000)
+    columns = {"observation": context, "action": action, "reward": context % 3, "propensity": np.full((8000, 4), 0.25)}
+    assert "duplicate-rows" not in rules_fired(check(Log.from_columns(**columns, ends="every-row")))
+    rows = np.sort(np.append(np.arange(8000), np.arange(0, 8000, 8)))
+    log = Log.from_columns(**{name: one[rows] for name, one in columns.items()}, ends="every-row")
+    (finding,) = (one for one in check(log).findings if one.rule == "duplicate-rows")
+    assert finding.sentence.startswith("in a sample of ")
+    assert all(log.observation[row] == log.observation[row - 1] for row in finding.rows)
+    assert max(finding.rows) < len(log)
+
+
 def grid_log(episodes, copies=0, seed=0):
     log = us.record(us.envs.Grid(4), episodes=episodes, seed=seed)
     rng = np.random.default_rng(seed)

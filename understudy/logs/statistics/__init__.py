@@ -27,12 +27,13 @@ def answers_of(log: Log, sample: Sample, states: Recurring) -> Iterator[Answer]:
         doubted |= answer.tested.rule == calibration.RULE and answer.tested.fires
         yield _in_words(answer, sample.words)
     certain = None if sample.rows is None else sample_by_content(log)
+    tested = sample.log
     if doubted:  # how likely two episodes are equal is told by propensities, or else by how many others are
         certain = None if certain is None else certain._replace(log=replace(certain.log, propensity=None))
-        yield duplicate_episodes(replace(sample.log, propensity=None), states, certain, log.n_episodes)
-    else:
-        yield duplicate_episodes(sample.log, states, certain, log.n_episodes)
-    yield _in_words(duplicate_rows(sample.log, states, sample.rows), sample.words)
+        tested = replace(tested, propensity=None)
+    yield duplicate_episodes(tested, states, certain, log.n_episodes)
+    decisions = len(tested) == tested.n_episodes
+    yield _in_words(duplicate_rows(tested if decisions else sample.log, states, sample.rows), sample.words)
 
 
 def _in_words(answer: Answer, words: str) -> Answer:
