@@ -202,6 +202,14 @@ def test_a_curve_that_is_constant_is_trusted_to_the_end_of_halves():
     assert found.steps > 0
 
 
+def test_more_runs_do_not_end_the_trusted_horizon_with_the_shortest_of_them(halved_of):
+    few = us.Halves(halved_of([100] * 20, [100] * 4, noise=0.01, luck=0.01))
+    many = us.Halves(halved_of([10, 20] + [100] * 198, [100] * 4, noise=0.01, luck=0.01))
+    assert few.trusted() == many.trusted() == 100
+    three = us.Halves(halved_of([10, 20, 30] + [100] * 197, [100] * 4, noise=0.01, luck=0.01))
+    assert three.trusted() == 30  # with more than one run in a hundred gone, later readings are of survivors
+
+
 def test_one_short_run_does_not_take_the_range_away_that_the_margin_is_a_share_of(halved_of):
     short = Halves(halved_of([12] + [100] * 19, [60] * 4, noise=0.01, luck=0.01))
     alike = Halves(halved_of([100] * 20, [60] * 4, noise=0.01, luck=0.01))

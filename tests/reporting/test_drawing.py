@@ -9,6 +9,7 @@ from understudy.evaluation.curves import mean_curve
 from understudy.reporting.axes import canvas
 from understudy.reporting.drawing import (
     MOST_BANDS,
+    PALE,
     differences_of,
     draw_band,
     draw_differences,
@@ -46,6 +47,24 @@ def test_a_mean_has_no_band_where_none_is_asked_for(runs_of, axes):
     draw_mean(axes, mean_curve(runs_of([40, 40]), "g"), LOOK, 3, band=False)
     assert not axes.collections
     assert len(axes.lines) == 2  # nothing is dashed
+
+
+def test_a_mean_is_pale_beyond_what_can_be_believed_and_its_parts_meet_there(runs_of, axes):
+    curve = mean_curve(runs_of([40, 60, 60]), "g")
+    draw_mean(axes, curve, LOOK, 3, trusted=25)
+    firm, pale, dashed, _ = axes.lines
+    assert firm.get_xdata().tolist() == [10, 20, 25]
+    assert pale.get_xdata()[np.isfinite(pale.get_ydata())].tolist() == [25, 30, 40]
+    assert firm.get_ydata()[-1] == pale.get_ydata()[0] == pytest.approx(np.interp(25, curve.steps, curve.mean))
+    assert [line.get_alpha() for line in (firm, pale, dashed)] == [1.0, PALE, PALE]
+
+
+def test_a_mean_that_cannot_be_believed_at_any_step_is_all_pale(runs_of, axes):
+    draw_mean(axes, mean_curve(runs_of([40, 40]), "g"), LOOK, 3, trusted=0)
+    drawn = [line for line in axes.lines if np.isfinite(line.get_ydata()).sum() > 1]
+    assert {line.get_alpha() for line in drawn} == {PALE}
+    draw_mean(axes, mean_curve(runs_of([40, 40]), "g"), LOOK, 3, trusted=40)  # as far as it goes
+    assert axes.lines[-2].get_alpha() is None
 
 
 def test_more_sets_than_colors_differ_by_markers_and_the_reference_is_black():

@@ -8,7 +8,7 @@ from understudy.reporting.charts import probe_chart, returns_chart
 from understudy.reporting.drawing import looks_of
 from understudy.reporting.measurements import measure
 from understudy.reporting.svg import INK, PALETTE, inline_svg
-from understudy.runs import Runs
+from understudy.runs import About, Runs
 
 
 def dashed(axes):
@@ -140,3 +140,31 @@ def test_what_episodes_earned_beyond_the_believed_one_is_gray_in_both_figures(ha
     marks = marks_of(figures.episode_returns(measured.finished, trusted=trusted, share=SHARE).axes[0])
     assert (marks["gray"], marks["trusted"]) == ([24], [24])
     assert marks_of(figures.episode_returns(measured.finished, share=SHARE).axes[0])["gray"] == []
+
+
+def test_where_nothing_can_be_believed_all_of_both_figures_is_gray(halved_of):
+    measured = measure({"psrs": halved_of([400] * 8, [400] * 4, shift=5.0, log_return=0.0)}, margin=0.3)
+    assert measured.trusted("g") == measured.trusted_episodes() == {"psrs": 0}
+    live = (
+        probe_chart("chart-1", measured.finished, "g", measured),
+        returns_chart("chart-2", measured.finished, None, 0.0, measured.trusted_episodes()),
+    )
+    assert [one["trusted"] for chart in live for one in chart["sets"]] == [0, 0]
+    still = figures.learning_curves(measured.finished, "g", trusted=measured.trusted("g"), share=SHARE).axes[0]
+    assert (marks_of(still)["gray"], marks_of(still)["trusted"]) == ([0], [])
+    still = figures.episode_returns(measured.finished, trusted={"psrs": 0}, share=SHARE).axes[0]
+    assert (marks_of(still)["gray"], marks_of(still)["trusted"]) == ([0], [])
+
+
+def test_what_episodes_earned_goes_on_until_the_last_run_has_stopped(run_of):
+    runs = Runs(tuple(run_of(length, {}) for length in (100, 100, 300)))
+    drawn = figures.episode_returns({"psrs": runs}, share=SHARE).axes[0]
+    chart = returns_chart("chart-1", {"psrs": runs}, None, None)
+    assert drawn.get_xlim()[1] == pytest.approx(1.03 * 60)
+    assert chart["sets"][0]["longest"] == 60
+
+
+def test_single_decisions_are_called_so(run_of):
+    about = About(log_rows=200, log_episodes=200)
+    chart = returns_chart("chart-1", {"replay": Runs((run_of(100, {}),), about)}, None, None)
+    assert (chart["title"], chart["unit"]) == ("return of a decision", "decision")

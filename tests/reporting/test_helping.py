@@ -49,9 +49,14 @@ def test_where_runs_end_by_themselves_longer_ones_are_advised(judged):
 
 def test_where_one_run_is_short_it_is_said_that_it_ends_there(halved_of):
     words = what_would_help(luck_of_set(halved_of([12] + [100] * 19, [60] * 4, noise=0.01, luck=0.01)))
-    assert words.startswith("It ends with the shortest of 20 runs, which has 12 steps (nine of ten reach step 100).")
+    assert words.startswith("It ends where the shortest of 20 runs do, after 12 steps (nine of ten reach step 100).")
+    assert "keep rows that were passed over for later steps (--reserve, which is as exact)" in words
     assert "--observation" in words
     assert "--halves" not in words
+    kept = halved_of(
+        [12] + [100] * 19, [60] * 4, noise=0.01, luck=0.01, simulator={"simulator": "psrs", "reserve": True}
+    )
+    assert "--reserve" not in what_would_help(luck_of_set(kept))
     short = what_would_help(luck_of_set(halved_of([12] * 8, [12] * 4)))
     assert "--observation" in short
     assert "(--every)" in short

@@ -164,10 +164,12 @@ def test_the_command_versions_and_the_fingerprint_of_the_log_are_told(tmp_path, 
 def test_runs_that_must_not_be_believed_have_no_believable_part_in_figures(tmp_path, halved_of):
     sets = {"psrs": halved_of([100] * 8, [60] * 4, log_return=0.5, log_return_error=0.1)}
     wrong = Audit((Finding("doubt", "a-rule", (1,), 1, "propensities are wrong"),), 9, 1, 2)
-    for audit, trusted in ((wrong, {None}), (None, {60, 12})):
+    for audit, trusted in ((wrong, {0}), (None, {60, 12})):
         report(sets, tmp_path / "report.html", audit=audit, margin=0.3)
         charts = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["charts"]
         assert {one["trusted"] for chart in charts for one in chart["sets"]} == trusted
+        told = (tmp_path / "report.html").read_text(encoding="utf-8")
+        assert told.count("All of it is gray, since at no step was this shown to be believable") == 2 * (trusted == {0})
 
 
 def test_words_are_explained_where_they_are_used(tmp_path, halved_of):
@@ -372,4 +374,4 @@ def test_what_was_found_of_a_ladder_is_where_the_diamond_is(tmp_path, halved_of,
     assert text.count("&lt;script&gt;") >= 2  # in the table: what it is, and why it ends there
     without = page(tmp_path, {"qbe": ladder}, margin=0.3)
     assert "<h2>Exact up to step 40; halves of the log agree up to step 60" in without
-    assert "the trusted horizon, up to which halves of the log\ngive the same answer" in without
+    assert "the trusted horizon, up to which halves of the log give the same answer" in without

@@ -21,7 +21,7 @@ from understudy.errors import ContractError, LogError, ResultsError, RunError, S
 from understudy.evaluation.curves import is_scalar
 from understudy.evaluation.dependence import dependence_of_episodes
 from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of
-from understudy.evaluation.trusted import SHARE_GOING, Trusted, trusted_horizon
+from understudy.evaluation.trusted import SHARE_GOING, SHARE_OF_WHOLE, Trusted, trusted_horizon
 from understudy.logs import Log
 from understudy.progress import progress_bar
 from understudy.runs import Runs, experiment
@@ -125,16 +125,16 @@ class Halves:
     def trust(self, probe: str | None = None, margin: float | None = None) -> Trusted:
         """Return the trusted horizon with the reason why it ends there.
 
-        `margin` is in the probe's units, by default a tenth of the range of the mean curve as far as all runs go; where
-        that is less than half as far as nine of ten go, as far as those do: one short run says nothing of a curve.
+        `margin` is in the probe's units, by default a tenth of the range of the mean curve as far as 99 of 100 runs go;
+        where that is less than half as far as nine of ten go, as far as those do.
         """
-        readings = self.readings(probe)
+        readings = self.readings(probe, SHARE_OF_WHOLE)
         known = np.isfinite(readings.whole).any(axis=0)
         if not known.any():
-            raise SettingError(f"{self._probe(probe)!r} is NaN at every reading that all runs reached; give another")
+            raise SettingError(f"{self._probe(probe)!r} is NaN at every reading that 99% of runs reached; give another")
         if margin is not None:
             return trusted_horizon(readings.at(known), real("margin", margin, 0))
-        one_is_short = 2 * self.runs.horizon() < self.runs.horizon(SHARE_GOING)
+        one_is_short = 2 * self.runs.horizon(SHARE_OF_WHOLE) < self.runs.horizon(SHARE_GOING)
         values = (self.readings(probe, SHARE_GOING) if one_is_short else readings).whole
         means = np.nanmean(values[:, np.isfinite(values).any(axis=0)], axis=0)
         found = trusted_horizon(readings.at(known), 0.1 * float(np.ptp(means)))

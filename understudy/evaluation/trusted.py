@@ -12,6 +12,10 @@ from understudy.tables import record_table
 SHARE_GOING = 0.9
 """Halves are compared with the whole while at least this share of their runs is going: later ones are of survivors."""
 
+SHARE_OF_WHOLE = 0.99
+"""The same for runs on the whole log. With all of them the horizon would be that of the shortest run, and the shorter
+the more runs are made; one in a hundred says little of a mean."""
+
 ERROR_RATE = 0.05
 """How often a difference as large as the margin would be taken for a smaller one, at one reading."""
 

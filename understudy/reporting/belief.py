@@ -18,6 +18,7 @@ from understudy.reporting.naming import quoted
 from understudy.reporting.rung_words import SHARED_ERRORS, agreed, believed, evidence_sentences, rung_sentences
 from understudy.reporting.states import MOST_FAIL
 from understudy.runs import Runs
+from understudy.runs.nouns import noun_of
 from understudy.tables import Table
 from understudy.trust import Beyond, Selfcheck
 
@@ -93,7 +94,8 @@ def belief(
         severity = (
             "warning" if all(map(_wide, reached.values())) else "note"
         )  # where luck alone may be a margin and more
-        title = f"Believable up to step {_listed(reached, named=several)}"
+        unit = "decision" if noun_of(*(measured.runs[name] for name in reached)) == "decision" else "step"
+        title = f"Believable up to {unit} {_listed(reached, named=several)}"
     elif judged and len(unserved) == len(judged):
         severity, title = "error", "Nothing was simulated: no run was served a single step"
     elif right:

@@ -18,6 +18,7 @@ from understudy.reporting.svg import NAMES as VARIABLES
 from understudy.reporting.svg import PALETTE
 from understudy.reporting.thinning import evenly, thinned
 from understudy.runs import Run, Runs
+from understudy.runs.nouns import noun_of, one_of
 
 MOST_RUNS = 100
 """Single runs of a set that can be shown."""
@@ -43,7 +44,7 @@ def probe_chart(key: str, sets: Mapping[str, Runs], probe: str, measured: Measur
         steps, values = Runs(tuple(run for run in runs if len(run.steps)), runs.about).curve(probe)
         ladder = measured.rungs.get(name)
         marks = {
-            "trusted": trusted.get(name) or None,
+            "trusted": trusted.get(name),
             "exact": None if ladder is None else ladder.exact,
             "longest": int(runs.lengths.max()),
         }
@@ -83,15 +84,16 @@ def returns_chart(
         values = np.full((len(runs), len(curve.steps)), np.nan)
         for place, (_, _, returns) in enumerate(readings):
             values[place, : len(returns)] = returns
-        upto = (trusted or {}).get(name) or None
+        upto = (trusted or {}).get(name)
         one = curve_of(name, curve, values, len(runs), [curve.horizon, upto], len(sets))
         singles = singles_of(readings[:MOST_RUNS], curve.steps, places)
-        going = _going(*shares_going(np.array([len(run.returns) for run in runs])), points_of_mean(len(sets)))
-        marks = {"trusted": upto, "exact": None, "longest": int(curve.steps[-1]), "going": going, "rungs": None}
+        finished = np.array([len(run.returns) for run in runs])
+        going = _going(*shares_going(finished), points_of_mean(len(sets)))
+        marks = {"trusted": upto, "exact": None, "longest": int(finished.max()), "going": going, "rungs": None}
         drawn.append(one | marks | {"single": singles})
-    title = "return of an episode"
+    noun = noun_of(*sets.values())
     return {
-        "id": key, "kind": "return", "title": title, "unit": "episode", "logged": _number(logged),
+        "id": key, "kind": "return", "title": f"return of {one_of(noun)}", "unit": noun, "logged": _number(logged),
         "sets": colored(drawn, reference), "rungs": {},
     }  # fmt: skip
 

@@ -85,8 +85,9 @@ def advice(measured: Measurements, found: Belief | None) -> Advice | None:
         chosen = [comparison.best, *(name for name in chosen if name != comparison.best)]
     told = {name: _deployed(measured, name, len(chosen)) for name in chosen[:MOST_TOLD]}
     several = len(chosen) > 1 or bool(refused)
+    by_one = len(judged) > len(chosen)  # of several simulators, or of several runs of one learner
     whose = {
-        name: f"“{name}”" if several else measured.runs[name].about.learner_name or "this learner" for name in told
+        name: f"“{name}”" if several else _learner_of(measured.runs[name]) + f" (by “{name}”)" * by_one for name in told
     }
     logs = {measured.runs[name].about.log for name in every}
     sentences = [
@@ -173,6 +174,10 @@ def one_of_each_learner(measured: Measurements, judged: list[str]) -> list[str]:
         if all(_differ(measured.runs[one], measured.runs[name]) for one in chosen):
             chosen.append(name)
     return sorted(chosen, key=judged.index)
+
+
+def _learner_of(runs: Runs) -> str:
+    return runs.about.learner_name or "this learner"
 
 
 def _differ(one: Runs, other: Runs) -> bool:

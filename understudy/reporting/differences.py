@@ -64,7 +64,7 @@ def differences_chart(
         values = readings[choice].whole - readings[name].whole
         one = curve_of(than(name), curve, values, len(runs), [upto, curve.horizon], len(curves))
         pairs = [(run, curve.steps, values[place]) for place, run in enumerate(runs[:MOST_RUNS])]
-        marks = {"trusted": upto or None, "exact": None, "longest": curve.horizon, "going": None, "rungs": None}
+        marks = {"trusted": upto, "exact": None, "longest": curve.horizon, "going": None, "rungs": None}
         color = 1 + list(learners).index(name) % len(PALETTE)
         drawn.append(one | marks | {"single": singles_of(pairs, curve.steps, places), "color": color})
     title = title_of_differences(found, choice)
@@ -85,7 +85,7 @@ def differences_figure(
         axes = place(LEFT, top, width - LEFT - RIGHT, main)
         axes.axhline(0, color=INK, linewidth=0.8, zorder=2)
         for name, curve in curves.items():
-            draw_mean(axes, curve, looks[name], 3)
+            draw_mean(axes, curve, looks[name], 3, trusted=upto)
         style_axes(axes, 6 if width > 600 else 4)
         axes.set_xlim(0, 1.03 * max(curve.horizon for curve in curves.values()))
         draw_beyond(axes, upto)

@@ -35,6 +35,9 @@ MOST_POINTS, FEWEST_POINTS, POINTS_OF_ALL = 400, 150, 1800
 """Readings of a mean that are drawn at most, at least, and of all means of a figure together: more would fall on the
 same pixels, and make a page of many sets large."""
 
+PALE = 0.5
+"""How opaque a line is beyond what can be believed."""
+
 MOST_BANDS = 5
 """Sets whose differences have bands; with more, bands would hide each other."""
 
@@ -99,20 +102,38 @@ def points_of_mean(n_sets: int) -> int:
 
 
 def draw_mean(
-    axes: "Axes", curve: MeanCurve, look: Look, order: float, band: bool = True, points: int = MOST_POINTS
+    axes: "Axes",
+    curve: MeanCurve,
+    look: Look,
+    order: float,
+    band: bool = True,
+    points: int = MOST_POINTS,
+    trusted: float | None = None,
 ) -> None:
-    """Draw a mean: solid with a band where complete, a dot where that ends, dashed beyond; `points` readings of it."""
+    """Draw a mean: solid with a band where complete, a dot where that ends, dashed beyond; `points` readings of it.
+
+    Beyond the step `trusted`, where that is given, the line is pale.
+    """
     curve = as_drawn(curve, points)
     solid = np.where(curve.complete, curve.mean, np.nan)
     if band:
         draw_band(axes, curve, look["color"], order - 1)
-    axes.plot(curve.steps, solid, **look, markevery=max(1, len(solid) // 8), markersize=4, zorder=order)
+    marks: dict[str, Any] = {"markevery": max(1, len(solid) // 8), "markersize": 4}
+    if trusted is None or not (curve.steps > trusted).any():
+        axes.plot(curve.steps, solid, **look, **marks, zorder=order)
+    else:  # drawn twice, so that both parts meet at the step itself
+        edge = float(np.interp(trusted, curve.steps, solid))
+        for within, alpha in ((curve.steps <= trusted, 1.0), (curve.steps > trusted, PALE)):
+            steps, means = np.append(curve.steps[within], trusted), np.append(solid[within], edge)
+            at = np.argsort(steps, kind="stable")
+            axes.plot(steps[at], means[at], **look, **marks, alpha=alpha, zorder=order)
     # The dashes start at the last complete point, so that there is no gap between line and dashes.
     beside = ~curve.complete
     beside[:-1] |= ~curve.complete[1:]
     beside[1:] |= ~curve.complete[:-1]
     part = np.where(beside, curve.mean, np.nan)
     dashed = {"color": look["color"], "linewidth": look["linewidth"], "linestyle": (0, (2, 1))}
+    dashed |= {} if trusted is None else {"alpha": PALE}
     if (~curve.complete).any():
         axes.plot(curve.steps, part, **dashed, zorder=order - 0.5)
     if curve.complete.any():
@@ -165,7 +186,7 @@ def draw_longest(axes: "Axes", step: float, look: Look) -> None:
 def draw_beyond(axes: "Axes", step: float | None) -> None:
     """Lay gray over what lies beyond the last step that can be believed; the x axis must have its limits."""
     last = axes.get_xlim()[1]
-    if step and step < last:
+    if step is not None and step < last:
         axes.axvspan(step, last, color=MUTED, alpha=0.11, linewidth=0, zorder=0)
 
 

@@ -80,7 +80,7 @@ def learning_curves(
         longest = {name: int(sets[name].lengths.max()) for name in means}
         axes.set_xlim(0, 1.03 * max(_last_step(means), *longest.values()))
         style_axes(axes, n_ticks)
-        draw_beyond(axes, max((trusted or {}).get(name, 0) for name in means))
+        draw_beyond(axes, max(((trusted or {})[name] for name in means if name in (trusted or {})), default=None))
         looks = looks_of(sets, reference)
         for name, step in longest.items():
             draw_longest(axes, step, looks[name])
@@ -126,19 +126,20 @@ def episode_returns(
         figure, place = canvas(width, top + main + gap + beneath + BOTTOM)
         axes, n_ticks = place(LEFT, top, width - LEFT - RIGHT, main), 6 if width > 600 else 4
         going = place(LEFT, top + main + gap, width - LEFT - RIGHT, beneath, sharex=axes)
-        plots.episode_returns(sets, reference=reference, logged=logged, share=share, legend=False, ax=axes)
+        plots.episode_returns(
+            sets, reference=reference, logged=logged, trusted=trusted, share=share, legend=False, ax=axes
+        )
         finished = {name: np.array([len(run.returns) for run in sets[name]]) for name in means}
         draw_share_going(going, finished, looks_of(sets, reference))
         style_axes(axes, n_ticks)
-        axes.set_xlim(0, 1.03 * _last_step(means))
+        axes.set_xlim(0, 1.03 * max(_last_step(means), *(counts.max() for counts in finished.values())))
         axes.tick_params(labelbottom=False)
-        looks, believed = (
-            looks_of(sets, reference),
-            {name: n for name, n in (trusted or {}).items() if n and name in means},
-        )
-        draw_beyond(axes, max(believed.values(), default=None))
-        for name, episode in believed.items():
-            draw_trusted(axes, means[name], episode, looks[name])
+        looks = looks_of(sets, reference)
+        judged = {name: episode for name, episode in (trusted or {}).items() if name in means}
+        draw_beyond(axes, max(judged.values(), default=None))
+        for name, episode in judged.items():
+            if episode:
+                draw_trusted(axes, means[name], episode, looks[name])
         axes.set(xlabel="", ylabel="")
         style_share_going(going, n_ticks)
         noun = noun_of(*sets.values())

@@ -2,7 +2,7 @@
 
 from math import ceil
 
-from understudy.evaluation.trusted import SHARE_GOING
+from understudy.evaluation.trusted import SHARE_GOING, SHARE_OF_WHOLE
 from understudy.logs.findings import counted
 from understudy.reporting.luck import LuckOfSet
 
@@ -33,12 +33,15 @@ def what_would_help(found: LuckOfSet) -> str | None:
     limited = sum(run.stopped.cause == "max steps" for run in runs)
     if 2 * limited >= len(runs):
         return "Nothing but --max-steps ends it there: a larger one would show whether it can be believed for longer."
-    shortest, most = runs.horizon(), runs.horizon(SHARE_GOING)
+    shortest, most = runs.horizon(SHARE_OF_WHOLE), runs.horizon(SHARE_GOING)
     if trusted.reason == "too short" or 2 * shortest < most:
+        about = runs.about.simulator
+        can_keep = about.get("simulator") == "psrs" and not about.get("reserve")
+        keep = "keep rows that were passed over for later steps (--reserve, which is as exact), " * can_keep
         often = ", or read it more often (--every)" * (trusted.reason == "too short" and runs.about.every != 1)
         return (
-            f"It ends with the shortest of {len(runs):,} runs, which has {counted(shortest, 'step')} (nine of ten "
-            f"reach step {most:,}). To believe it for longer, let states recur more often, with fewer columns in "
-            f"--observation, or log more ({log}){often}."
+            f"It ends where the shortest of {len(runs):,} runs do, after {counted(shortest, 'step')} (nine of ten "
+            f"reach step {most:,}). To believe it for longer, {keep}log more ({log}), or let states recur more often, "
+            f"without columns of --observation that tell nothing of what follows{often}."
         )
     return f"To believe it for longer, log more: {log} would answer for about twice as many steps."

@@ -105,7 +105,7 @@ def write_page(
     found = belief_of_logs(measured, logs) if logs else belief(measured, audit, states, selfcheck)
     told = advice(measured, found)
     measured = as_believed(measured, found)
-    compared, upto = (None, None) if told is None else (told.whole, told.upto)
+    compared, upto = (None, None) if told is None else (told.whole, told.upto or 0)
     choice = None if told is None or told.comparison is None else told.comparison.best
     shown = _content(measured, audit, title, command, told) | {
         "cautions": cautions(measured.finished, concerning(measured, audit), states_tested=states is not None),

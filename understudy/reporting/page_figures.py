@@ -129,7 +129,7 @@ def _returns(
         "cut": cut_sentence(sets),
         "logged": logged is not None,
         "chart": key,
-        "trusted": any(trusted.get(name) for name in sets),
+        **how_believed([trusted[name] for name in sets if name in trusted]),
     }
 
 
@@ -170,6 +170,11 @@ def _state_picture(audit: StateAudit, name: str) -> dict[str, Any]:
     return looks | drawn(draw, words, f"states {name}")
 
 
+def how_believed(steps: Sequence[int]) -> dict[str, bool]:
+    """Return what the caption says of how far sets can be believed: `trusted` if one can, `nowhere` if none can."""
+    return {"trusted": any(steps), "nowhere": bool(steps) and not any(steps), "several": len(steps) > 1}
+
+
 def _luck_drawn(measured: Measurements, sets: Mapping[str, Runs], probe: str) -> dict[str, Any]:
     """Return what the caption of mean curves says of the luck of the log: in which bands it is, and how far seen."""
     found = {name: luck for name, luck in measured.luck.items() if name in sets}
@@ -179,7 +184,7 @@ def _luck_drawn(measured: Measurements, sets: Mapping[str, Runs], probe: str) ->
         "with_luck": list(seen),
         "without_luck": [name for name in found if name not in seen],
         "extrapolated": any(found.reach < found.steps[-1] for found in intervals),
-        "trusted": any(measured.trusted(probe).get(name) for name in sets),
+        **how_believed([step for name, step in measured.trusted(probe).items() if name in sets]),
     }
 
 

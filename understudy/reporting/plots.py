@@ -70,7 +70,7 @@ def learning_curves(
     The band of runs with halves of their log is the interval of `Halves.interval`, which includes the luck of the log;
     it is lighter, with dashed edges, beyond the steps that halves reach. Other bands are 1.96 standard errors over
     runs, which leave the luck of a log that runs share out. `trusted` marks a step of a set with a diamond, such as
-    `{"psrs": found.trusted()}`.
+    `{"psrs": found.trusted()}`; beyond it the line is pale.
 
     A line is solid, with a band, where at least this share of the runs has a reading; a dot marks where that ends.
     Where some runs have none, the band is wider by what those could change. Dashed, it is the mean of the runs that
@@ -82,7 +82,7 @@ def learning_curves(
     means = means_of(sets, probe, share=share)
     looks = looks_of(sets, reference)
     ax = _new_axes() if ax is None else ax
-    _draw_means(ax, means, looks, reference, legend)
+    _draw_means(ax, means, looks, reference, legend, trusted)
     for name, step in (trusted or {}).items():
         if name in means and step > 0:
             draw_trusted(ax, means[name], step, looks[name])
@@ -96,6 +96,7 @@ def episode_returns(
     *,
     reference: str | None = None,
     logged: float | None = None,
+    trusted: Mapping[str, int] | None = None,
     share: float = SHARE,
     legend: bool = True,
     ax: "Axes | None" = None,
@@ -103,11 +104,12 @@ def episode_returns(
     """Draw what the first, second, ... episode of each run earned: means over runs, drawn as in `learning_curves`.
 
     `logged` is the mean return of the log's own episodes, drawn as a gray line; `runs.about.log_return` has it.
+    `trusted` is the last episode of a set that can be believed: beyond it its line is pale.
     """
     sets = reference_first(_finished(runs), reference)
     means = means_of_returns(sets, share)
     ax = _new_axes() if ax is None else ax
-    _draw_means(ax, means, looks_of(sets, reference), reference, legend)
+    _draw_means(ax, means, looks_of(sets, reference), reference, legend, trusted)
     if logged is not None:
         ax.axhline(logged, color=MUTED, linewidth=1.2, linestyle=(0, (6, 3)), zorder=2)
         ax.annotate(
@@ -275,10 +277,16 @@ def _new_axes() -> "Axes":
 
 
 def _draw_means(
-    ax: "Axes", means: Mapping[str, MeanCurve], looks: Mapping[str, Look], reference: str | None, legend: bool
+    ax: "Axes",
+    means: Mapping[str, MeanCurve],
+    looks: Mapping[str, Look],
+    reference: str | None,
+    legend: bool,
+    trusted: Mapping[str, int] | None,
 ) -> None:
     for name, mean in means.items():
-        draw_mean(ax, mean, looks[name], 6 if name == reference else 3, points=points_of_mean(len(means)))
+        order, points = 6 if name == reference else 3, points_of_mean(len(means))
+        draw_mean(ax, mean, looks[name], order, points=points, trusted=(trusted or {}).get(name))
     _draw_legend(ax, list(means), looks, legend)
 
 

@@ -81,7 +81,7 @@
     /** Return where the cursor begins: as far as a set can be believed, or else as far as one has nearly all runs. */
     begins() {
       const last = (field) => Math.max(...this.sets.map((set) => set[field] ?? -1));
-      const x = last("trusted") >= 0 ? last("trusted") : last("complete");
+      const x = last("trusted") > 0 ? last("trusted") : last("complete");
       return x < 0 ? this.x.length - 1 : Math.max(0, lastUpTo(this.x, x));
     }
 
@@ -338,7 +338,8 @@
     notes(set, x) {
       const notes = [];
       if (x > set.x[set.x.length - 1]) return ["too few runs got so far"];
-      if (set.trusted != null && x > set.trusted) notes.push("beyond what can be believed");
+      if (set.trusted === 0) notes.push("not shown to be believable");
+      else if (set.trusted != null && x > set.trusted) notes.push("beyond what can be believed");
       else if (set.trusted != null) notes.push("believable");
       if (set.exact != null) notes.push(x <= set.exact ? "exact" : "not exact");
       if (set.complete == null || x > set.complete) notes.push("mean of runs that lasted");
@@ -406,7 +407,7 @@
       this.plots = [];
       this.width = this.place.clientWidth;
       const height = this.width < 560 ? 250 : 340;
-      this.panels.append(make("p", { class: "panel-title" }, `${this.chart.title}, by ${this.chart.unit === "episode" ? "its number in the run" : "step"}`));
+      this.panels.append(make("p", { class: "panel-title" }, `${this.chart.title}, by ${this.chart.kind === "return" ? "its number in the run" : "step"}`));
       this.plots.push(this.main(height));
       if (this.sets.some((set) => set.going)) this.plots.push(this.going());
       for (const set of this.sets) if (set.rungs) this.plots.push(this.strip(set));
@@ -465,6 +466,7 @@
         bands = [];
       this.sets.forEach((set, place) => {
         const stroke = colorOf(set),
+          line = (plot) => this.paleBeyond(plot, set, stroke),
           first = 1 + 6 * place,
           width = set.color ? 2 : 1.4;
         const edge = { stroke: "transparent", width: 0, points: { show: false } };
@@ -474,8 +476,8 @@
           edge,
           dashed,
           dashed,
-          { stroke, width, points: { show: false } },
-          { stroke, width, dash: [5, 3], points: { show: false } },
+          { stroke: line, width, points: { show: false } },
+          { stroke: line, width, dash: [5, 3], points: { show: false } },
         );
         if (set.x.length === 1)
           series[first + 3].points =
@@ -584,7 +586,20 @@
       context.restore();
     }
 
-    /** Gray beyond the last step that can be believed of any set shown. */
+    /** Return the color of a line, pale beyond the step up to which its set can be believed. */
+    paleBeyond(plot, set, stroke) {
+      const { left, width } = plot.bbox;
+      if (set.trusted == null || !(width > 0)) return stroke;
+      const share = (plot.valToPos(set.trusted, "x", true) - left) / width;
+      if (!(share < 1)) return stroke;
+      const pale = `${stroke}80`;
+      if (share <= 0) return pale;
+      const gradient = plot.ctx.createLinearGradient(left, 0, left + width, 0);
+      for (const [place, shade] of [[0, stroke], [share, stroke], [share, pale], [1, pale]]) gradient.addColorStop(place, shade);
+      return gradient;
+    }
+
+    /** Gray beyond the last step that can be believed of any set shown; all of it where no step of them can be. */
     veil(plot) {
       const horizons = this.sets
         .filter((set, place) => this.on[place] && set.trusted != null)
@@ -632,7 +647,7 @@
               stroke,
             );
           }
-          if (set.trusted != null) {
+          if (set.trusted) {
             const x = plot.valToPos(set.trusted, "x", true),
               size = 6 * scale;
             this.rule(context, [x, top], [x, top + height], stroke, scale, [scale, 2 * scale]);
@@ -772,13 +787,16 @@
     /** What the marks mean, those that are there. */
     key() {
       const any = (field) => this.sets.some((set) => set[field] != null);
+      const trusted = this.sets.some((set) => set.trusted > 0);
+      const one = `${this.chart.unit === "episode" ? "an" : "a"} ${this.chart.unit}`;
       const words = [
-        any("trusted") && "◆ as far as the log can be believed; gray: beyond that",
+        trusted && "◆ as far as the log can be believed; pale, and gray: beyond that",
+        !trusted && any("trusted") && "gray: not shown to be believable at any step",
         any("exact") && "│ as far as runs are exact",
         this.chart.kind === "probe" && "▼ the longest run",
         this.chart.kind === "difference" && "0: both earn the same",
         this.chart.kind !== "difference" && "dashed: runs that lasted, fewer than nine of ten",
-        this.chart.logged != null && `gray dashes: what an episode of the log earned, ${number(this.chart.logged)}`,
+        this.chart.logged != null && `gray dashes: what ${one} of the log earned, ${number(this.chart.logged)}`,
       ];
       return make("p", { class: "key" }, words.filter(Boolean).join(" · "));
     }
