@@ -13,9 +13,11 @@ import numpy as np
 
 import understudy as us
 from understudy.cli.choices import (
+    ENCODER_FILE,
     MODEL_NEEDS_STEPS,
     TRIALS,
     encoder_for,
+    keep_encoder,
     learner_for,
     options_of_log,
     read_log,
@@ -99,7 +101,7 @@ def run_compare(options: argparse.Namespace) -> int:
     goes_on = results.check()
     refuse_other_learners(folder, options.learner)
     options = with_runs_there(options, results.most_finished(options.learner) if goes_on else 0, tell)
-    encoder = encoder_for(log, options, folder / "encoder.npz" if goes_on else None)
+    encoder = encoder_for(log, options, folder / ENCODER_FILE if goes_on else None)
     simulator = simulator_for(name, log, encoder, options)
     audit = with_thinned_times(audit, simulator, given, tell)
     results = replace(results, audit=audit)
@@ -120,14 +122,13 @@ def run_compare(options: argparse.Namespace) -> int:
         settings = {"seed": options.seed, "max_steps": options.max_steps, "probes": probes, "every": every}
         check_folder(folder / text, replayed, make, **settings)
     results.create()
-    write_settings(folder / "run.toml", argparse.Namespace(**vars(options) | {"out": str(folder)}), "compare")
+    again = keep_encoder(encoder, options, folder)
+    write_settings(folder / "run.toml", argparse.Namespace(**vars(again) | {"out": str(folder)}), "compare")
     probe = None if options.probe is None else options.probe.replace("-", " ")
     keep_replayed(folder, dict.fromkeys(learners, replayed), options)
     write_compared(folder, AskedComparison(tuple(learners), probe))
     if states is not None:
         write_state_audit(folder, states)
-    if encoder is not None:
-        us.encoders.save(encoder, folder / "encoder.npz")
     selfcheck = None
     if states is not None:
         propensities = uses_propensities([name]) or not doubts_propensities(audit)

@@ -11,8 +11,10 @@ import numpy as np
 
 import understudy as us
 from understudy.cli.choices import (
+    ENCODER_FILE,
     MODEL_NEEDS_STEPS,
     encoder_for,
+    keep_encoder,
     learner_for,
     read_log,
     reading_interval,
@@ -143,7 +145,7 @@ def run_simulate(options: argparse.Namespace) -> int:
     results = ResultsFolder(folder, title, shared_options(options, log), audit, vars(options).get("typed"))
     goes_on = results.check()
     options = with_runs_there(options, results.most_finished(names) if goes_on else 0, say)
-    encoder = encoder_for(log, options, folder / "encoder.npz" if goes_on else None)
+    encoder = encoder_for(log, options, folder / ENCODER_FILE if goes_on else None)
     make_new, probes = learner_for(log, encoder, options)
     simulators = {name: simulator_for(name, log, encoder, options) for name in names}
     deployments = {name: deployed(simulators[name], make_new, options) for name in names}
@@ -168,13 +170,12 @@ def run_simulate(options: argparse.Namespace) -> int:
         check_folder(folder / name, *deployments[name], **settings[name])
     results.create()
     quick = options.quick and not was_made_in_full(folder / "run.toml")  # what the folder holds is to be made again
-    write_settings(folder / "run.toml", argparse.Namespace(**vars(options) | {"out": str(folder), "quick": quick}))
+    again = keep_encoder(encoder, options, folder)
+    write_settings(folder / "run.toml", argparse.Namespace(**vars(again) | {"out": str(folder), "quick": quick}))
     keep_replayed(folder, {name: replayed for name, (replayed, _) in deployments.items()}, options)
     keep_rung_notes(folder, notes)
     if states is not None:
         write_state_audit(folder, states)
-    if encoder is not None:
-        us.encoders.save(encoder, folder / "encoder.npz")
     selfcheck = None
     if has_states:
         propensities = uses_propensities(names) or not doubts_propensities(audit)
