@@ -1,4 +1,5 @@
 import argparse
+import json
 
 import numpy as np
 import pandas as pd
@@ -167,7 +168,6 @@ def test_a_file_of_ours_keeps_its_times(timed, tmp_path, refused):
 
 def test_times_that_cannot_be_gone_by_are_refused_in_the_words_of_the_command_line(timed, tmp_path, refused):
     command = ["simulate", timed, *TIMED, "--runs", "2", "--quick", "--out", tmp_path / "out"]
-    assert "--time alone changes nothing" in refused(*command)
     assert "give replay --order log" in refused(*command, "--arrival", "known", "--order", "episodes")
     assert "psrs takes rows out of that order; use replay" in refused(
         *command, "--period", "day", "--simulator", "psrs"
@@ -185,6 +185,19 @@ def test_times_that_cannot_be_gone_by_are_refused_in_the_words_of_the_command_li
     assert f"arrival in row {earliest} is 5400 seconds before its time" in refused(
         "check", timed, *TIMED[:-4], "--order-by", "at", "--time", "known", "--arrival", "at"
     )
+
+
+def test_the_flags_of_check_are_those_of_simulate(timed, tmp_path, capsys):
+    """Also a time that nothing goes by: its order is tested all the same."""
+    assert main(["check", str(timed), *TIMED]) == 0
+    two = ["--learner", "uniform", "--learner", "ucb1", "--runs", "3", "--halves", "5", "--no-selfcheck"]
+    for command in (["simulate", "--quick", "--runs", "2"], ["compare", *two], ["forecast"]):
+        out = [] if command == ["forecast"] else ["--out", str(tmp_path / command[0])]
+        capsys.readouterr()
+        assert main([command[0], str(timed), *TIMED, *command[1:], *out]) == 0
+        assert "time: rows are in its order, and nothing else goes by it" in capsys.readouterr().out
+    assert main(["forecast", str(timed), *TIMED, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)
 
 
 def test_what_cannot_be_is_refused(clicks, refused, capsys):

@@ -50,7 +50,7 @@ from understudy.cli.unused import (
     given_settings,
     refuse_unused_encoder,
     refuse_unused_settings,
-    refuse_unused_times,
+    unused_times,
 )
 from understudy.cli.values import LEARNER_SETTINGS, LEARNERS, LINEAR, is_own_learner
 from understudy.cli.words import audit_of, name_of_log, plain_name, print_table, say, say_decision
@@ -77,12 +77,13 @@ def run_compare(options: argparse.Namespace) -> int:
         raise SettingError("two of the learners are the same; give each --learner once")
     refuse_unused_settings([one.learner for one in given], given_settings(options))
     options = in_log_order(options, given)
-    refuse_unused_times(options, given)
     tell = (lambda text: None) if options.json else say
     log = read_log(options)
     audit = with_dependence(audit_of(log, options), log)
     tell(audit)
     tell(f"propensities: {source_words(log)}")
+    if (note := unused_times(options, given)) is not None:
+        tell(note)
     if not options.json:
         suggest_bandit(log, options)
     log.require_no_errors()

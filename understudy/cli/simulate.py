@@ -55,7 +55,7 @@ from understudy.cli.trusting import (
     with_dependence,
     with_runs_there,
 )
-from understudy.cli.unused import WITHOUT_STATES, refuse_unused_encoder, refuse_unused_times
+from understudy.cli.unused import WITHOUT_STATES, refuse_unused_encoder, unused_times
 from understudy.cli.words import audit_of, name_of_log, plain_name, say, say_decision, say_pending, show_table
 from understudy.errors import visible
 from understudy.logs.naming import feature_name, is_date
@@ -123,11 +123,12 @@ def run_simulate(options: argparse.Namespace) -> int:
     check_halves(options)
     options = with_arrivals(options)
     options = in_log_order(options, [options])
-    refuse_unused_times(options, [options])
     log = read_log(options)
     audit = with_dependence(audit_of(log, options), log)
     say(audit)
     say(f"propensities: {source_words(log)}")
+    if (note := unused_times(options, [options])) is not None:
+        say(note)
     say_order(log, audit, options)
     suggest_bandit(log, options)
     names = simulators_of(log, options)
