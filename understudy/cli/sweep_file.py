@@ -25,6 +25,7 @@ from understudy.cli.settings_file import (
     nearest,
     path_of,
     read_toml,
+    refuse_other_kind,
     relative,
     settings_in,
 )
@@ -73,6 +74,7 @@ class SweepFile:
         """Return what a file says. Raise `SettingError` for what it cannot say, with the nearest that it can."""
         path = Path(path)
         content, words = read_toml(path), vocabulary()
+        refuse_other_kind(content, path, "sweep")
         every = {key: action for flags in words.values() for key, action in flags.items()}
         known = dict.fromkeys([*TABLES, "leave_out", *every])
         tables = {key_of(written): value for written, value in content.items()}

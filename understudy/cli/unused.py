@@ -103,7 +103,7 @@ def refuse_unused_of_simulators(options: argparse.Namespace, names: Sequence[str
 
 
 def unused_times(options: argparse.Namespace, learners: Iterable[Any]) -> str | None:
-    """Return that no learner goes by the times that were named; `learners` are the options of each. None where one does.
+    """Return that no learner goes by the times that were named; `learners` are the options of each. None: one does.
 
     This is not refused, unlike other flags that change nothing: reading the log tests its times, in `check`, too, and
     the same columns are to do for both.
@@ -111,8 +111,8 @@ def unused_times(options: argparse.Namespace, learners: Iterable[Any]) -> str | 
     if options.time is None or any(one.delay == "arrival" or one.period is not None for one in learners):
         return None
     return (
-        "time: rows are in its order, and nothing else goes by it: learners are told at once what they earned; say when "
-        "outcomes were known with --arrival COLUMN, or how often to learn with --period"
+        "time: rows are in its order, and nothing else goes by it: learners are told at once what they earned; say "
+        "when outcomes were known with --arrival COLUMN, or how often to learn with --period"
     )
 
 
