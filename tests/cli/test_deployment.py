@@ -131,6 +131,19 @@ def test_it_is_said_that_rehearsed_days_and_delays_have_fewer_decisions(timed, t
     assert "with --batch 60 in place of --period" in told
     for file in ("report.html", "report.json", "rehearsal.json"):
         assert by_period in (tmp_path / "hour" / file).read_text()
+    (tmp_path / "hour" / "report.html").unlink()
+    capsys.readouterr()
+    assert main(["report", str(tmp_path / "hour")]) == 0
+    assert "Not as in the deployment (thinned-times): one row in 2 is accepted, and the log's times go by all the " in (
+        told := capsys.readouterr().out
+    )
+    assert by_period in told
+    assert "Not as in the deployment" in (tmp_path / "hour" / "report.html").read_text()
+    assert main(["gate", str(tmp_path / "hour"), "--better-than-log"]) == 1
+    assert "note   Not as in the deployment (thinned-times): one row in 2 is" in (told := capsys.readouterr().out)
+    assert by_period in told
+    assert main(["gate", str(tmp_path / "hour"), "--json"]) == 1
+    assert by_period in json.loads(capsys.readouterr().out)["notes"][0]
     assert main([*shared, str(tmp_path / "late"), "--arrival", "known"]) == 0
     assert "known 90 decisions late in the log (the median) is known 45 late in runs" in capsys.readouterr().out
     by_decisions = [flag for flag in shared if flag not in ("--order-by", "--time", "at")]
