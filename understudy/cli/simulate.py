@@ -74,8 +74,8 @@ def say_order(log: us.Log, audit: us.Audit, options: argparse.Namespace) -> None
     if options.order != "log" and any(finding.rule == "propensity-trend" for finding in audit.findings):
         say("the logger seems to have adapted while it logged: rows are exact in the order of the log, --order log")
     if options.order != "log" and (rising := rising_dates(log)):
-        say(f"{rising[0]} rises over the log, and rows are offered in random order, as if its days were shuffled: "
-            "--order log keeps them in theirs")  # fmt: skip
+        say(f"{visible(rising[0])} rises over the log, and rows are offered in random order, as if its days were "
+            "shuffled: --order log keeps them in theirs")  # fmt: skip
 
 
 def rung_note(simulator: Any, options: argparse.Namespace) -> str | None:
