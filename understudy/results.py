@@ -74,7 +74,7 @@ class ResultsFolder:
     def check(self) -> bool:
         """True if the folder exists with these settings already; raise `ResultsError` where it has others."""
         there = ResultsFolder.read(self.folder)
-        differing = differences(there.settings, self._content["asked"]) if there is not None else []
+        differing = _differing(there.settings, self._content["asked"]) if there is not None else []
         if differing:
             found = f"{self.folder} holds another rehearsal: {'; '.join(differing)}"
             raise ResultsError(f"{found}; give another folder with --out, or remove it")
@@ -108,6 +108,15 @@ class ResultsFolder:
     def n_finished(self, simulator: str) -> int:
         """Return how many runs of a simulator are in the folder already."""
         return len(Folder(self.folder / simulator).numbers())
+
+
+def _differing(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
+    """Return how settings differ, but for the paths of files whose content they have: of an encoder, and, in the log's
+    hash, the coding of another log. A folder's file of settings has other paths than the command that made it.
+    """
+    paths = {"like", *(["encoder"] if {"encoder_content"} <= there.keys() & here.keys() else [])}
+    one, other = ({name: value for name, value in each.items() if name not in paths} for each in (there, here))
+    return differences(one, other)
 
 
 def write_state_audit(folder: Path, audit: StateAudit) -> None:

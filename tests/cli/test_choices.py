@@ -18,6 +18,7 @@ from understudy.cli.choices import (
     states_for,
 )
 from understudy.cli.flags import build_parser
+from understudy.cli.settings_file import read_toml
 
 
 def test_a_learned_encoder_is_audited_kept_and_not_fitted_again(floats, tmp_path, capsys, monkeypatch):
@@ -43,6 +44,51 @@ def test_an_encoder_of_a_file_is_remembered_by_what_is_in_it(floats, tmp_path, c
     told = capsys.readouterr().err
     assert "holds another rehearsal: encoder_content is" in told
     assert len(told.splitlines()) == 1
+
+
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+def test_a_results_folder_keeps_the_encoder_of_a_file(command, floats, tmp_path, capsys, monkeypatch):
+    """Its file of settings makes the same rows, whatever becomes of the original, and both commands go on there."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    path, log = tmp_path / "boxes.npz", us.read(floats)
+    us.encoders.Boxes(bins=2).fit(log).save(path)
+    arguments = [command, str(floats), "--encoder", "../boxes.npz", "--anyway", "--runs", "3", "--out", "out"]
+    arguments += ["--no-selfcheck"]
+    if command == "compare":
+        arguments += ["--learner", "q-learning:epsilon=0.9", "--learner", "uniform", "--halves", "5"]
+        arguments += ["--probe", "reward-so-far"]
+    else:
+        arguments += ["--quick"]
+    assert main(arguments) == 0
+    kept = tmp_path / "here" / "out" / "run.toml"
+    assert read_toml(kept)["encoder"] == "encoder.npz"
+    assert (tmp_path / "here" / "out" / "encoder.npz").read_bytes() == path.read_bytes()
+    assert main(arguments) == 0
+    us.encoders.Boxes(bins=3).fit(log).save(path)
+    monkeypatch.chdir("/")
+    assert main([command, str(kept), "--out", str(tmp_path / "again")]) == 0
+    path.unlink()
+    assert main([command, str(tmp_path / "again" / "run.toml"), "--out", str(tmp_path / "third")]) == 0
+    assert main([command, str(kept)]) == 0
+    name = "psrs" if command == "simulate" else "uniform"
+    rows = [
+        (folder / name / "runs" / "000000.parquet").read_bytes()
+        for folder in (tmp_path / "here" / "out", tmp_path / "again", tmp_path / "third")
+    ]
+    assert rows[0] == rows[1] == rows[2]
+
+
+def test_the_path_of_a_coding_is_not_a_setting_of_the_runs(bandit, tmp_path, capsys, monkeypatch):
+    """The log's hash has the coding; the folder's file of settings names the same file by another path."""
+    monkeypatch.chdir(tmp_path)
+    columns = ["--observation", "shop", "--action", "arm", "--reward", "paid", "--propensity", "p", "q", "--bandit"]
+    assert main(["convert", str(bandit), "may.parquet", *columns]) == 0
+    more = ["--like", "may.parquet", "--quick", "--runs", "1", "--out", "out"]
+    assert main(["simulate", str(bandit), *columns, *more]) == 0
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert main(["simulate", "../out/run.toml"]) == 0, capsys.readouterr().err
 
 
 def test_a_uniform_learner_goes_on_with_more_runs(floats, tmp_path):

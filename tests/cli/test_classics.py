@@ -2,6 +2,7 @@ import argparse
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import understudy as us
@@ -98,3 +99,17 @@ def test_a_learner_without_a_policy_gets_a_sentence(tmp_path, capsys):
     assert "no off-policy estimates beside the curve" in capsys.readouterr().out
     assert classics_for("any_row", us.any_row(log), loop, tmp_path, options()) is None
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_rewards_whose_squares_are_no_floats_leave_them_out_with_the_reason(clicks, tmp_path, capsys):
+    """Infinite errors were written, and the folder could not be read again."""
+    rows = pd.read_csv(clicks)
+    rows["click"] *= 1e200
+    rows.to_csv(tmp_path / "huge.csv", index=False)
+    flags = [*FLAGS, "--learner", "epsilon-greedy", "--runs", "8", "--no-halves", "--no-forecast"]
+    assert main(["simulate", str(tmp_path / "huge.csv"), *flags, "--out", str(tmp_path / "out")]) == 0
+    assert "no off-policy estimates beside the curve: rewards go up to 1e+200 in size" in capsys.readouterr().out
+    assert not (tmp_path / "out" / "off-policy.json").exists()
+    assert main(["report", str(tmp_path / "out")]) == 0
+    assert main(["gate", str(tmp_path / "out")]) == 1

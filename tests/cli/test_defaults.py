@@ -1,6 +1,7 @@
 import argparse
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import understudy as us
@@ -129,3 +130,16 @@ def test_ids_among_the_labels_of_a_linear_learner_are_warned_of(capsys):
     assert (
         "warning: many-columns: a step of linucb takes time with the square of 401 columns" in capsys.readouterr().out
     )
+
+
+@pytest.mark.parametrize("learner", ["linucb", "thompson"])
+def test_a_newline_in_the_name_of_a_column_stays_in_its_line(learner, visits, tmp_path, capsys):
+    """What is said of columns for linear learners, and of the rows of a table."""
+    name = "the\ncountry"
+    rows = pd.read_csv(visits).rename(columns={"country": name, "age": "an\nage"})
+    rows.to_csv(tmp_path / "names.csv", index=False)
+    flags = ["--observation", name, "an\nage", *FLAGS[3:], "--bandit", "--learner", learner, "--runs", "1", "--quick"]
+    assert main(["simulate", str(tmp_path / "names.csv"), *flags, "--out", str(tmp_path / "out")]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert not [line for line in told if line.startswith(("country", "age"))], told
+    assert any("the\\ncountry" in line for line in told)

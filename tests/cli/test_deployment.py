@@ -1,4 +1,5 @@
 import argparse
+import json
 
 import numpy as np
 import pandas as pd
@@ -130,6 +131,19 @@ def test_it_is_said_that_rehearsed_days_and_delays_have_fewer_decisions(timed, t
     assert "with --batch 60 in place of --period" in told
     for file in ("report.html", "report.json", "rehearsal.json"):
         assert by_period in (tmp_path / "hour" / file).read_text()
+    (tmp_path / "hour" / "report.html").unlink()
+    capsys.readouterr()
+    assert main(["report", str(tmp_path / "hour")]) == 0
+    assert "Not as in the deployment (thinned-times): one row in 2 is accepted, and the log's times go by all the " in (
+        told := capsys.readouterr().out
+    )
+    assert by_period in told
+    assert "Not as in the deployment" in (tmp_path / "hour" / "report.html").read_text()
+    assert main(["gate", str(tmp_path / "hour"), "--better-than-log"]) == 1
+    assert "note   Not as in the deployment (thinned-times): one row in 2 is" in (told := capsys.readouterr().out)
+    assert by_period in told
+    assert main(["gate", str(tmp_path / "hour"), "--json"]) == 1
+    assert by_period in json.loads(capsys.readouterr().out)["notes"][0]
     assert main([*shared, str(tmp_path / "late"), "--arrival", "known"]) == 0
     assert "known 90 decisions late in the log (the median) is known 45 late in runs" in capsys.readouterr().out
     by_decisions = [flag for flag in shared if flag not in ("--order-by", "--time", "at")]
@@ -167,7 +181,6 @@ def test_a_file_of_ours_keeps_its_times(timed, tmp_path, refused):
 
 def test_times_that_cannot_be_gone_by_are_refused_in_the_words_of_the_command_line(timed, tmp_path, refused):
     command = ["simulate", timed, *TIMED, "--runs", "2", "--quick", "--out", tmp_path / "out"]
-    assert "--time alone changes nothing" in refused(*command)
     assert "give replay --order log" in refused(*command, "--arrival", "known", "--order", "episodes")
     assert "psrs takes rows out of that order; use replay" in refused(
         *command, "--period", "day", "--simulator", "psrs"
@@ -185,6 +198,19 @@ def test_times_that_cannot_be_gone_by_are_refused_in_the_words_of_the_command_li
     assert f"arrival in row {earliest} is 5400 seconds before its time" in refused(
         "check", timed, *TIMED[:-4], "--order-by", "at", "--time", "known", "--arrival", "at"
     )
+
+
+def test_the_flags_of_check_are_those_of_simulate(timed, tmp_path, capsys):
+    """Also a time that nothing goes by: its order is tested all the same."""
+    assert main(["check", str(timed), *TIMED]) == 0
+    two = ["--learner", "uniform", "--learner", "ucb1", "--runs", "3", "--halves", "5", "--no-selfcheck"]
+    for command in (["simulate", "--quick", "--runs", "2"], ["compare", *two], ["forecast"]):
+        out = [] if command == ["forecast"] else ["--out", str(tmp_path / command[0])]
+        capsys.readouterr()
+        assert main([command[0], str(timed), *TIMED, *command[1:], *out]) == 0
+        assert "time: rows are in its order, and nothing else goes by it" in capsys.readouterr().out
+    assert main(["forecast", str(timed), *TIMED, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)
 
 
 def test_what_cannot_be_is_refused(clicks, refused, capsys):

@@ -231,3 +231,26 @@ def test_a_path_that_is_not_utf8_is_refused_in_a_sentence(tmp_path):
     options = argparse.Namespace(**vars(options_of()) | {"log": os.fsdecode(b"clicks\xff.csv")})
     with pytest.raises(SettingError, match="is not UTF-8, which the file of settings of the results"):
         write_settings(tmp_path / "run.toml", options)
+
+
+FILES = {
+    "simulate": {"log": "events.csv", "learner": "uniform", "quick": True},
+    "compare": {"log": "events.csv", "learner": ["uniform", "q-learning"]},
+    "sweep": {"logs": ["events.csv"], "learners": ["uniform"], "simulators": ["psrs"]},
+}
+
+
+@pytest.mark.parametrize(("command", "kind"), [(one, two) for one in FILES for two in FILES if one != two])
+def test_a_file_of_another_command_is_refused_with_that_command(events, command, kind, tmp_path, capsys):
+    path = tmp_path / "a file.toml"
+    path.write_text(toml_text(FILES[kind]))
+    assert main([command, str(path)]) == 2
+    told = f"{path} is a file of understudy {kind}; give understudy {kind} '{path}'"
+    assert told in capsys.readouterr().err
+
+
+def test_a_file_of_one_learner_will_do_to_compare_it_with_others(events, tmp_path, capsys):
+    path = tmp_path / "run.toml"
+    path.write_text(toml_text({"log": "events.csv", "learner": "uniform"}))
+    assert main(["compare", str(path)]) == 2
+    assert "there is one learner only; give --learner twice or more" in capsys.readouterr().err

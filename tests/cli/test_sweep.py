@@ -2,7 +2,9 @@
 
 import json
 import shutil
+import sys
 
+import numpy as np
 import pytest
 
 import understudy as us
@@ -106,3 +108,70 @@ def test_states_that_the_audit_doubts_are_said(cartpole, tmp_path, capsys):
     )
     assert main(["sweep", str(tmp_path / "sweep.toml"), "--out", str(tmp_path / "out")]) == 0
     assert "encoder boxes:" in capsys.readouterr().out
+
+
+OWN = """
+import understudy as us
+
+
+def make(spec, seed):
+    return us.learners.QLearning(25, spec.n_actions, seed=seed)
+"""
+
+
+@pytest.mark.parametrize("where", ["beside", "table", "list"])
+def test_the_folder_says_where_a_learner_of_ones_own_is(log, where, tmp_path, capsys, monkeypatch):
+    """And `learner_folder` says so in the file, at its top or in the learner's table."""
+    name = f"learner_of_sweep_{where}"
+    code = tmp_path if where == "beside" else tmp_path / "code"
+    code.mkdir(exist_ok=True)
+    (code / f"{name}.py").write_text(OWN)
+    us.write(log, tmp_path / "may.parquet")
+    head = 'runs = 2\nmax_steps = 50\nout = "out"\nsimulators = ["psrs"]\nlogs = ["may.parquet"]\n'
+    learners = {
+        "beside": f'[learners.q]\nlearner = "q-learning"\n[learners.mine]\nlearner = "{name}:make"\n',
+        "table": f'[learners.mine]\nlearner = "{name}:make"\nlearner-folder = "code"\n',
+        "list": f'learners = ["q-learning:epsilon=0.3", "{name}:make"]\nlearner_folder = "code"\n',
+    }
+    (tmp_path / "sweep.toml").write_text(head + learners[where])
+    path = sys.path[:]
+    for file, more in (("sweep.toml", []), ("out/sweep.toml", ["--runs", "3"]), ("out/sweep.toml", ["--runs", "4"])):
+        monkeypatch.setattr("sys.path", path[:])
+        sys.modules.pop(name, None)
+        monkeypatch.chdir("/" if more else tmp_path)
+        assert main(["sweep", str(tmp_path / file), *more]) == 0, capsys.readouterr().err
+    found = us.load_sweep(tmp_path / "out")
+    assert {count["runs"] for count in found.counts.values()} == {4}
+    assert len(found.counts) == (1 if where == "table" else 2)
+
+
+def test_two_modules_of_one_name_are_refused(log, tmp_path, capsys):
+    """Python would take the first for both."""
+    learners = ""
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "twice_there.py").write_text(OWN)
+        learners += f'[learners.{name}]\nlearner = "twice_there:make"\nlearner_folder = "{name}"\n'
+    us.write(log, tmp_path / "may.parquet")
+    (tmp_path / "sweep.toml").write_text(f'out = "out"\nsimulators = ["psrs"]\nlogs = ["may.parquet"]\n{learners}')
+    assert main(["sweep", str(tmp_path / "sweep.toml")]) == 2
+    assert "learners 'one' and 'two' are of a module twice_there in two folders" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("as_list", [True, False])
+def test_the_folder_keeps_the_encoder_of_a_file(floats, tmp_path, capsys, monkeypatch, as_list):
+    encoder = tmp_path / "mine.npz"
+    us.encoders.Boxes(bins=2).fit(us.read(floats)).save(encoder)
+    encoders = 'encoders = ["mine.npz"]' if as_list else '[encoders.mine]\nencoder = "mine.npz"'
+    head = f'max_steps = 50\nruns = 1\nlearners = ["q-learning"]\nsimulators = ["psrs"]\nlogs = ["{floats}"]\n'
+    (tmp_path / "sweep.toml").write_text(head + encoders)
+    assert main(["sweep", str(tmp_path / "sweep.toml"), "--out", str(tmp_path / "out")]) == 0
+    encoder.unlink()
+    kept = str(tmp_path / "out" / "sweep.toml")
+    monkeypatch.chdir("/")
+    for out, runs in (("out", "2"), ("again", "2")):
+        assert main(["sweep", kept, "--out", str(tmp_path / out), "--runs", runs]) == 0, capsys.readouterr().err
+    one, two = (us.load_sweep(tmp_path / out) for out in ("out", "again"))
+    assert one.combinations == two.combinations
+    for mine, theirs in zip(one.readings("start value"), two.readings("start value"), strict=True):
+        np.testing.assert_array_equal(mine, theirs)

@@ -21,9 +21,14 @@ from understudy.logs.ends import EVERY_ROW
 from understudy.reporting.learners import PER_STEP
 from understudy.results import read_state_audit
 from understudy.runs.describing import digest
+from understudy.runs.folder import write_file
+from understudy.storage import read_plain
 
 OPTION_NAMES = {"mean_propensity": "propensity"}
 """Flags that have another name than the option that they stand for."""
+
+ENCODER_FILE = "encoder.npz"
+"""The encoder of a results folder."""
 
 MODEL_NEEDS_STEPS = "model uses up no rows, so that a run may never end; say for how long to go on with max_steps="
 
@@ -96,7 +101,7 @@ def options_of_log(options: argparse.Namespace, log: us.Log) -> dict[str, Any]:
     found |= deployment_settings(options)
     if options.propensities is not None or options.estimate_propensities:
         found["propensities"] = str(log.propensity_source)
-    if options.encoder not in (*ENCODERS, "identity") and os.path.isfile(options.encoder):
+    if is_encoder_file(options.encoder):
         found["encoder_content"] = digest(Path(options.encoder).read_bytes())
     return found
 
@@ -165,6 +170,27 @@ def encoder_for(log: us.Log, options: argparse.Namespace, saved: Path | None) ->
         "forward": lambda: us.encoders.Forward(options.seed),
     }
     return make[options.encoder]().fit(log)
+
+
+def is_encoder_file(text: str) -> bool:
+    """True if what --encoder names is a file, and not an encoder of ours."""
+    return text not in ENCODERS and os.path.isfile(text)
+
+
+def keep_encoder(encoder: Any, options: argparse.Namespace, folder: Path) -> argparse.Namespace:
+    """Keep the encoder in a results folder, and return the options that make its runs again.
+
+    An encoder from a file is named there by the folder's own copy, byte for byte: the original may change.
+    """
+    kept = folder / ENCODER_FILE
+    if encoder is None or not is_encoder_file(options.encoder):
+        if encoder is not None:
+            us.encoders.save(encoder, kept)
+        return options
+    if not (kept.exists() and os.path.samefile(kept, options.encoder)):
+        content = read_plain(Path(options.encoder))
+        write_file(kept, lambda beside: beside.write_bytes(content))
+    return argparse.Namespace(**vars(options) | {"encoder": str(kept)})
 
 
 def states_for(log: us.Log, encoder: Any, folder: Path | None) -> us.encoders.StateAudit:

@@ -12,6 +12,7 @@ from understudy.cli.large import MOST_TESTED
 from understudy.cli.trusting import FEWEST_RUNS, NETWORKS, asked_of_simulators
 from understudy.cli.words import as_flags, say
 from understudy.contracts.simulating import is_exhaustible, log_of
+from understudy.digits import digits
 from understudy.errors import ResultsError, UnderstudyError
 from understudy.reporting.luck import BASELINES
 from understudy.results import read_off_policy, write_off_policy
@@ -60,8 +61,19 @@ def classics_for(
     except UnderstudyError as error:
         say(f"{name}: no off-policy estimates beside the curve: {as_flags(str(error))}")
         return None
+    if not is_finite(found):
+        largest = digits(float(np.abs(log.reward).max()))
+        say(f"{name}: no off-policy estimates beside the curve: rewards go up to {largest} in size, and squares of "
+            "what episodes earn are more than a float can be; divide the rewards by a number")  # fmt: skip
+        return None
     write_off_policy(folder, known | {name: (found, asked)})
     return found
+
+
+def is_finite(found: us.LearnedPolicy) -> bool:
+    """True if estimates and their errors are numbers, which files hold; what no rehearsal earned need not be one."""
+    estimates = [number for one in found.estimates.estimates for number in (one.value, one.low, one.high, one.error)]
+    return bool(np.isfinite(estimates).all()) and not np.isinf([found.rehearsed, found.error]).any()
 
 
 def runs_for(options: argparse.Namespace, log: us.Log) -> int:

@@ -13,9 +13,11 @@ import numpy as np
 
 import understudy as us
 from understudy.cli.choices import (
+    ENCODER_FILE,
     MODEL_NEEDS_STEPS,
     TRIALS,
     encoder_for,
+    keep_encoder,
     learner_for,
     options_of_log,
     read_log,
@@ -48,7 +50,7 @@ from understudy.cli.unused import (
     given_settings,
     refuse_unused_encoder,
     refuse_unused_settings,
-    refuse_unused_times,
+    unused_times,
 )
 from understudy.cli.values import LEARNER_SETTINGS, LEARNERS, LINEAR, is_own_learner
 from understudy.cli.words import audit_of, name_of_log, plain_name, print_table, say, say_decision
@@ -75,12 +77,13 @@ def run_compare(options: argparse.Namespace) -> int:
         raise SettingError("two of the learners are the same; give each --learner once")
     refuse_unused_settings([one.learner for one in given], given_settings(options))
     options = in_log_order(options, given)
-    refuse_unused_times(options, given)
     tell = (lambda text: None) if options.json else say
     log = read_log(options)
     audit = with_dependence(audit_of(log, options), log)
     tell(audit)
     tell(f"propensities: {source_words(log)}")
+    if (note := unused_times(options, given)) is not None:
+        tell(note)
     if not options.json:
         suggest_bandit(log, options)
     log.require_no_errors()
@@ -99,7 +102,7 @@ def run_compare(options: argparse.Namespace) -> int:
     goes_on = results.check()
     refuse_other_learners(folder, options.learner)
     options = with_runs_there(options, results.most_finished(options.learner) if goes_on else 0, tell)
-    encoder = encoder_for(log, options, folder / "encoder.npz" if goes_on else None)
+    encoder = encoder_for(log, options, folder / ENCODER_FILE if goes_on else None)
     simulator = simulator_for(name, log, encoder, options)
     audit = with_thinned_times(audit, simulator, given, tell)
     results = replace(results, audit=audit)
@@ -120,14 +123,13 @@ def run_compare(options: argparse.Namespace) -> int:
         settings = {"seed": options.seed, "max_steps": options.max_steps, "probes": probes, "every": every}
         check_folder(folder / text, replayed, make, **settings)
     results.create()
-    write_settings(folder / "run.toml", argparse.Namespace(**vars(options) | {"out": str(folder)}), "compare")
+    again = keep_encoder(encoder, options, folder)
+    write_settings(folder / "run.toml", argparse.Namespace(**vars(again) | {"out": str(folder)}), "compare")
     probe = None if options.probe is None else options.probe.replace("-", " ")
     keep_replayed(folder, dict.fromkeys(learners, replayed), options)
     write_compared(folder, AskedComparison(tuple(learners), probe))
     if states is not None:
         write_state_audit(folder, states)
-    if encoder is not None:
-        us.encoders.save(encoder, folder / "encoder.npz")
     selfcheck = None
     if states is not None:
         propensities = uses_propensities([name]) or not doubts_propensities(audit)

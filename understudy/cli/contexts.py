@@ -8,6 +8,7 @@ from typing import Any
 import understudy as us
 from understudy.cli.values import BANDITS, LINEAR
 from understudy.contracts.vocabulary import Vocabulary
+from understudy.errors import visible
 from understudy.logs.findings import errors_first
 from understudy.logs.labels import listing
 
@@ -63,7 +64,7 @@ def with_contexts(
         return audit
     n_rows, _ = table_rows(log, None)
     observed = log.spec.features if log.spec.coding is None else log.spec.coding.names
-    columns = f" ({listing(observed)})" if observed else ""
+    columns = f" ({visible(listing(observed))})" if observed else ""
     for name in names:
         if n_rows is not None:
             tell(f"{name}: its table has a row for each of {n_rows:,} distinct observations{columns}")

@@ -9,6 +9,7 @@ from understudy.cli.flags import WHOLE_EPISODES
 from understudy.cli.learners import scaling_of
 from understudy.cli.values import LINEAR
 from understudy.cli.words import say
+from understudy.errors import visible
 from understudy.logs.recoding import in_form
 
 MOST_LISTED = 6
@@ -79,7 +80,7 @@ def for_linear_learners(log: us.Log, learners: list[str], options: argparse.Name
         )
     if not vars(options).get("json"):
         for sentence in said:
-            say(sentence)
+            say(visible(sentence))  # one line, whatever names of columns hold
     return log
 
 

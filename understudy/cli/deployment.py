@@ -15,6 +15,7 @@ from understudy.cli.words import say
 from understudy.errors import SettingError
 from understudy.learners.delays import PERIODS
 from understudy.logs.findings import errors_first
+from understudy.reporting.belief import THINNED_TIMES
 from understudy.reporting.learners import ON_THEIR_WAY
 from understudy.results import read_replayed, write_replayed
 from understudy.runs.probes import pending
@@ -85,7 +86,7 @@ def with_thinned_times(
         return audit
     sentences = [thinned_sentence(simulator, one) for one in learners if goes_by_times(one)]
     for sentence in filter(None, dict.fromkeys(sentences)):
-        finding = us.Finding("warning", "thinned-times", (), len(simulator.log), sentence)
+        finding = us.Finding("warning", THINNED_TIMES, (), len(simulator.log), sentence)
         tell(str(finding))
         audit = replace(audit, findings=errors_first([*audit.findings, finding]))
     return audit

@@ -10,7 +10,7 @@ from understudy.cli.contexts import with_contexts
 from understudy.cli.defaults import for_linear_learners, with_default_learner
 from understudy.cli.deployment import deployed, in_log_order, with_arrivals
 from understudy.cli.longer import with_longer
-from understudy.cli.unused import refuse_unused_encoder, refuse_unused_times
+from understudy.cli.unused import refuse_unused_encoder, unused_times
 from understudy.cli.words import audit_of, print_table, say
 from understudy.errors import visible
 from understudy.logs.propensities.advice import source_words
@@ -21,7 +21,6 @@ def run_forecast(options: argparse.Namespace) -> int:
     """Run `understudy forecast`, and return its exit code. Nothing is written."""
     options = with_arrivals(options)
     options = in_log_order(options, [options])
-    refuse_unused_times(options, [options])
     log = read_log(options)
     names = simulators_of(log, options)
     log.require_no_errors()
@@ -53,6 +52,8 @@ def run_forecast(options: argparse.Namespace) -> int:
         for name, one in found.items():
             show_forecast(name, one)
         say(f"propensities: {source_words(log)}")
+        if (note := unused_times(options, [options])) is not None:
+            say(note)
     return 0
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from understudy.cli.shown_results import ShownResults, shown_results
 from understudy.cli.words import say
 from understudy.errors import SettingError, UnderstudyError
-from understudy.reporting.belief import as_believed, by_name, checks_missing
+from understudy.reporting.belief import as_believed, by_name, checks_missing, deployment_sentences
 from understudy.reporting.decision import one_of_each_learner
 from understudy.reporting.luck import LuckOfSet, is_baseline, use_no_states
 from understudy.trust.deploying import deploying
@@ -28,14 +28,18 @@ class Condition(NamedTuple):
 
 def run_gate(options: argparse.Namespace) -> int:
     """Run `understudy gate`; return 0 where every condition holds, else 1. Folders that cannot be read raise."""
-    conditions = conditions_of(shown_results([options.folder]), options)
+    results = shown_results([options.folder])
+    conditions, notes = conditions_of(results, options), deployment_sentences(results.checks["audit"])
     passes = all(one.holds for one in conditions)
     if options.json:
-        print(json.dumps({"passes": passes, "conditions": [one._asdict() for one in conditions]}, indent=1))
+        content = {"passes": passes, "conditions": [one._asdict() for one in conditions], "notes": notes}
+        print(json.dumps(content, indent=1))
         return 0 if passes else 1
     for one in conditions:
         who = "" if one.set is None else f"{one.set}: "
         say(f"{'holds' if one.holds else 'FAILS'}  {who}{one.name}: {one.found}")
+    for note in notes:
+        say(f"note   {note}")
     asked = options.better_than_log or options.min_horizon is not None
     only = "" if asked else ": the results can be believed, and nothing was asked of what the learner earns"
     say(f"The gate is {f'open{only}' if passes else 'closed'}.")

@@ -26,16 +26,27 @@ OF_RUNS = ("at step ", "in run ")
 """How the notes begin that say where in a run an error was raised."""
 
 
+def use_learner_folder(folder: str | None) -> None:
+    """Let modules be found in the folder that --learner-folder names first, and in the current one after it.
+
+    Raise `SettingError` where it is not a folder.
+    """
+    if folder is None:
+        return
+    if not os.path.isdir(folder):
+        raise SettingError(f"--learner-folder {folder} is not a folder; give the one that the learner's module is in")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    if sys.path[0] != folder:
+        sys.path.insert(0, folder)
+
+
 def run_with_learner(options: argparse.Namespace) -> int:
     """Call the command of some options, and return its exit code. With --traceback, errors show where they come from.
 
     What a learner of the user's own raises in a run becomes `ContractError`: a sentence with the run and the step.
     """
-    folder = vars(options).get("learner_folder")
-    if folder is not None and not os.path.isdir(folder):
-        raise SettingError(f"--learner-folder {folder} is not a folder; give the one that the learner's module is in")
-    if folder is not None and folder not in sys.path:
-        sys.path.insert(0, folder)
+    use_learner_folder(vars(options).get("learner_folder"))
     try:
         return options.command(options)
     except Exception as error:

@@ -7,6 +7,7 @@ name, with hyphens or underscores. Paths are relative to the file.
 
 import argparse
 import os
+import shlex
 import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +27,9 @@ from understudy.storage import error_reason, read_plain
 ENDING = ".toml"
 PATHS = ("log", "like", "propensities", "encoder", "out", "learner_folder")
 """Settings that are paths, where they are not the names of something else."""
+
+SWEEP_KEYS = {"learners", "simulators", "encoders", "logs", "leave_out"}
+"""Keys that only the file of a sweep has."""
 
 
 def is_settings_file(text: Any) -> bool:
@@ -85,6 +89,22 @@ def read_toml(path: Any) -> dict[str, Any]:
         raise SettingError(f"{path} has lists or tables in each other without end; mend it there") from error
     except ValueError as error:  # text that is not TOML, or not UTF-8
         raise SettingError(f"{path} is not TOML: {error_reason(error)}; mend it there") from error
+
+
+def refuse_other_kind(table: Mapping[str, Any], path: Path, command: str, flags: Mapping[str, Any] = {}) -> None:
+    """Raise `SettingError` for a file of another command, told by its tables of parts or its list of learners.
+
+    One of simulate's without keys beyond `flags` will do for compare, which may be given further learners.
+    """
+    keys = set(map(key_of, table))
+    if keys & SWEEP_KEYS:
+        kind = "sweep"
+    elif not keys & {"log", "learner"}:
+        return
+    else:
+        kind = "compare" if isinstance(table.get("learner"), list) else "simulate"
+    if kind != command and not (command == "compare" and kind == "simulate" and keys <= flags.keys()):
+        raise SettingError(f"{path} is a file of understudy {kind}; give understudy {kind} {shlex.quote(str(path))}")
 
 
 def settings_in(
@@ -175,7 +195,9 @@ def with_settings_file(
     """Return the options of a command with those of the file that its LOG names; flags that are given come first."""
     own: argparse.ArgumentParser = options.own_parser
     path = Path(options.log)
-    found = settings_in(read_toml(path), flags_of(own), str(path), path.parent)
+    table, flags = read_toml(path), flags_of(own)
+    refuse_other_kind(table, path, own.prog.split()[-1], flags)
+    found = settings_in(table, flags, str(path), path.parent)
     log = found.pop("log", None)
     if log is None:
         raise SettingError(f'{path} names no log; add log = "FILE"')

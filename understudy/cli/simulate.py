@@ -11,8 +11,10 @@ import numpy as np
 
 import understudy as us
 from understudy.cli.choices import (
+    ENCODER_FILE,
     MODEL_NEEDS_STEPS,
     encoder_for,
+    keep_encoder,
     learner_for,
     read_log,
     reading_interval,
@@ -53,7 +55,7 @@ from understudy.cli.trusting import (
     with_dependence,
     with_runs_there,
 )
-from understudy.cli.unused import WITHOUT_STATES, refuse_unused_encoder, refuse_unused_times
+from understudy.cli.unused import WITHOUT_STATES, refuse_unused_encoder, unused_times
 from understudy.cli.words import audit_of, name_of_log, plain_name, say, say_decision, say_pending, show_table
 from understudy.errors import visible
 from understudy.logs.naming import feature_name, is_date
@@ -72,8 +74,8 @@ def say_order(log: us.Log, audit: us.Audit, options: argparse.Namespace) -> None
     if options.order != "log" and any(finding.rule == "propensity-trend" for finding in audit.findings):
         say("the logger seems to have adapted while it logged: rows are exact in the order of the log, --order log")
     if options.order != "log" and (rising := rising_dates(log)):
-        say(f"{rising[0]} rises over the log, and rows are offered in random order, as if its days were shuffled: "
-            "--order log keeps them in theirs")  # fmt: skip
+        say(f"{visible(rising[0])} rises over the log, and rows are offered in random order, as if its days were "
+            "shuffled: --order log keeps them in theirs")  # fmt: skip
 
 
 def rung_note(simulator: Any, options: argparse.Namespace) -> str | None:
@@ -121,11 +123,12 @@ def run_simulate(options: argparse.Namespace) -> int:
     check_halves(options)
     options = with_arrivals(options)
     options = in_log_order(options, [options])
-    refuse_unused_times(options, [options])
     log = read_log(options)
     audit = with_dependence(audit_of(log, options), log)
     say(audit)
     say(f"propensities: {source_words(log)}")
+    if (note := unused_times(options, [options])) is not None:
+        say(note)
     say_order(log, audit, options)
     suggest_bandit(log, options)
     names = simulators_of(log, options)
@@ -143,7 +146,7 @@ def run_simulate(options: argparse.Namespace) -> int:
     results = ResultsFolder(folder, title, shared_options(options, log), audit, vars(options).get("typed"))
     goes_on = results.check()
     options = with_runs_there(options, results.most_finished(names) if goes_on else 0, say)
-    encoder = encoder_for(log, options, folder / "encoder.npz" if goes_on else None)
+    encoder = encoder_for(log, options, folder / ENCODER_FILE if goes_on else None)
     make_new, probes = learner_for(log, encoder, options)
     simulators = {name: simulator_for(name, log, encoder, options) for name in names}
     deployments = {name: deployed(simulators[name], make_new, options) for name in names}
@@ -168,13 +171,12 @@ def run_simulate(options: argparse.Namespace) -> int:
         check_folder(folder / name, *deployments[name], **settings[name])
     results.create()
     quick = options.quick and not was_made_in_full(folder / "run.toml")  # what the folder holds is to be made again
-    write_settings(folder / "run.toml", argparse.Namespace(**vars(options) | {"out": str(folder), "quick": quick}))
+    again = keep_encoder(encoder, options, folder)
+    write_settings(folder / "run.toml", argparse.Namespace(**vars(again) | {"out": str(folder), "quick": quick}))
     keep_replayed(folder, {name: replayed for name, (replayed, _) in deployments.items()}, options)
     keep_rung_notes(folder, notes)
     if states is not None:
         write_state_audit(folder, states)
-    if encoder is not None:
-        us.encoders.save(encoder, folder / "encoder.npz")
     selfcheck = None
     if has_states:
         propensities = uses_propensities(names) or not doubts_propensities(audit)

@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import understudy as us
-from understudy.cli.choices import encoder_for, learner_for, read_log, round_number, simulator_for, states_for
+from understudy.cli.choices import (
+    encoder_for,
+    is_encoder_file,
+    learner_for,
+    read_log,
+    round_number,
+    simulator_for,
+    states_for,
+)
 from understudy.cli.contexts import with_contexts
 from understudy.cli.defaults import for_linear_learners
 from understudy.cli.deployment import deployed, goes_by_times
@@ -18,7 +26,7 @@ from understudy.cli.unused import WITHOUT_STATES, refuse_unused_of_simulators
 from understudy.cli.values import is_own_learner
 from understudy.cli.words import print_table, say
 from understudy.errors import SettingError
-from understudy.runs.describing import describe, plain
+from understudy.runs.describing import describe, digest, plain
 from understudy.sweeps.names import Combination
 from understudy.sweeps.parts import SweepExperiment
 from understudy.sweeps.sweeping import combinations_of, run_sweep
@@ -43,8 +51,11 @@ class FileParts:
         options = vars(self._learners[name] if key == "learner" else self.file.options(**{key: name}))
         flags = vocabulary()[key]
         found = {one: options[action.dest] for one, action in flags.items() if options[action.dest] is not None}
+        found.pop("learner_folder", None)  # a place, which is not the same from everywhere
         if key == "learner" and is_own_learner(options["learner"]):
             found["code"] = describe(own_class(options["learner"])).digest
+        if key == "encoder" and is_encoder_file(options["encoder"]):
+            found["encoder"] = f"a file whose digest is {digest(Path(options['encoder']).read_bytes())}"
         return plain(found | {"given": sorted(set(options["given"]) & set(flags))})
 
     def log(self, name: str) -> us.Log:

@@ -7,20 +7,25 @@ compare` takes them, or of files. `leave_out` is a list of tables of names.
 """
 
 import argparse
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from understudy.cli.choices import is_encoder_file
 from understudy.cli.compare import settings_of
 from understudy.cli.flags import ENCODERS, SIMULATORS, add_learner, add_log, add_simulation, add_simulator
+from understudy.cli.running import use_learner_folder
 from understudy.cli.settings_file import (
     PATHS,
     flags_added_by,
+    folder_of_learners,
     key_of,
     nearest,
     path_of,
     read_toml,
+    refuse_other_kind,
     relative,
     settings_in,
 )
@@ -29,7 +34,9 @@ from understudy.cli.unused import refuse_unused_settings
 from understudy.cli.values import LEARNERS, is_own_learner
 from understudy.cli.words import plain_name
 from understudy.errors import SettingError
-from understudy.runs.folder import write_text
+from understudy.runs.describing import digest
+from understudy.runs.folder import write_file, write_text
+from understudy.storage import read_plain
 from understudy.sweeps.names import KEYS, check_names
 
 TABLES = {"learners": "learner", "simulators": "simulator", "encoders": "encoder", "logs": "log"}
@@ -67,6 +74,7 @@ class SweepFile:
         """Return what a file says. Raise `SettingError` for what it cannot say, with the nearest that it can."""
         path = Path(path)
         content, words = read_toml(path), vocabulary()
+        refuse_other_kind(content, path, "sweep")
         every = {key: action for flags in words.values() for key, action in flags.items()}
         known = dict.fromkeys([*TABLES, "leave_out", *every])
         tables = {key_of(written): value for written, value in content.items()}
@@ -87,9 +95,30 @@ class SweepFile:
         found = cls(path, settings_in(top, every, str(path), path.parent), parts, leave_out, defaults)
         kinds = {name: found.learner_options(learner=name).learner for name in parts["learner"]}
         refuse_unused_settings(list(kinds.values()), found.shared["given"])
+        found.use_learner_folders()
         for name, kind in kinds.items():
             refuse_unused_settings([kind], parts["learner"][name]["given"])
         return found
+
+    def use_learner_folders(self) -> None:
+        """Let the modules of learners of one's own be found where the file says.
+
+        Raise `SettingError` where that is not a folder, and where two folders have a module of the same name: Python
+        knows one.
+        """
+        found: dict[str, tuple[str, str]] = {}
+        for name in self.parts["learner"]:
+            options = self.learner_options(learner=name)
+            folder, module = options.learner_folder, options.learner.partition(":")[0].partition(".")[0]
+            if folder is None or not is_own_learner(options.learner):
+                continue
+            use_learner_folder(folder)
+            other, before = found.setdefault(module, (name, folder))
+            if not os.path.samefile(folder, before):
+                raise SettingError(
+                    f"{self.path}: learners {other!r} and {name!r} are of a module {module} in two folders, {before} "
+                    f"and {folder}, of which Python would take one for both; rename one of the modules"
+                )
 
     @property
     def names(self) -> dict[str, list[str]]:
@@ -137,13 +166,43 @@ def _parts_in(given: Any, key: str, flags: Mapping[str, argparse.Action], path: 
 
 
 def write_sweep_file(file: SweepFile, folder: Path, runs: int | None) -> None:
-    """Write the file of a sweep into its folder: the same, with paths relative to it, and this number of runs."""
+    """Write the file of a sweep into its folder: the same, with paths relative to it, and this number of runs.
+
+    It says where the modules of learners of one's own were found, and names the folder's own copies of encoders that
+    came from files.
+    """
     from understudy import __version__
 
     content = moved(read_toml(file.path), file.path.parent, folder) | {"out": "."}
     content |= {} if runs is None else {"runs": runs}
+    places: dict[str, dict[str, str]] = {"learner": {}, "encoder": {}}
+    for name in file.parts["learner"]:
+        if (found := folder_of_learners(file.learner_options(learner=name))) is not None:
+            places["learner"][name] = os.path.relpath(found, folder)
+    for name in file.parts["encoder"]:
+        if is_encoder_file(path := file.options(encoder=name).encoder):
+            places["encoder"][name] = os.path.relpath(_kept_encoder(path, folder), folder)
+    for key, found_of in places.items():
+        tables = content.get(f"{key}s", {})
+        if found_of and isinstance(tables, list):
+            tables = {name: {key: name} for name in file.parts[key]}
+        setting = "learner_folder" if key == "learner" else key
+        for name, place in found_of.items():
+            others = {written: value for written, value in tables[name].items() if key_of(written) != setting}
+            tables[name] = others | {setting: place}
+        if found_of:
+            content[f"{key}s"] = tables
     head = f"# understudy {__version__}: understudy sweep sweep.toml makes these runs\n"
     write_text(folder / "sweep.toml", head + toml_text(content))
+
+
+def _kept_encoder(path: str, folder: Path) -> Path:
+    """Return the copy of an encoder's file in the folder of a sweep, which has its digest in its name."""
+    content = read_plain(Path(path))
+    kept = folder / f"encoder-{digest(content)}.npz"
+    if not kept.exists():
+        write_file(kept, lambda beside: beside.write_bytes(content))
+    return kept
 
 
 def moved(table: Mapping[str, Any], before: Path, folder: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Flags that would change nothing, which are refused: a setting that is silently ignored looks like one that works."""
+"""Flags that would change nothing: they are refused, since one that is silently ignored looks like one that works."""
 
 import argparse
 from collections.abc import Iterable, Sequence
@@ -102,13 +102,18 @@ def refuse_unused_of_simulators(options: argparse.Namespace, names: Sequence[str
         )
 
 
-def refuse_unused_times(options: argparse.Namespace, learners: Iterable[Any]) -> None:
-    """Raise `SettingError` for a time that nothing goes by; `learners` are the options of each learner."""
-    if options.time is not None and not any(one.delay == "arrival" or one.period is not None for one in learners):
-        raise SettingError(
-            "--time alone changes nothing; say when outcomes were known with --arrival COLUMN, or how often to learn "
-            "with --period, or leave it out"
-        )
+def unused_times(options: argparse.Namespace, learners: Iterable[Any]) -> str | None:
+    """Return that no learner goes by the times that were named; `learners` are the options of each. None: one does.
+
+    This is not refused, unlike other flags that change nothing: reading the log tests its times, in `check`, too, and
+    the same columns are to do for both.
+    """
+    if options.time is None or any(one.delay == "arrival" or one.period is not None for one in learners):
+        return None
+    return (
+        "time: rows are in its order, and nothing else goes by it: learners are told at once what they earned; say "
+        "when outcomes were known with --arrival COLUMN, or how often to learn with --period"
+    )
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -10,6 +10,8 @@ from understudy.errors import SettingError
 BANDITS = ("epsilon-greedy", "ucb1", "thompson", "gaussian-thompson", "exp3", "linucb", "linear-thompson")
 LINEAR = ("linucb", "linear-thompson")
 LEARNERS = ("q-learning", "expected-sarsa", "ppo", "uniform", *BANDITS)
+RUNGS = ("like", "reuse", "untried", "cut")
+"""The names of lower rungs, whose module takes long to import; a test holds them equal."""
 
 
 def positive(text: str) -> int:

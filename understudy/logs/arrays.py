@@ -67,7 +67,7 @@ def as_floats(name: str, array: np.ndarray) -> np.ndarray:
         position = next(positions, 0)  # a word among numbers, a number too long for a float, or text throughout
         row, value = position * len(array) // array.size, array.flat[position]
         if is_missing(value):
-            raise LogError(f"{name} has no value in row {row}; fill it in, or drop the row") from None
+            raise no_value(name, row) from None
         what = "text that spells a number" if spells_a_number(value) else "not a number"
         what = "more than a float can be" if isinstance(value, int) else what
         raise LogError(f"{name} is {short_repr(value)} in row {row}, {what}; {_advice(value)}") from None
@@ -115,6 +115,15 @@ def refuse_inexact(name: str, array: np.ndarray, inexact: np.ndarray) -> None:
             "would round, so that different values become one; number the distinct values 0, 1, 2, ..., or round them "
             "yourself"
         )
+
+
+class NoValueError(LogError):
+    """A column of a log that has no value in some row, where it needs one."""
+
+
+def no_value(title: str, row: int) -> NoValueError:
+    """Return the error for a row without a value."""
+    return NoValueError(f"{title} has no value in row {row}; fill it in, or drop the row")
 
 
 def refuse_rows(name: str, array: np.ndarray, bad: np.ndarray, advice: str) -> None:

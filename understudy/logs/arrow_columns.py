@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import LogError
-from understudy.logs.arrays import as_array, first_true, short_repr
+from understudy.logs.arrays import as_array, first_true, no_value, short_repr
 from understudy.logs.labels import numbers_of
 from understudy.logs.lookalikes import looks_like
 from understudy.logs.streamed import StreamedColumn, StreamedTable
@@ -151,7 +151,7 @@ def _converted(name: str, column: Any, n_rows: int | None) -> np.ndarray:
     if array.null_count and not types.is_floating(kind):
         entry = first_true(array.is_null().to_numpy(zero_copy_only=False))
         row = entry if n_rows is None else entry * n_rows // len(array)
-        raise LogError(f"column {name} has no value in row {row}; fill it in, or drop the row")
+        raise no_value(f"column {name}", row)
     if _is_list(kind):
         return _from_lists(name, array, n_rows or len(array))
     if types.is_time(kind):  # as Python's times they would lose their nanoseconds

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from understudy.errors import LogError, SettingError, visible
+from understudy.logs.arrays import NoValueError
 from understudy.logs.coded_observations import (
     ROLES,
     CodingRules,
@@ -26,6 +27,7 @@ from understudy.logs.labels import checked_labels, listing
 from understudy.logs.loading import load
 from understudy.logs.log import Log, assemble
 from understudy.logs.metadata import from_metadata, stored_source, with_stored
+from understudy.logs.missing_values import all_missing
 from understudy.logs.on_disk import is_log_folder, kept_on_disk, open_log, source_of
 from understudy.logs.propensities import PropensityOptions
 from understudy.logs.propensity_order import order_propensities
@@ -215,14 +217,18 @@ def _log_of(table: Any, wanted: dict[str, Any], options: _Options) -> Log:
         given_labels = options.like.actions if given_labels is None else given_labels
         n_actions = options.like.n_actions if n_actions is None else n_actions
     labels = _labels_to_read_with(given_labels, stored.get("actions"), found_propensities)
-    acted, acted_name = actions_of(table, selections["action"]), selections["action"].names[0]
-    if isinstance(wanted["propensity"], Sequence) and len(selections["propensity"].names) > 1:
-        selections["propensity"], labels = order_propensities(
-            selections["propensity"], acted, acted_name, labels, labels_given=options.labels is not None
-        )
-    columns, found_labels, episodes_are_codes = clean_columns(table, selections, acted, labels)
-    as_stored = stored if wanted["observation"] in (None, "observation") else {}
-    observed, coding = observations_of(table, selections, options.rules, as_stored.get("coding"))
+    acted_name = selections["action"].names[0]
+    try:
+        acted = actions_of(table, selections["action"])
+        if isinstance(wanted["propensity"], Sequence) and len(selections["propensity"].names) > 1:
+            selections["propensity"], labels = order_propensities(
+                selections["propensity"], acted, acted_name, labels, labels_given=options.labels is not None
+            )
+        columns, found_labels, episodes_are_codes = clean_columns(table, selections, acted, labels)
+        as_stored = stored if wanted["observation"] in (None, "observation") else {}
+        observed, coding = observations_of(table, selections, options.rules, as_stored.get("coding"))
+    except NoValueError as error:
+        raise all_missing(table, selections, error) from None
     columns |= observed
     if options.has_costs:
         columns["reward"] = negated(columns["reward"])

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from understudy.errors import LogError
-from understudy.logs.arrays import first_true, short_repr
+from understudy.logs.arrays import first_true, no_value, short_repr
 from understudy.logs.arrow_columns import not_utf8
 from understudy.logs.periods import is_period, period_starts
 
@@ -106,11 +106,6 @@ def coded_texts(name: str, column: Any) -> CodedTexts:
     except pa.ArrowInvalid:
         raise not_utf8(name) from None
     return CodedTexts(np.concatenate([of[part] for of, part in zip(code_of, codes, strict=True)]), joined.dictionary)
-
-
-def no_value(title: str, row: int) -> LogError:
-    """Return the error for a row without a value."""
-    return LogError(f"{title} has no value in row {row}; fill it in, or drop the row")
 
 
 def refuse_nulls(title: str, array: Any, first_row: int = 0) -> None:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.errors import LogError
-from understudy.logs.arrays import as_floats, first_true
+from understudy.logs.arrays import as_floats, first_true, no_value
 from understudy.logs.arrow_columns import to_numpy, values_to_arrow
 from understudy.logs.blocks import found_rows, one_later
 from understudy.logs.once import once_for_each_log
 from understudy.logs.spellings import DATE, NUMBER, numbers_in, times_in
-from understudy.logs.texts import Texts, is_text, no_value, plain_array, refuse_nulls
+from understudy.logs.texts import Texts, is_text, plain_array, refuse_nulls
 
 if TYPE_CHECKING:
     from understudy.logs.log import Log

@@ -28,6 +28,9 @@ MOST_NAMED = 3
 USUAL_HALVES = 20
 """Halves of the log that `us.halves` takes; fewer make wider intervals, and the page says so."""
 
+THINNED_TIMES = "thinned-times"
+"""The rule of the finding that the log's times go by with fewer decisions than in a deployment."""
+
 MEANINGS = {
     "start value": "what the learner itself expects to earn from an opening on, discounted, beyond time limits, too",
     "reward so far": "all that was earned by then",
@@ -266,7 +269,7 @@ def _checks(
     audit: Audit | None, selfcheck: Selfcheck | Mapping[str, Selfcheck] | None, only_qbe: bool, missing: list[str]
 ) -> list[str]:
     """Return what audit and self-check say, a sentence each, or that they were not made."""
-    sentences = [] if audit is None else [f"Audit of the log: {audit.verdict}."]
+    sentences = [] if audit is None else [*deployment_sentences(audit), f"Audit of the log: {audit.verdict}."]
     if doubts_propensities(audit):
         more = "it does not speak against these runs" if only_qbe else "simulate it alone, with --simulator qbe"
         sentences.append(f"{PROPENSITY_RULE} does not concern QBE, which uses no propensities: {more}.")
@@ -277,6 +280,15 @@ def _checks(
     if missing:
         sentences.append(f"No {' and no '.join(missing)} of the log was made.")
     return sentences
+
+
+def deployment_sentences(audit: Audit | None) -> list[str]:
+    """Return how runs differ from the deployment that was asked for, a sentence each, as the audit of their log says.
+
+    It speaks of the learner, not against the log, so the verdict on the log does not say it.
+    """
+    found = [] if audit is None else [one for one in audit.findings if one.rule == THINNED_TIMES]
+    return [f"Not as in the deployment ({one.rule}): {one.sentence}." for one in found]
 
 
 def _differs(measured: Measurements, name: str) -> bool:
