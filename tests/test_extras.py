@@ -1,3 +1,4 @@
+import pydoc
 import re
 import sys
 import tomllib
@@ -6,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from understudy.extras import NEEDED, how_to_install, import_extra
+import understudy as us
+from understudy.extras import NEEDED, how_to_install, import_extra, installed
 
 ROOT = Path(__file__).parents[1]
 
@@ -30,6 +32,16 @@ def test_a_module_that_is_hidden_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ModuleNotFoundError, match=r'^PPO needs torch: pip install "torch>=2.2" '):
         import_extra("understudy.learners", "PPO", "ppo", "torch")
+
+
+@pytest.mark.parametrize(("room", "name"), [(us.learners, "PPO"), (us.encoders, "Forward")])
+def test_help_tells_of_all_others_where_an_extra_is_missing(monkeypatch, room, name):
+    """`help` asks a module for each of its names, and ended with the first that needs torch."""
+    assert (name in dir(room)) == installed("torch")
+    monkeypatch.setattr("understudy.extras.find_spec", lambda module: None)
+    assert name not in dir(room)
+    told = pydoc.plain(pydoc.render_doc(room))
+    assert "CLASSES" in told
 
 
 @pytest.mark.parametrize("extra", NEEDED)

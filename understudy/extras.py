@@ -1,6 +1,7 @@
 """Parts of the library that need an optional dependency, imported when they are first used."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 
@@ -23,6 +24,15 @@ def require(name: str, extra: str) -> None:
             import_module(module)
         except ImportError as error:
             raise ModuleNotFoundError(f"{name} needs {module}: {how_to_install(extra)}", name=module) from error
+
+
+def installed(extra: str) -> bool:
+    """Return whether the modules of an extra can be found; nothing is imported.
+
+    >>> installed("nonsense")
+    False
+    """
+    return all(find_spec(module) is not None for module in NEEDED.get(extra, [extra]))
 
 
 def how_to_install(extra: str) -> str:

@@ -16,6 +16,7 @@ from understudy.cli.values import LEARNERS
         (["--exploration", "much"], "argument --exploration: 'much' is not a number"),
         (["--observaton", "page"], "there is no flag --observaton (did you mean --observation?)"),
         (["--zebra=3"], "error: there is no flag --zebra"),
+        (["--learner", "ucb1", "exp3"], "nothing takes 'exp3'; a flag that takes one value is given again before each"),
         (["--simulator", "psr"], "argument --simulator: invalid choice: 'psr'"),
     ],
 )

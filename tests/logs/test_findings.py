@@ -108,6 +108,7 @@ def test_the_frame_has_a_line_for_each_finding():
 
 def test_a_notebook_shows_the_findings_and_obeys_none_of_their_text():
     html = Audit((Finding("note", "<script>", (), 1, "<img onerror=alert(1)>"),), 4, 1, 2)._repr_html_()
+    assert "Verdict: not tested: nothing speaks against this log" in html
     assert html.startswith("<p>4 rows, 1 episode, 2 actions</p>")
     assert "<script" not in html
     assert "<img" not in html

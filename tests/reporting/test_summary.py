@@ -98,6 +98,10 @@ def test_runs_on_a_ladder_of_which_nothing_else_is_said_tell_how_far_they_are_ex
     assert unjudged_rungs(measure({"psrs": runs_of([40] * 3)})) == []
 
 
+def learner_of(runs, gamma):
+    return replace(runs, about=replace(runs.about, learner={"class": "QLearning", "gamma": gamma}))
+
+
 def test_tiles_tell_what_is_earned_as_far_as_it_can_be_believed(halved_of):
     measured = measure({"psrs": halved_of([400] * 8, [120] * 4, log_return=0.5, log_return_error=0.1)}, margin=0.3)
     told = advice(measured, belief(measured))
@@ -109,6 +113,10 @@ def test_tiles_tell_what_is_earned_as_far_as_it_can_be_believed(halved_of):
     assert float(earned.value) == pytest.approx(0.5 + found.mean, abs=0.01)
     assert (float(logged.value), logged.label) == (0.5, "an episode of the log")
     assert "(up to step 400, beyond what can be believed)" in earnings_sentences(measured)[0]
+    (past,) = (tile.label for tile in tiles(measured) if tile.label.startswith("an episode, "))  # with no decision told
+    assert past.endswith(", beyond what can be believed")
+    several = measure({"a": measured.runs["psrs"], "b": learner_of(measured.runs["psrs"], 0.9)}, margin=0.3)
+    assert all(tile.label.endswith(", beyond what can be believed") for tile in tiles(several))
 
 
 def test_the_number_that_an_episode_earned_says_that_cut_ones_are_left_out(runs_of, on_ladder):

@@ -16,6 +16,11 @@ class BriefParser(argparse.ArgumentParser):
             names = tuple(flag.removeprefix("--") for flag in self._option_string_actions)
             meant = did_you_mean(flags[0].removeprefix("--"), names).replace("mean ", "mean --")
             self.error(f"there is no flag {flags[0]}{meant}")
+        if others and not any(isinstance(one, argparse._SubParsersAction) for one in self._actions):
+            self.error(
+                f"nothing takes {' '.join(map(repr, others))}; a flag that takes one value is given again before "
+                "each further one, as --learner A --learner B, and a value with spaces is put in quotes"
+            )
         return found, others
 
     def error(self, message: str) -> NoReturn:

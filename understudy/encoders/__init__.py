@@ -12,7 +12,7 @@ from understudy.encoders.identity import Identity
 from understudy.encoders.kmeans import KMeans
 from understudy.encoders.registry import EXTRAS, OURS, register
 from understudy.encoders.state_audit import StateAudit
-from understudy.extras import import_extra
+from understudy.extras import import_extra, installed
 
 if TYPE_CHECKING:  # what editors and type checkers see of the parts that need an extra
     from understudy.encoders.forward import Forward as Forward
@@ -36,4 +36,5 @@ if not TYPE_CHECKING:  # a type checker would take every name to be there, missp
 
 
 def __dir__() -> list[str]:
-    return __all__
+    """Return the names that can be used: `help` asks for each of them, and ended with the first that needs an extra."""
+    return [name for name in __all__ if name not in EXTRAS or installed(EXTRAS[name])]

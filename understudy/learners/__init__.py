@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.contracts.kernels import register_kernels
 from understudy.deprecation import warn_of_old_name
-from understudy.extras import import_extra
+from understudy.extras import import_extra, installed
 from understudy.learners.bandits import UCB1, EpsilonGreedy, Thompson
 from understudy.learners.codes import Codes
 from understudy.learners.delays import Delayed, delayed
@@ -50,4 +50,5 @@ if not TYPE_CHECKING:  # a type checker would accept every name, misspelled ones
 
 
 def __dir__() -> list[str]:
-    return __all__
+    """Return the names that can be used: `help` asks for each of them, and ended with the first that needs an extra."""
+    return [name for name in __all__ if name not in _EXTRAS or installed(_EXTRAS[name][1])]

@@ -1,7 +1,7 @@
 """Findings about a log, and the audit that lists them."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -160,7 +160,7 @@ class Audit:
         return Table("What was tested: is it beyond chance?", headings, rows, notes=notes)
 
     def _repr_html_(self) -> str:
-        return self.to_table()._repr_html_()
+        return replace(self.to_table(), notes=(f"Verdict: {self.verdict}.",))._repr_html_()
 
     def __str__(self) -> str:
         title = "no log could be made"

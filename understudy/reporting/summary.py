@@ -184,7 +184,8 @@ def tiles(measured: Measurements, told: Advice | None = None) -> list[Tile]:
         shown = []
         for name in ranked[:MOST_TILES]:
             range_ = f" ({earnings_cell(earned[name], write)})" if earned[name].missing else ""
-            shown.append(Tile(write(earned[name].mean), f"an episode, “{name}”{range_}"))
+            noun, past = one_of(noun_of(measured.runs[name])), _past_belief(measured, name)
+            shown.append(Tile(write(earned[name].mean), f"{noun}, “{name}”{range_}{past}"))
         return shown
     lasting, close, earned = _lasting(measured), _close(measured), measured.earnings
     if close:
@@ -210,12 +211,18 @@ def tiles(measured: Measurements, told: Advice | None = None) -> list[Tile]:
         without = ", cut ones left out" * (cut_sentence({name: measured.runs[name]}) is not None)
         which = f"the first {earned[name].episodes:,} of each run{without}"
         noun = one_of(noun_of(measured.runs[name]))
-        shown.append(Tile(earnings_cell(earned[name], write), f"{noun}{whose}, {which}"))
+        shown.append(Tile(earnings_cell(earned[name], write), f"{noun}{whose}, {which}{_past_belief(measured, name)}"))
         if (log_return := log_value(measured.finished, "log_return")) is not None:
             shown.append(Tile(write(log_return), f"{noun} of the log"))
     else:
         shown.append(Tile(f"{one.n_runs:,}", "runs"))
     return shown
+
+
+def _past_belief(measured: Measurements, name: str) -> str:
+    """Return what a tile says where what a set earned is counted further than it can be believed."""
+    past = measured.earnings[name].steps > measured.trusted().get(name, measured.earnings[name].steps)
+    return ", beyond what can be believed" * past
 
 
 def _tiles_of_learners(found: Comparison) -> list[Tile]:
