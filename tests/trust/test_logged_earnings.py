@@ -70,7 +70,8 @@ def test_the_least_error_is_that_of_as_many_different_rows_as_runs_met(compared)
     assert each.tolist() == in_all.tolist() == [2.0, 2.0]  # nine different rows
     assert later == 2.0
     bare = Runs(tuple(replace(run, rows=NotKept(100)) for run in few), About())
-    assert least_errors(bare, ends, logged)[2] == 6.0 / 20  # all 400 episodes may have been met
+    assert least_errors(bare, ends, logged)[2] == 6.0 / 10  # two runs of 50 episodes may have met a hundred
+    assert least_errors(bare, ends, replace(logged, n=36))[2] == 1.0  # but not more than there are
 
 
 def test_the_interval_is_wider_on_the_side_of_what_few_episodes_earn(compared):

@@ -49,8 +49,9 @@ def belief_table(tested: Mapping[str, LuckOfSet], measured: Measurements) -> Tab
     within = "; ".join(f"of “{probe}”, within a margin of {_span(found)}" for probe, found in margins.items())
     note = (
         f"Up to the trusted step, halves of the log agree with the whole, on average: {within}. “Give or take” is the "
-        "largest half width of the interval up to there. Means are those of the last reading that all runs have. "
-        "Intervals are of 95%, and include the luck of the log."
+        "largest half width of the interval up to there. Means are those of the last reading that all runs have, "
+        "which is beyond what can be believed where that step is the later one. Intervals are of 95%, and include the "
+        "luck of the log, extrapolated where halves have ended."
     )
     if several:
         note += " Numbers of different probes cannot be compared."
@@ -67,7 +68,8 @@ def in_words(row: tuple[str, ...]) -> str:
     name, *probe, trusted, give_or_take, step, mean, between, why = row
     by = "".join(f", judged by “{one}”" for one in probe)
     upto = f"up to step {trusted}, give or take {give_or_take}" if trusted != "0" else "at no step"
-    return f"“{name}”{by}: {upto}; {why}. At step {step} its mean is {mean} (95%: {between})."
+    past = ", beyond that," * (int(step.replace(",", "")) > int(trusted.replace(",", "")) > 0)
+    return f"“{name}”{by}: {upto}; {why}. At step {step}{past} its mean is {mean} (95%: {between})."
 
 
 def _span(values: list[float]) -> str:

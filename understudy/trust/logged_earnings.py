@@ -109,18 +109,18 @@ def least_errors(runs: Runs, ends: np.ndarray, logged: LoggedEarnings) -> tuple[
 
     Runs share the rows of one log. A mean of episodes that ended with so many different rows of it is not known better
     than the mean of as many of the log's own episodes, however little runs differ: where none of them met a rare
-    outcome, their spread is zero. Without row numbers, all episodes of the log may have been met.
+    outcome, their spread is zero. Without row numbers, each run may have met other ones, of all that the log has.
     """
     later = int(ends[first_of_later_half(len(ends)) - 1]) if len(ends) > 1 else 0
     begins = np.append(0, ends[:-1])
-    if not all(run.has_rows for run in runs):
-        least = logged.deviation / logged.n**0.5
-        return np.full(len(ends), least), np.full(len(ends), least), least
-    last = [run.rows[run.ends[: ends[-1]] - 1] for run in runs]
+    kept = all(run.has_rows for run in runs)
+    last = [run.rows[run.ends[: ends[-1]] - 1] for run in runs] if kept else []
 
     def error(begin: int, end: int) -> float:
-        met = np.unique(np.concatenate([rows[begin:end] for rows in last]))
-        return logged.deviation / max(1, len(met)) ** 0.5
+        n_met = min(logged.n, len(runs) * (end - begin))
+        if kept:
+            n_met = len(np.unique(np.concatenate([rows[begin:end] for rows in last])))
+        return logged.deviation / max(1, n_met) ** 0.5
 
     return (
         np.array([error(begin, end) for begin, end in zip(begins, ends, strict=True)]),
