@@ -137,10 +137,8 @@ def test_several_sets_have_a_table_and_baselines_are_not_judged(halved_of, runs_
     assert sum("To believe it for longer" in sentence for sentence in found.sentences) == 1
     assert [row[:3] for row in found.table.rows] == [(name, "60", luck) for name in "abcd"]
     _, _, _, _, mean, between, why = found.table.rows[3]
-    assert (
-        f"“d”: up to step 60, give or take {luck}; {why}. At step 100, beyond that, its mean is {mean} (95%: {between})."
-        in str(found)
-    )
+    told = f"“d”: up to step 60, give or take {luck}; {why}. At step 100, beyond that, its mean is {mean}"
+    assert f"{told} (95%: {between})." in str(found)
     assert "“worse”: not judged, since it leaves a part of the log out" in str(found)
     assert "Of “bare”, bands leave the luck of this log out" in str(found)
 
