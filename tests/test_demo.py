@@ -35,7 +35,7 @@ def test_six_simulators_are_compared_with_the_true_environment(found):
     assert result.runs["PSRS, latent states"].about.n_states == 25
     assert said[0] == f"Recorded 120 episodes, {len(result.log):,} rows, of the 5x5 grid with 4 noise bits."
     assert said[1] == str(result.audit)
-    assert said[2].strip().startswith("Whether deploying QLearning is better than the logging policy")
+    assert said[2].strip().startswith("Whether deploying QLearning (by “PSRS, observations”) is better than")
     assert said[3].strip().startswith("How far to believe this was not tested")
 
 

@@ -131,7 +131,7 @@ def test_a_column_of_the_file_comes_before_one_of_its_folder_and_a_missing_value
     assert table.column("shop").combine_chunks().to_pylist() == [3] * N
     path = tmp_path / "shop=__HIVE_DEFAULT_PARTITION__" / "a.parquet"
     pq.write_table(rows(), path)
-    with pytest.raises(LogError, match="column shop has no value in row 0"):
+    with pytest.raises(LogError, match="observation column shop in 1,000 rows"):
         read([path], **{**NAMES, "observation": "shop", "action": "arm"})
 
 

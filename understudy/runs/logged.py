@@ -82,7 +82,7 @@ def spread_of_returns(log: Log, max_episode_steps: int | None, logged: Logged) -
     earned = np.zeros(len(places))
     with np.errstate(over="ignore", invalid="ignore"):
         for block in slices(n):
-            returns = _returns(log, block, limit)
+            returns = np.asarray(_returns(log, block, limit))
             apart = returns - logged.mean
             squares, cubes = squares + float(np.square(apart).sum()), cubes + float((apart**3).sum())
             largest = max(largest, float(np.abs(apart).max()))
