@@ -49,6 +49,23 @@ def contents(**changes):
     }
 
 
+RETURNS = {
+    "error": 0.1, "skew": 0.0, "single": 0.2, "low": 0, "high": 1.5, "rows": [5, 9], "episodes": [1, 2], "earned": [1, 2.5]
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"error": None}, {"skew": "much"}, {"rows": [5]}, {"rows": [], "episodes": [], "earned": []}, {"earned": 3},
+     {"rows": [9, 5]}, {"episodes": [0, 2]}, {"high": float("inf")}],
+)  # fmt: skip
+def test_how_returns_vary_is_refused_where_it_could_not_have_been_told(changes):
+    assert check_about({"log_returns": RETURNS})
+    assert check_about({"log_returns": None})
+    with pytest.raises(ValueError, match="the log's returns"):
+        check_about({"log_returns": RETURNS | changes})
+
+
 def test_contents_that_fit_together_make_a_run():
     run = run_of(*contents())
     assert (len(run), run.seed, run.curves["g"].shape, run.final["g"]) == (10, 3, (2,), 0.0)

@@ -158,6 +158,20 @@ def test_in_log_order_runs_are_compared_with_the_stretch_of_the_log_that_they_me
     assert found.runs.about.log_return == pytest.approx(2, abs=0.1)  # of all of it, which is more than runs met
 
 
+@pytest.mark.parametrize("rows", [[3] * 100, [*range(50), *[49] * 50], [1999] * 100])
+def test_in_log_order_windows_without_a_row_of_their_own_have_a_stretch_of_the_log_too(rows):
+    """Runs on several states may stay at one place of the log for long, or be at its end."""
+    log = bandit(np.random.default_rng(3).normal(1, 1, ROWS), np.zeros(ROWS, int), 1.0)
+    found = halved(log, order="log")
+    stays = tuple(replace(run_that_ends_at(rows), returns=run.returns[:100]) for run in found.runs)
+    half = tuple(replace(one, runs=one.runs[:2]) for one in found.runs.halves)
+    still = us.Halves(replace(found.runs, runs=stays, halves=half))
+    with np.errstate(all="raise"):
+        logged = logged_earnings(still, windows_of_episodes({"": still}))
+    assert np.isfinite([*logged.mean, *logged.error, *logged.in_all, logged.later, logged.error_of_later]).all()
+    assert logged.later == pytest.approx(1, abs=1.5)
+
+
 def test_a_model_is_not_compared_with_the_log():
     log = us.record(us.envs.Grid(), episodes=40, seed=0)
     make = lambda seed: us.learners.Uniform(5)  # noqa: E731

@@ -73,12 +73,14 @@ def _check_returns(told: Mapping[str, Any]) -> None:
     """Raise `ValueError` where this is not what `runs.logged.spread_of_returns` tells."""
     for name in ("error", "skew", "single", "low", "high"):
         expect(f"{name} of the log's returns", told.get(name), "a number")
-    lists = [told.get(name) for name in ("rows", "episodes", "earned")]
+    lists: list[Any] = [told.get(name) for name in ("rows", "episodes", "earned")]
     for values in lists:
         for value in expect("a part of the log's returns", values, "a list"):
             expect("a part of the log's returns", value, "a number")
-    if len({len(values) for values in lists if values}) != 1:
+    if len({len(values) for values in lists}) != 1 or not lists[0]:
         raise ValueError("parts of the log's returns are not of one length")
+    if any(places[0] <= 0 or (np.diff(places) <= 0).any() for places in lists[:2]):
+        raise ValueError("parts of the log's returns are not in their order")
 
 
 def failed_run_of(content: Mapping[str, Any]) -> FailedRun:

@@ -88,13 +88,15 @@ def logged_earnings(found: Halves, windows: Windows) -> LoggedEarnings:
     # Out of log order each window has all of the log beside it, in log order the stretch that was met in it.
     starts = np.append(0, episodes[:-1]) if found.in_log_order else np.zeros(windows.n)
     had = np.append(0, earned[:-1]) if found.in_log_order else np.zeros(windows.n)
+    beside, in_all = episodes - starts, earned / episodes
+    n_later = episodes[-1] - starts[later]
     return LoggedEarnings(
-        mean=(earned - had) / (episodes - starts),
-        error=deviation / (episodes - starts) ** 0.5,
-        in_all=earned / episodes,
+        mean=np.divide(earned - had, beside, out=in_all.copy(), where=beside > 0),  # at the log's end none may be left
+        error=deviation / np.maximum(beside, 1.0) ** 0.5,
+        in_all=in_all,
         error_in_all=deviation / episodes**0.5,
-        later=float((earned[-1] - had[later]) / (episodes[-1] - starts[later])),
-        error_of_later=float(deviation / (episodes[-1] - starts[later]) ** 0.5),
+        later=float((earned[-1] - had[later]) / n_later if n_later > 0 else in_all[-1]),
+        error_of_later=float(deviation / max(1.0, n_later) ** 0.5),
         skew=told["skew"],
         single=told["single"],
         n=n,
@@ -136,10 +138,12 @@ def _along(runs: Runs, ends: np.ndarray, told: Mapping[str, Any]) -> tuple[np.nd
             "runs met the log in its own order, and which of its rows they met was not kept; make them with their rows",
             "compare",
         )
-    reached = [np.median([run.rows[run.ends[end - 1] - 1] for run in runs if len(run.ends) >= end]) for end in ends]
-    # Each window lies at least a little further on, so that it has a stretch of the log beside it.
-    rows = np.maximum.accumulate(np.array(reached) + 1.0)
-    rows = np.maximum(rows, told["rows"][0] / told["episodes"][0] * np.arange(1, len(ends) + 1))
+    reached = np.array(
+        [np.median([run.rows[run.ends[end - 1] - 1] for run in runs if len(run.ends) >= end]) for end in ends]
+    )
+    # Each window ends at least an episode after the one before, so that it has a stretch of the log beside it.
+    least = told["rows"][0] / told["episodes"][0] * np.arange(1, len(ends) + 1)
+    rows = least + np.maximum.accumulate(np.maximum(reached + 1.0 - least, 0.0))
     counts = [0.0, *told["rows"]]
     earned, episodes = (np.interp(rows, counts, [0.0, *told[name]]) for name in ("earned", "episodes"))
     return earned, episodes
