@@ -50,7 +50,8 @@ def contents(**changes):
 
 
 RETURNS = {
-    "error": 0.1, "skew": 0.0, "single": 0.2, "low": 0, "high": 1.5, "rows": [5, 9], "episodes": [1, 2], "earned": [1, 2.5]
+    "error": 0.1, "skew": 0.0, "single": 0.2, "low": 0, "high": 1.5,
+    "rows": [5, 9], "episodes": [1, 2], "earned": [1, 2.5],
 }  # fmt: skip
 
 
