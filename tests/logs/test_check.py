@@ -83,7 +83,7 @@ def test_wrong_propensities_make_a_log_one_not_to_be_believed_that_simulators_st
 def test_a_clean_log_is_believable_and_says_what_was_tested(walk):
     audit = check(walk(episodes=300))
     assert audit.believable
-    assert audit.verdict == "believable: of 8 tests, none speaks against this log; 1 could not be made"
+    assert audit.verdict == "believable: of 8 tests, none speaks against this log; 1 not asked"
 
 
 ONE = {"observation": [0], "action": [0], "reward": [1.0], "terminated": [True]}

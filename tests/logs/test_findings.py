@@ -129,7 +129,7 @@ def test_the_tests_are_a_table_and_plain_json():
     made, unmade = AuditTest("a", "Is it?", 12, 0.5), AuditTest("b", "Was it?", 0, None, "nothing to ask of")
     audit = Audit((), 4, 1, 2, (made, unmade))
     assert not made.fires
-    assert audit.verdict == "believable: of 1 test, none speaks against this log; 1 could not be made"
+    assert audit.verdict == "believable: of 1 test, none speaks against this log; 1 not asked"
     assert audit.tests_table().rows == (
         ("a", "no", "0.5", "12", "Is it?"),
         ("b", "not asked", NONE, NONE, "Was it? Not asked: nothing to ask of."),

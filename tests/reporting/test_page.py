@@ -12,6 +12,7 @@ import pytest
 
 from understudy.errors import ContractError, ResultsError, SettingError
 from understudy.logs import Audit, Finding, Log
+from understudy.logs.findings import AuditTest
 from understudy.reporting import report
 from understudy.reporting.measurements import measure
 from understudy.reporting.page import write_page
@@ -170,6 +171,20 @@ def test_runs_that_must_not_be_believed_have_no_believable_part_in_figures(tmp_p
         assert {one["trusted"] for chart in charts for one in chart["sets"]} == trusted
         told = (tmp_path / "report.html").read_text(encoding="utf-8")
         assert told.count("All of it is gray, since at no step was this shown to be believable") == 2 * (trusted == {0})
+
+
+def test_what_was_tested_of_the_log_and_what_was_not_asked_folds_out(tmp_path, halved_of):
+    tests = (
+        AuditTest("copies", "Are <rows> copied?", 3, 0.5),
+        AuditTest("drift", "Does it drift?", 0, None, "too short"),
+    )
+    sets = {"psrs": halved_of([100] * 8, [60] * 4)}
+    text = page(tmp_path, sets, audit=Audit((), 9, 1, 2, tests))
+    assert "none speaks against this log; 1 not asked" in text
+    folded = text[text.index("<summary>What was tested, and what was not asked</summary>") :]
+    assert "Are &lt;rows&gt; copied?" in folded
+    assert "Does it drift? Not asked: too short." in folded
+    assert "<summary>What was tested" not in page(tmp_path, sets, audit=Audit((), 9, 1, 2))
 
 
 def test_words_are_explained_where_they_are_used(tmp_path, halved_of):

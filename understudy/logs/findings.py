@@ -99,7 +99,7 @@ class Audit:
             return "not tested: nothing speaks against this log, and no test could be made"
         if fired := [test.rule for test in self.tests if test.fires]:
             return f"believable with care: read the warnings of {', '.join(fired)}"
-        left = f"; {len(self.tests) - made} could not be made" if made < len(self.tests) else ""
+        left = f"; {len(self.tests) - made} not asked" if made < len(self.tests) else ""
         return f"believable: of {counted(made, 'test')}, none speaks against this log{left}"
 
     def _rules_of(self, *severities: str) -> list[str]:
