@@ -30,3 +30,10 @@ def test_what_real_runs_lack_is_no_difference_and_digests_are_shortened(runs_of,
     assert "log" not in dict.fromkeys(row[0] for row in differing_settings(sets).rows)
     rows = {row[0]: row[1:] for row in differing_settings(sets | {"b": runs_of([40], log=other)}).rows}
     assert rows["log"] == ("1a5c0ede…", "618fdbde…", NONE)
+
+
+def test_what_the_log_earned_along_its_rows_is_left_to_the_json_file(runs_of):
+    table = settings_table(runs_of([40]))
+    lines = dict(table.rows)
+    assert lines["log_returns · error"] == "0.01"
+    assert not any(name.endswith(("rows", "earned")) for name in lines if name.startswith("log_returns"))

@@ -21,7 +21,7 @@ def differing_settings(named: Mapping[str, Runs]) -> Table | None:
 
     That real runs have no log is said once, by their kind, and digests are shortened: each set has a table of its own.
     """
-    flat = [dict(_flat(runs.about.to_json())) for runs in named.values()]
+    flat = [dict(_flat(_settings(runs))) for runs in named.values()]
     keys = dict.fromkeys(key for settings in flat for key in settings)
     rows = tuple((key, *(settings.get(key, NONE) for settings in flat)) for key in keys)
     headings = tuple(Column(name, numeric=False) for name in ("", *named))
@@ -50,7 +50,7 @@ def settings_table(runs: Runs) -> Table:
     more = [f"... ({len(runs):,} in all)"] if len(runs) > len(seeds) else []
     last = (("runs", f"{len(runs):,}"), ("seeds of runs", ", ".join([*seeds, *more]) or NONE))
     headings = (Column("", numeric=False), Column("", numeric=False))
-    return Table("Settings", headings, (*_flat(runs.about.to_json()), *last))
+    return Table("Settings", headings, (*_flat(_settings(runs)), *last))
 
 
 def origin_table(named: Mapping[str, Runs], command: str | None) -> Table:
@@ -74,6 +74,13 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:  # an extra that is not installed
             continue
     return found
+
+
+def _settings(runs: Runs) -> dict[str, Any]:
+    """Return what runs are of, without the long lists of what the log earned along its rows."""
+    about = runs.about.to_json()
+    returns = {name: value for name, value in (about["log_returns"] or {}).items() if not isinstance(value, list)}
+    return about | {"log_returns": returns or None}
 
 
 def _flat(settings: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
