@@ -63,6 +63,7 @@ def test_a_mean_that_cannot_be_believed_at_any_step_is_all_pale(runs_of, axes):
     draw_mean(axes, mean_curve(runs_of([40, 40]), "g"), LOOK, 3, trusted=0)
     drawn = [line for line in axes.lines if np.isfinite(line.get_ydata()).sum() > 1]
     assert {line.get_alpha() for line in drawn} == {PALE}
+    assert min(line.get_xdata()[0] for line in drawn) == 10  # from the first reading on
     draw_mean(axes, mean_curve(runs_of([40, 40]), "g"), LOOK, 3, trusted=40)  # as far as it goes
     assert axes.lines[-2].get_alpha() is None
 

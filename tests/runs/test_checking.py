@@ -58,11 +58,14 @@ RETURNS = {
 @pytest.mark.parametrize(
     "changes",
     [{"error": None}, {"skew": "much"}, {"rows": [5]}, {"rows": [], "episodes": [], "earned": []}, {"earned": 3},
-     {"rows": [9, 5]}, {"episodes": [0, 2]}, {"high": float("inf")}],
+     {"rows": [9, 5]}, {"episodes": [0, 2]}, {"rows": []}, {"high": float("inf")}, {"error": -1}, {"single": 7},
+     {"skew": -1e308}, {"low": 2}],
 )  # fmt: skip
 def test_how_returns_vary_is_refused_where_it_could_not_have_been_told(changes):
     assert check_about({"log_returns": RETURNS})
-    assert check_about({"log_returns": None})
+    assert check_about({"log_returns": None, "log_rows": 3})
+    with pytest.raises(ValueError, match="beyond the log"):
+        check_about({"log_returns": RETURNS, "log_rows": 8})
     with pytest.raises(ValueError, match="the log's returns"):
         check_about({"log_returns": RETURNS | changes})
 

@@ -726,3 +726,17 @@ def test_what_killed_processes_left_is_removed_once_it_is_old(kept, out, log, ma
     again = experiment(psrs(log), make, runs=1, probes=MEASURED, every=50, out=out)
     assert len(again) == 1
     assert (old.exists(), new.exists(), other.exists()) == (False, True, True)
+
+
+def test_a_folder_that_tells_less_of_the_log_goes_on_as_what_it_is(out):
+    """An earlier version did not say how the log's returns vary, and its runs hold a digest of what it said."""
+    now = {"simulator": {"simulator": "psrs"}, "log": "abc", "log_returns": {"error": 0.1}, "digest": "d"}
+    before = {name: value for name, value in now.items() if name != "log_returns"}
+    earlier = Folder(out, before)
+    earlier.reserve()
+    one = Folder(out, now)
+    assert one.identity != earlier.identity
+    one.check()
+    assert one.identity == earlier.identity
+    with pytest.raises(ResultsError, match="another experiment: log"):
+        Folder(out, now | {"log": "other"}).check()

@@ -122,9 +122,10 @@ def draw_mean(
     if trusted is None or not (curve.steps > trusted).any():
         axes.plot(curve.steps, solid, **look, **marks, zorder=order)
     else:  # drawn twice, so that both parts meet at the step itself
-        edge = float(np.interp(trusted, curve.steps, solid))
+        edges = [trusted] * bool(trusted > curve.steps[0])  # before the first reading there is nothing to draw
+        at_edge = np.interp(edges, curve.steps, solid)
         for within, alpha in ((curve.steps <= trusted, 1.0), (curve.steps > trusted, PALE)):
-            steps, means = np.append(curve.steps[within], trusted), np.append(solid[within], edge)
+            steps, means = np.append(curve.steps[within], edges), np.append(solid[within], at_edge)
             at = np.argsort(steps, kind="stable")
             axes.plot(steps[at], means[at], **look, **marks, alpha=alpha, zorder=order)
     # The dashes start at the last complete point, so that there is no gap between line and dashes.

@@ -62,14 +62,14 @@ def check_about(about: Any) -> dict[str, Any]:
         if name in about:
             expect(name, about[name], kind)
     if about.get("log_returns") is not None:
-        _check_returns(about["log_returns"])
+        _check_returns(about["log_returns"], about)
     for name, key in (("simulator", "simulator"), ("learner", "class")):
         if key in about.get(name, {}):
             expect(f"{name} {key}", about[name][key], "a text")
     return about
 
 
-def _check_returns(told: Mapping[str, Any]) -> None:
+def _check_returns(told: Mapping[str, Any], about: Mapping[str, Any]) -> None:
     """Raise `ValueError` where this is not what `runs.logged.spread_of_returns` tells."""
     for name in ("error", "skew", "single", "low", "high"):
         expect(f"{name} of the log's returns", told.get(name), "a number")
@@ -79,8 +79,12 @@ def _check_returns(told: Mapping[str, Any]) -> None:
             expect("a part of the log's returns", value, "a number")
     if len({len(values) for values in lists}) != 1 or not lists[0]:
         raise ValueError("parts of the log's returns are not of one length")
-    if any(places[0] <= 0 or (np.diff(places) <= 0).any() for places in lists[:2]):
-        raise ValueError("parts of the log's returns are not in their order")
+    for places, most in zip(lists, (about.get("log_rows"), about.get("log_episodes")), strict=False):
+        if places[0] <= 0 or (np.diff(places) <= 0).any() or places[-1] > (most or places[-1]):
+            raise ValueError("parts of the log's returns are not in their order, or beyond the log")
+    shares = (told["single"], abs(told["skew"]))  # of a sum of squares, with an error of rounding
+    if told["error"] < 0 or told["high"] < told["low"] or not all(0 <= share <= 1 + 1e-9 for share in shares):
+        raise ValueError("what is told of how the log's returns vary contradicts itself")
 
 
 def failed_run_of(content: Mapping[str, Any]) -> FailedRun:

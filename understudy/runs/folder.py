@@ -88,10 +88,13 @@ class Folder:
 
     def check(self) -> None:
         """Raise `ResultsError` where the folder holds runs of another experiment; nothing is written."""
-        found_differences = about_differences(_read_about(self.path), self.about)
+        there = _read_about(self.path)
+        found_differences = about_differences(there, self.about)
         if found_differences:
             found = f"{self.path} holds runs of another experiment: {'; '.join(found_differences)}"
             raise ResultsError(f"{found}; give another folder, or remove it")
+        self._about = there  # which may tell less of the log, if an earlier version wrote it: its runs are of that
+        self.__dict__.pop("identity", None)
 
     def _holds_other_files(self) -> bool:
         """True if there is something here that no experiment leaves before it has reserved the folder."""

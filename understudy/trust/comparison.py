@@ -36,6 +36,9 @@ Make = Callable[[int], Learner | LoopOwner]
 FEW, RUNS_OF_FEW, RUNS_OF_MANY = 4, 40, 20
 """Runs of each learner by default: 40 for up to four learners, 20 for more."""
 
+MOST_WITH_ROWS = 20
+"""Learners up to which runs keep their row numbers."""
+
 READINGS = 20
 """About how many readings of a probe the shortest runs have, where `every` is not given."""
 
@@ -297,7 +300,8 @@ def compare(
             with suppress(Exception) if options.get("errors") == "keep" else nullcontext():
                 trials.append(len(simulate(simulator, make(seed), seed, max_steps)))
         every = max(1, min(trials, default=READINGS) // READINGS)
-    options = {"keep_rows": False} | options | ({} if every is None else {"every": every})
+    # Which rows runs met tells how much of the log an answer rests on; of very many learners that is a lot to keep.
+    options = {"keep_rows": len(learners) <= MOST_WITH_ROWS} | options | ({} if every is None else {"every": every})
     outs = {name: None if out is None else Path(out) / name for name in learners}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FailedRunsWarning)  # said below, once

@@ -138,9 +138,8 @@ def _along(runs: Runs, ends: np.ndarray, told: Mapping[str, Any]) -> tuple[np.nd
             "runs met the log in its own order, and which of its rows they met was not kept; make them with their rows",
             "compare",
         )
-    reached = np.array(
-        [np.median([run.rows[run.ends[end - 1] - 1] for run in runs if len(run.ends) >= end]) for end in ends]
-    )
+    furthest = [np.maximum.accumulate(run.rows)[run.ends - 1] for run in runs]  # states wait at places of their own
+    reached = np.array([np.median([rows[end - 1] for rows in furthest if len(rows) >= end]) for end in ends])
     # Each window ends at least an episode after the one before, so that it has a stretch of the log beside it.
     least = told["rows"][0] / told["episodes"][0] * np.arange(1, len(ends) + 1)
     rows = least + np.maximum.accumulate(np.maximum(reached + 1.0 - least, 0.0))
