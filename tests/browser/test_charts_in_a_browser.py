@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from understudy.reporting.measurements import measure
+from understudy.reporting.page import write_page
+
 COLORED = """figure => {
     const canvas = document.querySelector(figure + ' .main canvas');
     const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
@@ -175,3 +178,35 @@ def test_single_runs_are_shown_all_or_one(page):
     assert float(rows(page)[0][4]) == pytest.approx(single["values"][8][0], rel=1e-3)
     page.keyboard.press("End")
     assert rows(page)[0][4] == "–"  # noqa: RUF001 (it stopped at step 300)
+
+
+OPAQUE = """() => {
+    const canvas = document.querySelector('#chart-1 .main canvas');
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    let opaque = 0, any = 0;
+    for (let at = 0; at < data.length; at += 4) {
+        const blue = data[at + 2] - data[at];
+        if (blue > 60 && data[at + 3] > 100) any++;
+        if (blue > 60 && data[at + 3] > 220) opaque++;
+    }
+    return [opaque, any];
+}"""
+"""How many pixels of the first chart have the full color of its first set, and how many any of it."""
+
+
+def test_a_curve_that_cannot_be_believed_is_pale_and_said_to_be(opened, tmp_path, halved_of):
+    believed, doubted = (
+        write_page(
+            measure({"psrs": halved_of([400] * 8, [400] * 4, shift=shift)}, margin=0.3), tmp_path / f"{shift}.html"
+        )
+        for shift in (0.0, 5.0)
+    )
+    page = opened(believed)
+    assert page.evaluate(OPAQUE)[0] > 500
+    assert all("believable" in row[-1] and "not" not in row[-1] for row in rows(page))
+    page = opened(doubted)
+    opaque, any_blue = page.evaluate(OPAQUE)
+    assert opaque < 200  # the triangle at the longest run
+    assert any_blue > 500
+    assert all("not shown to be believable" in row[-1] for row in rows(page))
+    assert "gray: not shown to be believable at any step" in page.locator("#chart-1 .key").text_content()

@@ -29,6 +29,21 @@ def test_a_log_is_passed_through_once_and_not_kept_alive():
     assert gone() is None
 
 
+def test_what_else_is_asked_is_found_once_for_each_of_it():
+    asked = []
+
+    @once_for_each_log
+    def scaled(log, by, *, plus=0):
+        asked.append((by, plus))
+        return by * len(log) + plus
+
+    log = us.record(us.envs.Grid(), episodes=2, seed=0)
+    assert [scaled(log, 2), scaled(log, 2), scaled(log, 3), scaled(log, 2, plus=1), scaled(log, 2, plus=1)] == [
+        2 * len(log), 2 * len(log), 3 * len(log), 2 * len(log) + 1, 2 * len(log) + 1
+    ]  # fmt: skip
+    assert asked == [(2, 0), (3, 0), (2, 1)]
+
+
 def test_ranges_are_of_all_rows_and_both_columns():
     log = us.record(us.envs.ContinuousGrid(), episodes=5, seed=0)
     for _ in range(2):

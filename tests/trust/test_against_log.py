@@ -125,7 +125,9 @@ def test_what_was_earned_in_all_is_in_its_interval_also_where_halves_have_ended(
     rng, sizes = np.random.default_rng(3), np.full(14, 8)
     missed, missed_by_sums = 0, 0
     none = np.zeros(14)
-    nothing = LoggedEarnings(none, none, none, none, 0.0, 0.0, 0.0, 100, 0.0, 0.0, 0.0, 0.0)  # the log earned just that
+    nothing = LoggedEarnings(
+        none, none, none, none, 0.0, 0.0, none, none, 0.0, 0.0, 100, 0.0, 0.0, 0.0
+    )  # the log earned just that
     for _ in range(200):
         readings = made_up_readings(rng, 0.4, 0.5)
         found = regret(readings, sizes, nothing)

@@ -61,17 +61,15 @@ def run_that_ends_at(rows, length=100):
     )
 
 
-def test_the_least_error_is_that_of_as_many_different_rows_as_runs_met(compared):
-    found = compared.halves["seldom"]
+def test_the_least_error_is_that_of_as_many_different_rows_as_runs_met():
     ends = np.array([50, 100])
-    logged = replace(logged_earnings(found, windows_of_episodes({"": found})), deviation=6.0, n=400)
     few = Runs((run_that_ends_at([1, 2, 3, 4]), run_that_ends_at([3, 4, 5, 6, 7, 8, 9])), About())
-    each, in_all, later = least_errors(few, ends, logged)
+    each, in_all, later = least_errors(few, ends, 6.0, 400)
     assert each.tolist() == in_all.tolist() == [2.0, 2.0]  # nine different rows
     assert later == 2.0
     bare = Runs(tuple(replace(run, rows=NotKept(100)) for run in few), About())
-    assert least_errors(bare, ends, logged)[2] == 6.0 / 10  # two runs of 50 episodes may have met a hundred
-    assert least_errors(bare, ends, replace(logged, n=36))[2] == 1.0  # but not more than there are
+    assert least_errors(bare, ends, 6.0, 400)[2] == 6.0 / 10  # two runs of 50 episodes may have met a hundred
+    assert least_errors(bare, ends, 6.0, 36)[2] == 1.0  # but not more than there are
 
 
 def test_the_interval_is_wider_on_the_side_of_what_few_episodes_earn(compared):
@@ -94,7 +92,7 @@ def test_a_log_that_met_few_large_returns_is_seldom_taken_for_a_poor_one(n):
         returns = rng.lognormal(0, 1, n)
         apart, error = returns - returns.mean(), returns.std(ddof=1) / n**0.5
         skew = (apart**3).sum() / (apart**2).sum() ** 1.5
-        logged = LoggedEarnings(none, none, none, none, 0.0, 0.0, skew, n, 0.0, 0.0, 0.0, 0.0)
+        logged = LoggedEarnings(none, none, none, none, 0.0, 0.0, none, none, 0.0, skew, n, 0.0, 0.0, 0.0)
         low, _ = logged.around(-returns.mean(), 0.0, error, 0.95)  # of nothing, less what the log earns
         above += low > -truth
         above_normal += -returns.mean() - 1.96 * error > -truth
@@ -141,6 +139,9 @@ def test_a_bound_that_was_exceeded_widens_the_interval_by_what_it_may_change():
     assert bias > 0
     assert one.against.bias == pytest.approx(bias * (spread["high"] - spread["low"]))
     assert one.high - one.low > 2 * one.against.bias
+    above = one.against.difference.mean > 0
+    assert above.any()
+    assert ((one.against.mean_worse > 0.025) == (one.against.difference.low < 0))[above].all()
 
 
 def test_in_log_order_runs_are_compared_with_the_stretch_of_the_log_that_they_met():

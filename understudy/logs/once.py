@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -11,20 +11,24 @@ if TYPE_CHECKING:
     from understudy.logs.log import Log
 
 Found = TypeVar("Found")
+Asked = ParamSpec("Asked")
 
 
-def once_for_each_log(function: Callable[["Log"], Found]) -> Callable[["Log"], Found]:
+def once_for_each_log(
+    function: Callable[Concatenate["Log", Asked], Found],
+) -> Callable[Concatenate["Log", Asked], Found]:
     """Return a function of a log that passes through the log at the first call, and not again: a log never changes.
 
-    What was found is kept for as long as the log is, in this process.
+    What was found is kept for as long as the log is, in this process, for each of what else was asked.
     """
-    known: WeakKeyDictionary[Log, Found] = WeakKeyDictionary()
+    known: WeakKeyDictionary[Log, dict[Any, Found]] = WeakKeyDictionary()
 
     @wraps(function)
-    def ask(log: "Log") -> Found:
-        if log not in known:
-            known[log] = function(log)
-        return known[log]
+    def ask(log: "Log", *asked: Asked.args, **named: Asked.kwargs) -> Found:
+        found, key = known.setdefault(log, {}), (asked, tuple(named.items()))
+        if key not in found:
+            found[key] = function(log, *asked, **named)
+        return found[key]
 
     return ask
 

@@ -189,6 +189,7 @@ def experiment(
         check_written(about)
         folder = Folder(out, about)
         folder.reserve()
+        about = folder.about  # as an earlier version told it, where one began the folder
         finished = {number: folder.load(number) for number in folder.numbers() if number < runs}
         if keep_rows:  # runs that were made without rows are made again
             finished = {number: run for number, run in finished.items() if run.has_rows}

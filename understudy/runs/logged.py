@@ -9,6 +9,7 @@ import numpy as np
 from understudy.logs import Log
 from understudy.logs.blocks import one_later, slices
 from understudy.logs.complete import n_complete
+from understudy.logs.once import once_for_each_log
 
 MOST_CUT_OFF = 0.1
 """The largest share of episodes that may have been cut off; with more of them, the mean would say too little."""
@@ -33,9 +34,9 @@ def logged_return(log: Log, max_episode_steps: int | None) -> Logged:
 
     An episode that goes on beyond the limit counts up to it. Where an export cut some off, the mean is that of the
     episodes before the first of them, if these are at least half of the log: none of them is partial, as none of a run
-    is. Otherwise one that was cut off counts up to there, since leaving it out would leave out a long one, unless more
-    than a tenth were: then there is no mean. A last row that was dropped for want of a next observation counts: its
-    reward is known.
+    is. Otherwise one that was cut off counts up to there, since leaving it out would leave out a long one; where more
+    than a tenth were cut off, there is no mean. The reward of a last row that was dropped, since no next observation
+    was logged, counts.
 
     >>> log = Log.from_columns(observation=[0] * 4, action=[0] * 4, reward=[1, 2, 4, 8], next_observation=[0] * 4,
     ...     terminated=[False, False, True, True])
@@ -57,9 +58,11 @@ def logged_return(log: Log, max_episode_steps: int | None) -> Logged:
     return Logged(_ratio([*earned, dropped], n), n_cut_off, n)
 
 
+@once_for_each_log
 def spread_of_returns(log: Log, max_episode_steps: int | None, logged: Logged) -> dict[str, Any] | None:
-    """Return how the returns vary whose mean `logged_return` found; None where it found none, of one
-    episode, and where no float holds a square.
+    """Return how the returns vary whose mean `logged_return` found.
+
+    None where it found none, of a single episode, and where no float holds a square.
 
     - `error`: the standard error of their mean.
     - `skew`: the skewness of that mean, of which an interval for it has to be the wider on one side.

@@ -10,7 +10,7 @@ from understudy.evaluation import Halves
 from understudy.evaluation.intervals import HalvedReadings, Interval, interval_of, number, rounding_of
 from understudy.runs.nouns import noun_of, one_of
 from understudy.tables import NONE, Column, Table, arrow_table
-from understudy.trust.logged_earnings import LoggedEarnings, least_errors, logged_earnings
+from understudy.trust.logged_earnings import LoggedEarnings, logged_earnings
 from understudy.trust.windows import Windows
 
 if TYPE_CHECKING:
@@ -165,24 +165,23 @@ def against_log(
     from scipy.stats import norm
 
     logged = logged_earnings(found, windows) if logged is None else logged
-    least, least_in_all, _ = least_errors(found.runs, windows.ends, logged)
     readings = windows.readings[name]
     own, quantile = interval_of(readings, level), float(norm.ppf((1 + level) / 2))
-    width = np.maximum((own.high - own.low) / 2, quantile * least)
+    width = np.maximum((own.high - own.low) / 2, quantile * logged.least)
     mean = own.mean - logged.mean
     low, high = logged.around(mean, width, logged.error, level)
-    from_log = np.hypot(np.maximum(own.from_log, least), logged.error)
+    from_log = np.hypot(np.maximum(own.from_log, logged.least), logged.error)
     difference = replace(own, mean=mean, low=low, high=high, from_log=from_log)
     rounding = rounding_of(readings.whole, *logged.mean) or np.finfo(float).tiny
     sizes = np.diff(windows.ends, prepend=0)
-    less, in_all = regret(readings, sizes, logged, least_in_all, level), np.cumsum(readings.whole * sizes, axis=1)
+    less, in_all = regret(readings, sizes, logged, level), np.cumsum(readings.whole * sizes, axis=1)
     worse = _share_below(readings.whole, logged.mean, np.maximum(from_log, rounding))
     n = np.cumsum(sizes)
     worse_in_all = _share_below(in_all, logged.in_all * n, np.maximum(less.from_log, rounding * n))
-    deviation = np.maximum(np.hypot(width / quantile, logged.error), rounding)
+    towards_zero = np.where(mean > 0, mean - low, high - mean) / quantile  # with all that makes the interval wider
     return AgainstLog(
         name, logged.later, windows.ends - sizes + 1, windows.ends, difference, worse, worse_in_all,
-        norm.cdf(-mean / deviation), less, found.runs.about.log_cut_off or 0,
+        norm.cdf(-mean / np.maximum(towards_zero, rounding)), less, found.runs.about.log_cut_off or 0,
         noun_of(found.runs), found.runs.about.log_complete, level, logged.single, found.in_log_order,
         logged.cut, logged.bias,
     )  # fmt: skip
@@ -200,24 +199,22 @@ def regret(
     readings: HalvedReadings,
     sizes: np.ndarray,
     logged: LoggedEarnings,
-    least: np.ndarray | None = None,
     level: float = LEVEL,
 ) -> Interval:
     """Return what was earned less than the logging policy, summed from the first episode on.
 
     The luck of the log is fitted on the mean over all episodes so far, of which that of a sum follows: fitted on sums,
-    it would not grow where halves have ended and no longer show it. `least` is the least error of that mean.
+    it would not grow where halves have ended and no longer show it.
     """
     from scipy.stats import norm
 
     n = np.cumsum(sizes)
     whole, halves = (np.cumsum(values * sizes, axis=-1) / n for values in (readings.whole, readings.halves))
     so_far = interval_of(replace(readings, whole=whole, halves=halves), level)
-    least = np.zeros(len(n)) if least is None else least
-    width = np.maximum((so_far.high - so_far.low) / 2, float(norm.ppf((1 + level) / 2)) * least)
+    width = np.maximum((so_far.high - so_far.low) / 2, float(norm.ppf((1 + level) / 2)) * logged.least_in_all)
     more = so_far.mean - logged.in_all
     low, high = logged.around(more, width, logged.error_in_all, level)
-    from_log = np.hypot(np.maximum(so_far.from_log, least), logged.error_in_all)
+    from_log = np.hypot(np.maximum(so_far.from_log, logged.least_in_all), logged.error_in_all)
     return replace(
         so_far, mean=-n * more, low=-n * high, high=-n * low, from_runs=n * so_far.from_runs, from_log=n * from_log
     )

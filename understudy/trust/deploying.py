@@ -11,7 +11,7 @@ from understudy.evaluation.intervals import Interval, interval_of
 from understudy.runs.nouns import one_of
 from understudy.trust.against_log import LEVEL, UNKNOWN, AgainstLog, against_log
 from understudy.trust.decisions import first_of_later_half, later_halves
-from understudy.trust.logged_earnings import least_errors, logged_earnings
+from understudy.trust.logged_earnings import logged_earnings
 from understudy.trust.onsets import Onset, onset
 from understudy.trust.windows import windows_of_episodes
 
@@ -140,11 +140,10 @@ def deploying(name: str, found: Halves, upto: int | None = None, n_learners: int
     against = against_log(name, found, windows, level, logged)
     later, quantile = interval_of(later_halves(readings), level), float(norm.ppf((1 + level) / 2))
     mean, low, high = later.final
-    least = least_errors(found.runs, windows.ends, logged)[2]
-    width = float(np.maximum((high - low) / 2, quantile * least))
+    width = float(np.maximum((high - low) / 2, quantile * logged.least_of_later))
     mean -= logged.later
     low, high = map(float, logged.around(mean, width, logged.error_of_later, level))
-    variances = np.square([later.from_runs[-1], max(later.from_log[-1], least), logged.error_of_later])
+    variances = np.square([later.from_runs[-1], max(later.from_log[-1], logged.least_of_later), logged.error_of_later])
     difference = against.difference
     begins = onset(difference) if low > 0 else onset(_turned(difference)) if high < 0 else None
     half_gain = onset(_less_half(difference, mean, width)) if low > 0 else None

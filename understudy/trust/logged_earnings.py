@@ -30,10 +30,12 @@ class LoggedEarnings:
     error_in_all: np.ndarray  # (K,)
     later: float  # of the later half of the windows
     error_of_later: float
+    least: np.ndarray  # (K,): the least error of what runs earned in each window, however little they differ
+    least_in_all: np.ndarray  # (K,)
+    least_of_later: float
     skew: float  # of the log's mean
     n: int  # episodes that are known
-    deviation: float  # of the return of one episode
-    single: float  # the share of its square that is due to the episode that is furthest from the mean
+    single: float  # the share of the spread of the log's returns that is due to one episode, the furthest from the mean
     cut: float  # by how much the mean may be off, since some of its episodes were cut off and count up to there
     bias: float  # by how much what runs earned may be off, since they were accepted by too low a bound
 
@@ -88,6 +90,7 @@ def logged_earnings(found: Halves, windows: Windows) -> LoggedEarnings:
     # Out of log order each window has all of the log beside it, in log order the stretch that was met in it.
     starts = np.append(0, episodes[:-1]) if found.in_log_order else np.zeros(windows.n)
     had = np.append(0, earned[:-1]) if found.in_log_order else np.zeros(windows.n)
+    least, least_in_all, least_of_later = least_errors(found.runs, windows.ends, deviation, n)
     beside, in_all = episodes - starts, earned / episodes
     n_later = episodes[-1] - starts[later]
     return LoggedEarnings(
@@ -97,21 +100,24 @@ def logged_earnings(found: Halves, windows: Windows) -> LoggedEarnings:
         error_in_all=deviation / episodes**0.5,
         later=float((earned[-1] - had[later]) / n_later if n_later > 0 else in_all[-1]),
         error_of_later=float(deviation / max(1.0, n_later) ** 0.5),
+        least=least,
+        least_in_all=least_in_all,
+        least_of_later=least_of_later,
         skew=told["skew"],
         single=told["single"],
         n=n,
-        deviation=deviation,
         cut=(about.log_cut_off or 0) / n * widest,
         bias=float(np.mean(biases)) * widest if biases else 0.0,
     )
 
 
-def least_errors(runs: Runs, ends: np.ndarray, logged: LoggedEarnings) -> tuple[np.ndarray, np.ndarray, float]:
+def least_errors(runs: Runs, ends: np.ndarray, deviation: float, n: int) -> tuple[np.ndarray, np.ndarray, float]:
     """Return the least standard error of what runs earned in each window, in all so far, and in the later half.
 
     Runs share the rows of one log. A mean of episodes that ended with so many different rows of it is not known better
     than the mean of as many of the log's own episodes, however little runs differ: where none of them met a rare
-    outcome, their spread is zero. Without row numbers, each run may have met other ones, of all that the log has.
+    outcome, their spread is zero. Without row numbers, each run may have met other ones, of all `n` that the log has;
+    `deviation` is that of what one of them earned.
     """
     later = int(ends[first_of_later_half(len(ends)) - 1]) if len(ends) > 1 else 0
     begins = np.append(0, ends[:-1])
@@ -119,10 +125,10 @@ def least_errors(runs: Runs, ends: np.ndarray, logged: LoggedEarnings) -> tuple[
     last = [run.rows[run.ends[: ends[-1]] - 1] for run in runs] if kept else []
 
     def error(begin: int, end: int) -> float:
-        n_met = min(logged.n, len(runs) * (end - begin))
+        n_met = min(n, len(runs) * (end - begin))
         if kept:
             n_met = len(np.unique(np.concatenate([rows[begin:end] for rows in last])))
-        return logged.deviation / max(1, n_met) ** 0.5
+        return deviation / max(1, n_met) ** 0.5
 
     return (
         np.array([error(begin, end) for begin, end in zip(begins, ends, strict=True)]),

@@ -174,8 +174,8 @@ def _next_ones(log: Log, key: np.ndarray, observed: np.ndarray, numbers: np.ndar
 def _by_action(log: Log, observed: np.ndarray, numbers: np.ndarray | None = None) -> _More:
     """Count rows that have the action of the one before, where both observe alike.
 
-    Of chosen propensities only, rows with another propensity than the one before do not count: where the propensity of
-    that one's action has changed, its chance to be taken with the old one is none.
+    Where only the chosen action's propensity is known, two rows count as having the same action only if that propensity
+    is the same, too: where it has changed, how likely the earlier action was in the later row is not known.
     """
     p, action = log.propensity, log.action
     assert p is not None
